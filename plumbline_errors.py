@@ -1,13 +1,13 @@
-"""The error that all of Plumbline's own errors descend from. Every package here may import this file."""
+"""The base class of all of Plumbline's errors. Every package may import this file."""
 
 from __future__ import annotations
 
 
 class PlumblineError(Exception):
-    """Something is wrong that a caller can act on; the message names what, where and what to do.
+    """An error that a caller can act on. The message names the problem, its location and what to do.
 
-    parameter: the name of the argument that is wrong, as Python callers know it ("collection"), "" where the message is
-    about no single one. The command line adds its option, the service its field.
+    parameter: the name of the invalid Python argument ("collection"), "" if there is no single one. The command line
+    adds its option to the message, the service its field.
     """
 
     parameter: str = ""

@@ -1,7 +1,7 @@
-"""Makes sure that the top-level packages which Plumbline imports are its own, whatever lies beside the caller's script.
+"""Makes sure that Plumbline imports its own top-level packages, whatever files are beside the caller's script.
 
-They have plain names (``app``, ``data``, ``model``, ...), and a script's folder comes first on ``sys.path``. Importing
-this file puts a finder in front that knows them by their place. It must be imported before them.
+They have common names (``app``, ``data``, ``model``, ...), and a script's folder comes first on ``sys.path``. Importing
+this module installs a finder that resolves these names to Plumbline's folder. Import it before any of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAMES = ("app", "data", "evaluation", "generation", "model", "retrieval")
 """The packages of this distribution."""
 
 HOME = Path(__file__).resolve().parent
-"""The folder that holds them."""
+"""The folder that contains them."""
 
 
 class OwnPackages(MetaPathFinder):
@@ -33,15 +33,15 @@ class OwnPackages(MetaPathFinder):
 
 
 def check_loaded() -> None:
-    """Raises ImportError, naming both places, where one of the names was imported from elsewhere before."""
+    """Raise ImportError with both locations if one of the names was already imported from elsewhere."""
     for name in NAMES:
         module = sys.modules.get(name)
         place = None if module is None else _place(module)
         if place is not None and not _is_own(place):
             raise ImportError(
-                f"two things are called {name!r}: this process has imported {place}, and Plumbline needs its own "
-                f"package {HOME / name}. Rename yours, or run Plumbline in another process (plumbline serve, or the "
-                "command line)",
+                f"there are two packages named {name!r}: this process has imported {place}, but "
+                f"Plumbline needs its own {HOME / name}. Rename yours, or run Plumbline in "
+                "another process (plumbline serve, or the command line)",
                 name=name,
                 path=str(place),
             )
@@ -56,7 +56,7 @@ def hidden_modules() -> tuple[tuple[str, Path], ...]:
             break
         for name in NAMES:
             spec = PathFinder.find_spec(name, [entry])
-            # A folder without __init__.py is a namespace package to Python, and mostly just a folder of files.
+            # Python treats a folder without __init__.py as a namespace package, but usually it just holds files.
             if (
                 spec is not None
                 and spec.origin is not None
@@ -79,7 +79,7 @@ def _is_own(place: Path) -> bool:
 
 
 def _absolute(script: str | None) -> str | None:
-    """The running script, which nobody imports: "python app.py" hides nothing."""
+    """Absolute path of the running script. Nobody imports it: "python app.py" hides nothing."""
     return None if script is None else str(Path(script).absolute())
 
 
@@ -88,7 +88,7 @@ def _is_home(entry: str) -> bool:
 
 
 def warn_of_hidden_modules() -> None:
-    """A RuntimeWarning for each of ``hidden_modules``, to the caller of an import."""
+    """Issue a RuntimeWarning for each of ``hidden_modules``, to the caller of an import."""
     for name, place in hidden_modules():
         warnings.warn(
             f"{place} cannot be imported as {name!r} in this process: Plumbline has a package of that name. Rename "
@@ -100,8 +100,7 @@ def warn_of_hidden_modules() -> None:
 
 @contextmanager
 def own_packages_first() -> Iterator[None]:
-    """HOME at the front of ``sys.path`` while a process is started, where the caller's modules would hide ours in it:
-    a spawned process takes over the path, but no finders."""
+    """Put HOME first on ``sys.path`` while a process is spawned: it inherits the path, but not the finders."""
     if not hidden_modules():
         yield
         return

@@ -1,1 +1,1 @@
-"""Settings, wiring, the command line and the REST service: the only room that reads the environment."""
+"""The application: settings, pipeline, command line and REST service. The only package that reads the environment."""

@@ -1,4 +1,4 @@
-"""Answers of a query judged by what a search of their collection finds for each claim, as the service judges them."""
+"""Verify the answers of a query against evidence retrieved from their collection, as the service does."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from model.pairs.scoring import PairScorer
 def verified(
     pipeline: Pipeline, result: QueryResult, collection: str | None = None, scorer: PairScorer | None = None
 ) -> QueryResult:
-    """The result with an evaluation of every answer. Evidence depends on question and claim only, so that answers with
-    and without retrieval are judged by the same.
+    """Return the result with an evaluation of every answer.
 
-    collection: whose documents count as truth, by default the one that was searched. scorer: the shipped verifier
-    unless one is given. Raises what opening the collection and the scorer raise.
+    Evidence depends only on question and claim, so answers with and without retrieval are judged by the same evidence.
+
+    collection: the documents that count as truth, by default the collection that was searched. scorer: by default the
+    shipped verifier. Raises the errors of opening the collection and the scorer.
     """
     started = perf_counter()
     search = pipeline.search(pipeline.collection_name(collection or result.collection))
@@ -46,7 +47,7 @@ def verified(
 
 
 def _explained(verdicts: Sequence[Verdict]) -> tuple[Verdict, ...]:
-    """With contradictions told from silence, by the evidence that each verdict rests on."""
+    """Mark verdicts as contradicted or unverifiable, using the evidence of each verdict."""
     return tuple(with_contradiction(verdict, tuple(map(_text, verdict.evidence))) for verdict in verdicts)
 
 

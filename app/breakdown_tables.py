@@ -1,4 +1,4 @@
-"""Rates by kind and retrieval, pass^k and citations, as tables that fit a terminal; the report has the rest."""
+"""Terminal tables: rates by question kind and retrieval result, pass^k and citations. The report has the rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.robustness.breakdown import ArmBreakdown
 
 
 def breakdown_tables(data: ReportData) -> Iterator[Table]:
-    """What retrieval did, where an arm was shown passages; pass^k, with several samples; citations, if asked for."""
+    """Retrieval results for arms with passages, pass^k for several samples, and citations if requested."""
     if any(arm.causes for arm in data.breakdown):
         yield _causes(data.breakdown)
     if any(arm.passes for arm in data.breakdown):
@@ -24,7 +24,7 @@ def breakdown_tables(data: ReportData) -> Iterator[Table]:
 
 
 def _causes(arms: Sequence[ArmBreakdown]) -> Table:
-    table = _table("Hallucinated and supported by what retrieval did", "arm", "retrieval", "questions")
+    table = _table("Hallucinated and supported by retrieval result", "arm", "retrieval", "questions")
     for name in ("hallucinated", "supported"):
         table.add_column(name, justify="right")
     for arm in arms:

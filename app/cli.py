@@ -1,4 +1,6 @@
-"""The command line: ``plumbline COMMAND``. Parses, runs the command, turns errors into messages and exit codes."""
+"""The command line ``plumbline COMMAND``: parses arguments, runs the command, turns errors into messages and exit
+codes.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, UsageError
 from app.memory_limit import no_memory
 from plumbline_errors import PlumblineError
 
-# In order of use. Each is a module of app.commands, imported for its arguments only; the heavy rooms are imported when
-# the command runs, so that --help answers at once.
+# In order of use. Each is a module of app.commands, imported only to declare its arguments. The heavy packages are
+# imported when the command runs, so --help answers at once.
 COMMANDS = (
     *(
         "index",
@@ -52,10 +54,10 @@ _EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was mis
 
 
 def build_parser() -> Parser:
-    """The whole command line."""
+    """Build the parser of the whole command line."""
     parser = Parser(
         prog="plumbline",
-        description="Answers questions from your own documents, and measures how often the model makes things up.",
+        description="Answers questions from your own documents and measures how often the model hallucinates.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"plumbline {_version()}")
@@ -71,12 +73,12 @@ def build_parser() -> Parser:
 
 
 def _first_sentence(text: str) -> str:
-    """What a list of commands says of one: the first line of its description."""
+    """The first sentence of a command's description, for the list of commands."""
     return text.splitlines()[0]
 
 
 def with_flag(error: PlumblineError, flags: frozenset[str]) -> str:
-    """The error's message, and the command's option that it is about: Python callers know that by another name."""
+    """Add the name of the command's option to the error's message. Python callers use another name."""
     flag = f"--{error.parameter.replace('_', '-')}"
     message = str(error)
     return f"{message} ({flag})" if flag in flags and flag not in message else message
@@ -95,7 +97,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parser = build_parser()
         arguments = parser.parse_args(argv)
-        arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]  # for commands that read them from a file
+        # for commands that read these settings from a file
+        arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]
         output = Output(as_json=arguments.json)
         flags = options_of(parser, arguments)
         code = int(arguments.run(arguments, output))
@@ -113,9 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             output.say(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
         return EXIT_USAGE
     except KeyboardInterrupt:
-        if argv is None:  # this process is the command's own: it only ends now, and a second Ctrl-C is no traceback
+        if argv is None:  # This process only ends now; a second Ctrl-C must not print a traceback.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        output.say("plumbline: interrupted; what was finished is kept, run the same command again to go on")
+        output.say("plumbline: interrupted; finished work is kept, run the same command again to continue")
         return EXIT_INTERRUPTED
     except (MemoryError, ImportError) as error:
         advice = no_memory(error)
@@ -124,7 +127,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.say(f"plumbline: error: {advice}")
         return EXIT_ERROR
     except BrokenPipeError:
-        # The reader of our output has gone (| head): nobody is left to tell. Python would complain at exit otherwise.
+        # The reader of stdout has closed it (| head). Without this, Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except RuntimeError as error:
@@ -132,13 +135,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         if advice is not None:
             output.say(f"plumbline: error: {advice}")
             return EXIT_ERROR
-        if "home directory" not in str(error):  # pathlib's own, for "~" where nobody knows whose
+        if "home directory" not in str(error):  # raised by pathlib for "~" when the home directory is unknown
             raise
         output.say("plumbline: error: there is no home folder (HOME): set PLUMBLINE_HOME, and write paths without ~")
         return EXIT_ERROR
     except OSError as error:
-        # A full disk, a read-only folder, a path that cannot be: the system's own words name what and where.
-        output.say(f"plumbline: error: {error}; what was finished before is kept")
+        # A full disk, a read-only folder, an invalid path: the system's message names the problem and the path.
+        output.say(f"plumbline: error: {error}; finished work is kept")
         return EXIT_ERROR
 
 

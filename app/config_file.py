@@ -1,4 +1,4 @@
-"""Settings of a command from a YAML file: the same names as its flags, and checked by the same parser."""
+"""Settings of a command from a YAML file: the same names as its flags, checked by the same parser."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _NOT_SETTINGS = frozenset({"run", "command", "argv", "reparse", "help", "json", 
 
 
 def is_config(name: str) -> bool:
-    """Whether a positional argument names a file of settings."""
+    """Whether a positional argument names a settings file."""
     return name.lower().endswith(SUFFIXES)
 
 
 def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Namespace:
-    """The arguments with the settings of the file among ``arguments.<positional>``; flags that were given override it.
+    """Merge the settings file among ``arguments.<positional>`` into the arguments; given flags override it.
 
     arguments: with ``argv``, the command line without the command's name, and ``reparse``, the command's parser. Paths
     in the file are relative to the current folder, as on the command line. Raises UsageError for a file that cannot be
-    read, is no mapping, or has a key that is no flag.
+    read, is not a mapping, or has a key that is not a flag.
     """
     named: list[str] = getattr(arguments, positional)
     files = [name for name in named if is_config(name)]
     if len(files) > 1:
-        raise UsageError(f"{' and '.join(files)}: give one file of settings")
+        raise UsageError(f"{' and '.join(files)}: give one settings file")
     path = Path(files[0])
     argv = [word for word in arguments.argv if word != files[0]]
-    # The parser fills in only what a namespace lacks: what is None afterwards was not given.
+    # The parser fills only missing attributes, so an attribute that is None afterwards was not given.
     names = {name for name in vars(arguments) if name not in _NOT_SETTINGS}
     bare = argparse.Namespace(**dict.fromkeys(vars(arguments)))
     given = vars(arguments.reparse(list(arguments.argv), bare))
@@ -51,12 +51,12 @@ def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Name
 
 
 def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
-    """The file's mapping with keys as argparse has them."""
+    """The file's mapping with argparse's key names."""
     try:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, a 32nd of the month, endless nesting
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, an invalid date, too deep nesting
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())[:500]}") from error
     if not isinstance(value, dict):
         raise UsageError(f"{path} must hold settings, one NAME: VALUE a line; it holds {type(value).__name__}")
@@ -75,13 +75,13 @@ def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
 
 
 def _words(path: Path, key: str, value: Any, arguments: argparse.Namespace) -> list[str]:
-    """A setting as words of a command line."""
+    """A setting as command-line words."""
     flag = "--" + key.replace("_", "-")
     if value is True:
         return [flag]
     if value is False:
         return []
-    if isinstance(value, list) and isinstance(getattr(arguments, key), list):  # a flag that may be repeated
+    if isinstance(value, list) and isinstance(getattr(arguments, key), list):  # a repeatable flag
         return [f"{flag}={item}" for item in _listed(path, key, value)]
     if isinstance(value, list):
         return [f"{flag}={','.join(_listed(path, key, value))}"]
@@ -95,7 +95,7 @@ def _listed(path: Path, key: str, value: Any) -> list[str]:
 
 def _plain(path: Path, key: str, value: Any) -> str:
     if isinstance(value, (dict, list, bool)) or value is None:
-        # In short: lists may hold themselves in YAML, or others a thousand million times.
+        # Shortened: YAML lists may contain themselves, or expand to billions of items.
         shown = reprlib.repr(value)
         raise UsageError(f"{path}: {key.replace('_', '-')} is {shown}: a number, a text or a list of them is needed")
     return str(value)

@@ -1,4 +1,4 @@
-"""Which arms a run has where none are named: those that its model can answer in."""
+"""The default arms of a run: those that its model can answer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from app.pipeline import Pipeline
 
 ARMS = ("closed_book", "rag", "oracle")
 CLOSED_BOOK_LEFT_OUT = (
-    "closed_book is left out: the model is a reader, which copies its answer from passages and gets none there. Name "
-    "closed_book among the arms to measure it all the same"
+    "closed_book is left out: the model is a reader, which copies its answer from passages and gets none in "
+    "that arm. Name closed_book among the arms to measure it anyway"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenArms:
-    """The arms of a run. left_out: why a default arm is not among them, "" where none is missing."""
+    """The arms of a run. left_out: why a default arm is missing, "" if none is."""
 
     names: tuple[str, ...]
     left_out: str = ""
@@ -31,5 +31,5 @@ def default_arms(pipeline: Pipeline) -> ChosenArms:
 
 
 def chosen_arms(pipeline: Pipeline, named: Sequence[str] | None) -> ChosenArms:
-    """The arms that are named, the default ones where ``named`` is None."""
+    """The named arms, or the default ones if ``named`` is None."""
     return default_arms(pipeline) if named is None else ChosenArms(tuple(named))

@@ -1,4 +1,4 @@
-"""What `plumbline doctor` looks at. Each check gives findings and none may fail to: what it raises is its finding."""
+"""The checks of `plumbline doctor`. Each check yields findings; an exception in a check becomes a finding."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PACKAGES = (
     ("bm25s", "bm25s"),
     ("sqlalchemy", "sqlalchemy"),
 )
-"""Distribution and module of each package that answers depend on."""
+"""Distribution and module name of each package that answering depends on."""
 
 _SPARE_BYTES = 1 << 30
 _BUSY_S = 2.0
@@ -36,7 +36,7 @@ _BUSY_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """check: what was looked at. found: what is there. advice: what to do, None when nothing need be done."""
+    """One finding. check: name of the check. found: the result. advice: what to do, None if nothing is needed."""
 
     check: str
     status: Status
@@ -45,11 +45,11 @@ class Finding:
 
 
 def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
-    """All findings, as they are made; the slow ones (models) come last but for the collections."""
-    reinstall = "install Plumbline's requirements again, in an environment of its own"
+    """All findings, as soon as they are available. Slow checks (models) come last, except for the collections."""
+    reinstall = "install Plumbline's requirements again, in a separate environment"
     yield from _guarded("versions", reinstall, _versions)
     yield from _guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
-    yield from _guarded("memory", "none of this is needed to answer", _memory)
+    yield from _guarded("memory", "not needed for answering", _memory)
     yield from _guarded("home", "choose another with --home or PLUMBLINE_HOME", partial(_home, pipeline))
     yield from _guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
     yield from _guarded("minilm", reinstall, _minilm)
@@ -63,12 +63,14 @@ def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
 
 
 def _guarded(check: str, advice: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings of one look; what it raises becomes the last of them, so that one broken part hides no other."""
+    """The findings of one check. An exception becomes its last finding, so that one broken part does not hide
+    others.
+    """
     try:
         yield from look()
     except USER_ERRORS as error:
         yield Finding(check, "fail", _line(error), advice)
-    except Exception as error:  # a doctor that dies of the illness helps nobody
+    except Exception as error:  # the doctor must report any failure instead of failing itself
         yield Finding(check, "fail", f"{type(error).__name__}: {_line(error)}", advice)
 
 
@@ -84,19 +86,19 @@ def _versions() -> Iterator[Finding]:
         yield Finding("plumbline", "fail", "not installed", "install it into this environment: pip install -e .")
     for distribution, module in PACKAGES:
         yield _package(distribution, module)
-    # SQLite before 3.51.3 can damage a WAL database that two connections write; the store has one writer.
+    # SQLite before 3.51.3 can corrupt a WAL database with two writing connections; the store uses one writer.
     yield Finding("sqlite", "ok", sqlite3.sqlite_version)
 
 
 def _package(distribution: str, module: str) -> Finding:
-    advice = "install Plumbline's requirements again, in an environment of its own"
+    advice = "install Plumbline's requirements again, in a separate environment"
     try:
         found = version(distribution)
     except PackageNotFoundError:
         return Finding(distribution, "fail", "not installed", advice)
     try:
         importlib.import_module(module)
-    except Exception as error:  # a broken binary fails in its own way
+    except Exception as error:  # a broken binary can raise anything
         return Finding(
             distribution, "fail", f"{found}, but it cannot be imported: {type(error).__name__}: {_line(error)}", advice
         )
@@ -155,27 +157,28 @@ def _home(pipeline: Pipeline) -> Iterator[Finding]:
     home, existing = pipeline.home, _existing(pipeline.home)
     problem = _not_writable(existing)
     if problem is not None:
-        advice = "make it a folder that you may write to, or choose another with --home or PLUMBLINE_HOME"
+        advice = "make it a folder you can write to, or choose another with --home or PLUMBLINE_HOME"
         yield Finding("home", "fail", f"{home}: {problem}", advice)
         return
     free = shutil.disk_usage(existing).free
-    found = f"{home}, {_gib(free)} free" + ("" if existing == home else " (will be made when it is first needed)")
+    found = f"{home}, {_gib(free)} free" + ("" if existing == home else " (created on first use)")
     if free < _SPARE_BYTES:
-        yield Finding("home", "warn", found, "free some space: an index needs room for two generations of itself")
+        yield Finding("home", "warn", found, "free some space: indexing needs room for two generations of the index")
     else:
         yield Finding("home", "ok", found)
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest above it that is there."""
+    """The path, or its closest existing ancestor."""
     while not path.exists() and path != path.parent:
         path = path.parent
     return path
 
 
 def _not_writable(folder: Path) -> str | None:
-    """Why nothing can be written here, None when it can. Asked of the disk: permission bits say nothing of read-only
-    disks, quotas or root."""
+    """Why the folder is not writable, None if it is. Tries to write, since permission bits do not show read-only disks,
+    quotas or root.
+    """
     if not folder.is_dir():
         return f"{folder} is not a folder"
     try:
@@ -188,7 +191,7 @@ def _not_writable(folder: Path) -> str | None:
 
 
 def _database_file(pipeline: Pipeline) -> Path | None:
-    """The SQLite file, None for a server."""
+    """The SQLite file, None for a database server."""
     from sqlalchemy import make_url
 
     url = make_url(pipeline.settings.database_url)
@@ -206,7 +209,7 @@ def _database(pipeline: Pipeline) -> Iterator[Finding]:
         if problem is not None:
             yield Finding("database", "fail", f"{file}: {problem}", "choose another place with PLUMBLINE_DATABASE")
         else:
-            yield Finding("database", "ok", f"{file} (will be made when it is first needed)")
+            yield Finding("database", "ok", f"{file} (created on first use)")
         return
     with Store.open(pipeline.settings.database_url, busy_timeout_s=_BUSY_S) as store:
         yield Finding("schema", "ok", f"version {SCHEMA_VERSION}")
@@ -214,7 +217,7 @@ def _database(pipeline: Pipeline) -> Iterator[Finding]:
             with store.write():
                 pass
         except StoreBusyError:
-            yield Finding("database", "warn", f"{store.name} is being written by another process", "look again later")
+            yield Finding("database", "warn", f"{store.name} is locked by another writing process", "check again later")
         else:
             yield Finding("database", "ok", f"{store.name}, writable")
 
@@ -263,7 +266,7 @@ def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:
     health = check_collection(pipeline.store, pipeline.home, name)
     info = health.info
     if info.generation_hash is None:
-        yield Finding(check, "warn", "never indexed to the end, so it cannot answer", again)
+        yield Finding(check, "warn", "never indexed completely, so it cannot answer", again)
         return
     found = f"{info.documents} documents, {info.chunks} chunks, generation {info.generation_hash[:12]}"
     if health.problems:
@@ -272,11 +275,11 @@ def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:
     try:
         fits = info.encoder is not None and serves(pipeline.encoder, info.encoder)
     except USER_ERRORS:
-        yield Finding(check, "warn", f"{found}; whether the encoder fits is unknown: it does not load", "see encoder")
+        yield Finding(check, "warn", f"{found}; the encoder could not be loaded to compare it", "see encoder")
         return
     if not fits:
         yield Finding(
-            check, "fail", f"{found}; indexed with another encoder", "name that one with --encoder, or index it again"
+            check, "fail", f"{found}; indexed with another encoder", "name that encoder with --encoder, or index again"
         )
         return
     yield Finding(check, "ok", found)

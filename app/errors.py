@@ -1,4 +1,4 @@
-"""Which errors a user can act on, and what exit code or status they become."""
+"""Errors that a user can act on, and their exit codes or HTTP statuses."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ EXIT_OK, EXIT_ERROR, EXIT_USAGE, EXIT_THRESHOLD, EXIT_PARTIAL, EXIT_INTERRUPTED 
 
 
 class AppError(PlumblineError):
-    """Something the application itself refuses; the message names what and what to do."""
+    """An error of the application itself. The message names the problem and what to do."""
 
 
 class UsageError(AppError):
-    """A value on the command line that cannot be meant; exit code 2."""
+    """An invalid value on the command line; exit code 2."""
 
 
 class UnnamedCollectionError(AppError):
-    """No collection was named, and there is not exactly one. known: the names of those there are."""
+    """No collection was named, and there is not exactly one. known: the existing names."""
 
     def __init__(self, message: str, known: Sequence[str]) -> None:
         super().__init__(message, parameter="collection")

@@ -1,4 +1,4 @@
-"""The first screen of a report on the terminal, with the command that does each thing it advises."""
+"""The first screen of a report on the terminal, with a command for each piece of advice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RUN_COMMANDS: dict[Action, str] = {
 
 
 def summary_lines(screen: FirstScreen) -> Iterator[str]:
-    """Title, what was measured, the headline."""
+    """Title, what was measured, and the headline."""
     yield screen.title
     yield ""
     width = max((len(name) for name, _ in screen.measured), default=0)
@@ -29,7 +29,7 @@ def summary_lines(screen: FirstScreen) -> Iterator[str]:
 
 
 def advice_lines(screen: FirstScreen, run: str = "", collection: str = "") -> Iterator[str]:
-    """What to do next. run: as a command names it, "" for answers from elsewhere."""
+    """Recommended next steps. run: the run's name in commands, "" for answers of other systems."""
     if not screen.next_steps:
         return
     yield ""
@@ -40,14 +40,14 @@ def advice_lines(screen: FirstScreen, run: str = "", collection: str = "") -> It
 
 
 def advice_command(action: Action, run: str, collection: str) -> str:
-    """The command that does it, "" where there is none."""
+    """The command for a piece of advice, "" if there is none."""
     if not run:
         return ""
     return _RUN_COMMANDS.get(action, "").format(run=run, collection=collection or "COLLECTION")
 
 
 def term_lines(screen: FirstScreen) -> Iterator[str]:
-    """What the arms and outcomes mean; the table of differences explains its own words."""
+    """Definitions of the arms and outcomes. The table of differences explains its own terms."""
     terms = [(word, meaning) for word, meaning in screen.terms if word not in CHANGES]
     width = max((len(word) for word, _ in terms), default=0)
     for word, meaning in terms:

@@ -1,7 +1,7 @@
-"""``--fail-if "hall_all.upper > 0.10"``: a condition on a summary's figures, and which figures there are.
+"""``--fail-if "hall_all.upper > 0.10"``: conditions on a summary's figures, and the names of these figures.
 
-A condition is ``NAME.FIELD OP NUMBER``, several joined by ``and`` and ``or`` (``and`` binds closer). A figure that is
-undefined counts as a condition that is met: a gate that nothing was measured for must not open.
+A condition is ``NAME.FIELD OP NUMBER``; several are joined by ``and`` and ``or`` (``and`` binds tighter). An undefined
+figure counts as a met condition, so that a gate fails if nothing was measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One comparison. text: as it was written."""
+    """One comparison. text: its source text."""
 
     name: str
     field: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Conditions of which one must hold (or), each a set of which all must (and)."""
+    """A disjunction (or) of conjunctions (and) of terms."""
 
     text: str
     any_of: tuple[tuple[Term, ...], ...]
@@ -52,14 +52,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """failed: whether the condition is met. said: the terms that decided it, with the figures they met."""
+    """The outcome. failed: whether the condition is met. said: the deciding terms, with their figures."""
 
     failed: bool
     said: tuple[str, ...]
 
 
 def parse_gate(text: str) -> Gate:
-    """Read a condition. Raises UsageError that says how one is written."""
+    """Parse a condition. Raises UsageError that explains the syntax."""
     any_of = []
     for part in re.split(r"\bor\b", text):
         any_of.append(tuple(_term(term, text) for term in re.split(r"\band\b", part)))
@@ -67,7 +67,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def check_names(gate: Gate, names: Iterable[str]) -> None:
-    """Raises UsageError listing the figures there are, when the gate names another."""
+    """Raise UsageError listing the known figures if the gate names another one."""
     known = list(names)
     for term in (t for terms in gate.any_of for t in terms):
         if term.name not in known:
@@ -91,11 +91,12 @@ def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> Gate
 
 
 def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
-    """Every figure that a condition may name: ``hall_ARM``, ``hall_answered_ARM``, ``supported_ARM``,
-    ``abstained_ARM``, ``unscored_ARM``, ``worst_ARM`` (all unscored hallucinated) and ``diff_ARM1_ARM2``.
+    """Every figure that a condition may name.
 
-    Of the only arm, and of an arm ``all``, it is ``hall_all``, ``hall_answered``, ... as well. In names of arms
-    everything but letters and digits is ``_``; of two arms that then have one name, the second gets a ``_2``.
+    These are ``hall_ARM``, ``hall_answered_ARM``, ``supported_ARM``, ``abstained_ARM``, ``unscored_ARM``, ``worst_ARM``
+    (all unscored responses count as hallucinated) and ``diff_ARM1_ARM2``. For a single arm, and an arm ``all``, there
+    are also ``hall_all``, ``hall_answered``, ... In arm names every character except letters and digits becomes ``_``;
+    if two arms then share a name, the second gets the suffix ``_2``.
     """
     figures: dict[str, HallucinationEstimate] = {}
     words = arm_words([arm.arm for arm in summary.arms])
@@ -116,7 +117,7 @@ def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
 
 
 def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of ``summary_figures`` of a run with these arms and pairs, before it has run."""
+    """The names of ``summary_figures`` for these arms and pairs, known before the run."""
     words = arm_words(arms)
     alone = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
     of_arms = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
@@ -124,7 +125,7 @@ def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple
 
 
 def arm_words(arms: Sequence[str]) -> dict[str, str]:
-    """What each arm is called in a condition."""
+    """The name of each arm in a condition."""
     words: dict[str, str] = {}
     for arm in arms:
         word, n = _word(arm), 1
@@ -156,5 +157,5 @@ def _term(text: str, whole: str) -> Term:
 def _met(term: Term, estimate: HallucinationEstimate) -> tuple[bool, str]:
     value: float | None = getattr(estimate, term.field)
     if value is None:
-        return True, f"{term.text}: {term.name} is undefined ({estimate.reason}), which counts as missed"
+        return True, f"{term.text}: {term.name} is undefined ({estimate.reason}), which counts as a met condition"
     return _OPERATORS[term.operator](value, term.number), f"{term.text}: {term.name}.{term.field} is {value:.4g}"

@@ -1,4 +1,4 @@
-"""Tries the tokenizers of foreign models in a limited child process, once per home and file."""
+"""Try the tokenizers of external models in a resource-limited child process, once per home and file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from model.checkpoints.source import LONGEST_TOKENIZER, TOKENIZER
 from model.tokenizer_limits import try_tokenizer
 
 FOLDER = "tokenizers"
-_TRIAL = 1  # the version of what a trial does: a tokenizer that passed another one is tried again
+_TRIAL = 1  # version of the trial: tokenizers that passed another version are tried again
 
 
 def check_tokenizer(checkpoint: Path, home: Path | None) -> None:
     """Try the tokenizer of a model (a folder or a GGUF file), unless it ships with Plumbline or passed before.
 
-    A tokenizer.json that passed is recorded in the home by its SHA-256, a GGUF file by path, size and times. Without a
-    home it is tried every time. A model without either file is left to whatever opens it.
+    The home records a tokenizer.json that passed by its SHA-256, a GGUF file by path, size and times. Without a home it
+    is tried every time. A model without either file is not checked here; opening it reports the error.
 
     Raises ModelError as try_tokenizer does.
     """
@@ -49,7 +49,7 @@ def check_tokenizer(checkpoint: Path, home: Path | None) -> None:
 
 
 def _record(home: Path, file: Path) -> Path | None:
-    """The empty file that says that a tokenizer passed. None for a file too long to be hashed, which is refused."""
+    """The empty file that records a passed trial. None for a file too long to hash, which is refused."""
     if is_gguf(file):
         status = file.stat()
         stamp = str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

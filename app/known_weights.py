@@ -1,4 +1,4 @@
-"""The SHA-256 of every weight file that was opened from a home, so that a file that changed is noticed by name."""
+"""Records the SHA-256 of every weight file opened from a home, to detect files that changed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ FOLDER = "weights"
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A weight file as it was last opened. path: resolved. size: bytes. modified_ns: since the epoch. sha256: hex."""
+    """A weight file when it was last opened. path: resolved. size: bytes. modified_ns: nanoseconds since the epoch.
+    sha256: hex.
+    """
 
     path: str
     size: int
@@ -34,24 +36,24 @@ class KnownFile:
 class KnownWeights:
     """One small JSON file per weight file, in the folder ``weights`` of a home.
 
-    A file with another size is another file: it is recorded anew. A file with the same path and size but another hash
-    was damaged or replaced, whatever its time says, and is refused until it is accepted. A home that cannot be written
-    records nothing, and logs that.
+    A file with another size is a new file and recorded again. A file with the same path and size but another hash was
+    damaged or replaced, whatever its modification time, and is refused until it is accepted. A read-only home records
+    nothing and logs that.
     """
 
     def __init__(self, home: Path) -> None:
-        """home: made, for its owner alone, when the first file is recorded."""
+        """home: created with owner-only permissions when the first file is recorded."""
         self._home = home
 
     def sha256_of(self, file: Path) -> str:
-        """The SHA-256 (hex) of a weight file, compared with the recorded one, and recorded.
+        """The SHA-256 (hex) of a weight file, compared with the recorded one, then recorded.
 
-        Raises ModelError that names the file where it has the recorded size and another hash.
+        Raises ModelError naming the file if it has the recorded size and another hash.
         """
         found = _looked_at(file)
         known = self._read(file)
         if known is not None and known.size == found.size and known.sha256 != found.sha256:
-            when = "its time is the same: the storage or a copy may have damaged it"
+            when = "its modification time is the same: the storage or a copy may have damaged it"
             if known.modified_ns != found.modified_ns:
                 when = f"it was written at {_time(found.modified_ns)}"
             raise ModelError(
@@ -64,7 +66,7 @@ class KnownWeights:
         return found.sha256
 
     def accept(self, checkpoint: Path) -> tuple[Path, ...]:
-        """Record the weight files of a checkpoint (a folder or a GGUF file) as they are now, and return them.
+        """Record the current weight files of a checkpoint (a folder or a GGUF file), and return them.
 
         Raises ModelError as open_checkpoint does.
         """
@@ -74,16 +76,16 @@ class KnownWeights:
         return files
 
     def forget(self, checkpoint: Path) -> None:
-        """Forget the weight files of a checkpoint that Plumbline itself has just written."""
+        """Delete the records of a checkpoint that Plumbline itself has just written."""
         for file in open_checkpoint(checkpoint).files:
-            with suppress(OSError):  # a home that cannot be written has no record
+            with suppress(OSError):  # a read-only home has no record
                 self._place(file).unlink(missing_ok=True)
 
     def _place(self, file: Path) -> Path:
         return self._home / FOLDER / f"{hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:32]}.json"
 
     def _read(self, file: Path) -> KnownFile | None:
-        """What is recorded; None for nothing, or for a record that cannot be read, which is then written anew."""
+        """The recorded file; None if there is none or the record cannot be read, which is then written again."""
         try:
             known = KnownFile(**json.loads(self._place(file).read_text("utf-8")))
         except (OSError, ValueError, TypeError, RecursionError):
@@ -107,7 +109,7 @@ class KnownWeights:
 
 
 def known_weights(home: Path | None, checkpoint: Path) -> KnownWeights | None:
-    """The record of a home. None without a home, and for the shipped decoder, which changes with the version."""
+    """The records of a home. None without a home, and for the shipped decoder, which changes with the version."""
     if home is None or checkpoint.resolve() == shipped_decoder().resolve():
         return None
     return KnownWeights(home)

@@ -1,4 +1,4 @@
-"""Progress where there is no terminal: a line in the log now and then."""
+"""Progress without a terminal: occasional log lines."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ EVERY_S = 30.0
 
 
 class LogLines:
-    """What console.Bar is on a terminal, at most a line every ``every`` seconds; what ends sooner says nothing."""
+    """The counterpart of console.Bar for logs: at most one line every ``every`` seconds, none for short tasks."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
-        """clock: seconds, never going back."""
+        """clock: monotonic time in seconds."""
         self._say, self._clock, self._every = say, clock, every
         self._said = clock()
         self._began: dict[str, tuple[float, int]] = {}
         self._notes: dict[str, str] = {}
 
     def update(self, what: str, done: int, total: int | None, unit: str = "/s") -> None:
-        """Take note of what is counted; say it, with its rate and the time that remains, if it is time."""
+        """Record the progress; log it with rate and remaining time if a line is due."""
         now = self._clock()
         began, first = self._began.setdefault(what, (now, done))
         if now - self._said < self._every or (total is not None and done >= total):
@@ -35,12 +35,12 @@ class LogLines:
         self._say(", ".join(parts))
 
     def note(self, what: str, text: str) -> None:
-        """Say something of what was updated, in place of its rate, from the next line on."""
+        """Replace the rate by a note, from the next line on."""
         self._notes[what] = text
 
 
 def duration(seconds: float) -> str:
-    """As people say it: 45 s, 12 min, 3 h 5 min."""
+    """A readable duration: 45 s, 12 min, 3 h 5 min."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""Errors that mean that this process may not have more memory, whatever words the libraries have for it."""
+"""Detects errors that mean out of memory, in the wording of any library."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAYS = (
 
 
 def no_memory(error: BaseException) -> str | None:
-    """What to tell a person where an error means that memory ran out; None where it means something else."""
+    """The message for an out-of-memory error; None for other errors."""
     seen: BaseException | None = error
     while seen is not None:
         says = str(seen).lower()
@@ -33,8 +33,8 @@ def no_memory(error: BaseException) -> str | None:
 def _advice() -> str:
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
-        return "out of memory; what was finished before is kept. Ask for less at once"
+        return "out of memory; finished work is kept. Process less at once"
     return (
-        f"out of memory: this process may have {limit >> 20} MiB of address space (ulimit -v); what was finished "
-        "before is kept. Raise the limit, or take it away with ulimit -v unlimited"
+        f"out of memory: this process may use {limit >> 20} MiB of address space (ulimit -v); finished work "
+        "is kept. Raise the limit, or remove it with ulimit -v unlimited"
     )

@@ -29,7 +29,7 @@ class PlumblineRun:
 
     @property
     def id(self) -> str:
-        """Of the run."""
+        """The run's id."""
         return self.run.info.id
 
     @property
@@ -42,14 +42,14 @@ class PlumblineRun:
     ) -> HallucinationEstimate:
         """Assert that the rate's upper limit (by="rate": the rate itself) is at most ``at_most``.
 
-        Unscored responses count as hallucinated: a gate that nothing was measured for must not open. arm: may be left
-        out where the run has one. Returns the estimate. Raises AssertionError, ValueError for arguments that cannot be.
+        Unscored responses count as hallucinated, so that the assertion fails if nothing was measured. arm: optional if
+        the run has one arm. Returns the estimate. Raises AssertionError, and ValueError for invalid arguments.
         """
         if not 0 <= at_most <= 1:
             raise ValueError(f"at_most is {at_most}: a rate lies in [0, 1], 10 % is 0.10")
         arms = {one.arm: one for one in self.summary.arms}
         if arm is None and len(arms) > 1:
-            raise ValueError(f"the run has the arms {', '.join(arms)}: say which with arm=")
+            raise ValueError(f"the run has the arms {', '.join(arms)}: choose one with arm=")
         name = next(iter(arms)) if arm is None else arm
         if name not in arms:
             raise ValueError(f"there is no arm {name!r}: there are {', '.join(arms)}")
@@ -78,7 +78,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def plumbline_run(request: pytest.FixtureRequest) -> PlumblineRun:
-    """The run that --plumbline-run names, or the latest one."""
+    """The run named by --plumbline-run, or the latest one."""
     from app.errors import USER_ERRORS, AppError
     from app.gates.gate import LATEST, gated_run
     from app.pipeline import Pipeline

@@ -10,7 +10,7 @@ _SHOWN = 4
 
 
 def rates_line(summary: RunSummary) -> str:
-    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; of many arms the first."""
+    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; only the first of many arms."""
     rates = [
         f"{arm.arm} {percent(arm.hallucinated.default.rate)} {interval(arm.hallucinated.default)}".rstrip()
         for arm in summary.arms[:_SHOWN]
@@ -20,7 +20,7 @@ def rates_line(summary: RunSummary) -> str:
 
 
 def rates_html(caption: str, summary: RunSummary) -> str:
-    """A row for each arm: shares of all responses with their intervals."""
+    """One row per arm: shares of all responses with their intervals."""
     header = ("arm", "hallucinated", "supported", "abstained", "unscored", "responses")
     rows = []
     for arm in summary.arms:

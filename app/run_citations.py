@@ -1,4 +1,4 @@
-"""Citation precision and recall of a stored run, by the verifier's own network."""
+"""Citation precision and recall of a stored run, judged by the verifier's network."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def run_citations(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ArmCitations, ...]:
-    """Every arm that was shown passages. samples: of the headline setting. Raises what loading and scoring raise."""
+    """Every arm with passages. samples: of the headline decoding. Raises the errors of loading and scoring."""
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     verifier = FaithfulVerifier(scorer, float(labels.get("threshold", THRESHOLD)))

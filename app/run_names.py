@@ -1,4 +1,4 @@
-"""What runs are called for people: by the name that was given, else by what was measured."""
+"""Display names of runs: the given name, else model and collection."""
 
 from __future__ import annotations
 
@@ -17,18 +17,17 @@ def run_title(info: RunInfo) -> str:
 
 
 def model_of(info: RunInfo) -> str:
-    """The name of the model that answered."""
+    """The name of the answering model."""
     return dict(info.labels).get("model", "") or "unknown model"
 
 
 def collection_of(info: RunInfo) -> str:
-    """The collection that was searched, "" where none was."""
+    """The searched collection, "" if there was none."""
     return dict(info.labels).get("collection", "")
 
 
 def distinct_names(one: RunInfo, other: RunInfo) -> tuple[str, str]:
-    """Short names that tell two runs from each other: what is given, else the model, else the collection, else the
-    beginning of the ids."""
+    """Short names that distinguish two runs: given names, else models, else collections, else prefixes of their ids."""
     candidates = [
         *([(one.name, other.name)] if one.name != one.id and other.name != other.id else []),
         (model_of(one), model_of(other)),

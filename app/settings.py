@@ -1,4 +1,4 @@
-"""Settings from the environment (PLUMBLINE_*): the only place that reads it."""
+"""Settings from the environment (PLUMBLINE_*). No other module reads it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from data.blank import is_blank
 
 
 class Settings(BaseSettings):
-    """Where things are kept and which models are used. Every field is PLUMBLINE_<NAME> in the environment.
+    """Storage locations and models. Every field is PLUMBLINE_<NAME> in the environment.
 
-    A variable that is set to nothing counts as unset: that is what ``${NAME}`` of an unset variable leaves behind in
-    unit and compose files.
+    An empty variable counts as unset, because ``${NAME}`` of an unset variable gives an empty one in unit and compose
+    files.
     """
 
     model_config = SettingsConfigDict(env_prefix="PLUMBLINE_", env_ignore_empty=True, extra="ignore", frozen=True)
@@ -24,7 +24,7 @@ class Settings(BaseSettings):
     database: str = Field(default="", description="SQLAlchemy URL; by default a SQLite file in home")
     encoder: str = Field(default="", description="sentence-transformers folder or hub id; default MiniLM, packaged")
     encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
-        default="auto", description="in which passages are embedded: fp32, bf16, or auto: the collection's, see docs"
+        default="auto", description="precision of passage embeddings: fp32, bf16, or auto: the collection's, see docs"
     )
     model: str = Field(
         default="",
@@ -33,21 +33,24 @@ class Settings(BaseSettings):
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
     precision: Literal["", "fp32", "bf16", "int8", "int4", "auto"] = Field(
-        default="", description="a decoder's weights: fp32, bf16, int8, int4 or auto; default fp32, on a GPU bf16"
+        default="",
+        description="precision of a decoder's weights: fp32, bf16, int8, int4 or auto; default fp32, on a GPU bf16",
     )
-    prompt: str = Field(default="", description="file with what a language model is told; see plumbline prompts")
+    prompt: str = Field(default="", description="prompt template file of a language model; see plumbline prompts")
     device: str = Field(default="auto", description="auto (a GPU where there is one), cpu, cuda or cuda:N")
-    max_question_characters: int = Field(default=20_000, ge=1, description="longest question the service takes")
-    max_samples: int = Field(default=32, ge=1, description="most samples of one question the service draws")
-    max_active: int = Field(default=64, ge=1, description="most requests the service works on at once")
-    max_queue: int = Field(default=128, ge=1, description="most requests the service lets wait")
-    max_request_s: float = Field(default=600.0, gt=0, description="longest time for one request, in seconds")
-    max_upload_mb: int = Field(default=200, ge=1, description="largest upload the service takes, in megabytes")
-    max_bodies_mb: int = Field(default=64, ge=16, description="most memory of request bodies at a time, in megabytes")
-    keep_queries_days: float = Field(
-        default=0.0, ge=0, le=36_500, description="days that queries are kept; 0: for ever"
+    max_question_characters: int = Field(default=20_000, ge=1, description="maximum characters of a question")
+    max_samples: int = Field(default=32, ge=1, description="maximum samples of one question")
+    max_active: int = Field(default=64, ge=1, description="maximum number of concurrent requests")
+    max_queue: int = Field(default=128, ge=1, description="maximum number of waiting requests")
+    max_request_s: float = Field(default=600.0, gt=0, description="timeout of one request, in seconds")
+    max_upload_mb: int = Field(default=200, ge=1, description="maximum size of an upload, in megabytes")
+    max_bodies_mb: int = Field(
+        default=64, ge=16, description="maximum memory of all request bodies at a time, in megabytes"
     )
-    min_free_memory_mb: int = Field(default=256, ge=0, description="the service takes nothing in below this; 0: always")
+    keep_queries_days: float = Field(default=0.0, ge=0, le=36_500, description="days that queries are kept; 0: forever")
+    min_free_memory_mb: int = Field(
+        default=256, ge=0, description="free memory below which requests are refused; 0: no limit"
+    )
 
     @field_validator("home", mode="before")
     @classmethod
@@ -58,12 +61,12 @@ class Settings(BaseSettings):
 
     @classmethod
     def of_home(cls, home: Path | None) -> Settings:
-        """The environment's settings, with another home where one is given."""
+        """The environment's settings, with another home if one is given."""
         return cls() if home is None else cls(home=home)
 
     @property
     def home_folder(self) -> Path:
-        """home with ``~`` resolved, absolute."""
+        """home as an absolute path, with ``~`` expanded."""
         return self.home.expanduser().absolute()
 
     @property

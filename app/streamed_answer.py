@@ -1,4 +1,4 @@
-"""Completions drawn while somebody listens to their text, where the generator can be listened to."""
+"""Generation with streaming callbacks, for generators that support it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from generation.live import FinishedRequest, LiveGenerator
 from generation.prompt import Prompt
 
 OnText = Callable[[TextDelta], None]
-"""Told of text as it is drawn, in the caller's thread. A sample's pieces, joined, are its completion's text."""
+"""Called with text as it is generated, in the caller's thread. A sample's pieces, joined, are its completion's text."""
 
 
 def drawn_aloud(
     generator: Generator, prompt: Prompt, params: SamplingParams, seeds: Sequence[int], on_text: OnText | None
 ) -> tuple[Completion, ...]:
-    """The samples of one prompt. on_text: None, or a generator that cannot be listened to, draws them in silence.
+    """The samples of one prompt. Without on_text, or for a generator without streaming, no text is reported.
 
-    Interrupted, the request is cancelled. Raises what the generator raises.
+    An interruption cancels the request. Raises the errors of the generator.
     """
     if on_text is None or not isinstance(generator, LiveGenerator):
         return tuple(generator.generate(prompt, params, seeds))

@@ -1,9 +1,9 @@
-"""BM25 queries a second against rank-bm25 and bm25s: python -m benchmarks.bm25_speed [--tiny].
+"""BM25 queries per second compared with rank-bm25 and bm25s: python -m benchmarks.bm25_speed [--tiny].
 
-One process, the three interleaved query by query, on made-up corpora with Zipf-distributed words (30 to 90 a document)
-and queries of 2 to 8 words drawn the same way. Ours searches through files that are memory-mapped, as the product does,
-and returns the ten best. Limited by memory: every posting of every query word is read once (ours, bm25s); rank-bm25
-asks a Python dict for each word in each document. Ends in one JSON line.
+One process, the three interleaved query by query, on synthetic corpora with Zipf-distributed words (30 to 90 a
+document) and queries of 2 to 8 words from the same distribution. Ours searches memory-mapped files, as the product
+does, and returns the ten best. Memory-bound: every posting of every query word is read once (ours, bm25s); rank-bm25
+looks up each word in a Python dict of each document. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ K = 10
 def corpus(documents: int, seed: int) -> list[list[str]]:
     rng = random.Random(seed)
     names = [f"w{i}" for i in range(VOCABULARY)]
-    # The commonest hundred words are left out, as stop words are.
+    # The hundred most common words are left out, as stop words are.
     weights = [1 / (i + 100) for i in range(VOCABULARY)]
     return [rng.choices(names, weights, k=rng.randrange(30, 90)) for _ in range(documents)]
 
@@ -62,7 +62,7 @@ def measure(documents: int, asked: int, reference_asked: int) -> list[dict[str, 
         asking = queries(asked, 1)
         for number, query in enumerate(asking):
             for name, index in (("okapi", okapi), ("lucene", lucene)):
-                index.search(query, K)  # the first time reads pages from the disk; both sides are measured warm
+                index.search(query, K)  # the first run reads pages from the disk; both sides are measured warm
                 seconds[name].append(timed(lambda q=query, i=index: i.search(q, K)))
             direct.retrieve([query], k=K, show_progress=False)
             seconds["bm25s"].append(timed(lambda q=query: direct.retrieve([q], k=K, show_progress=False)))
@@ -90,14 +90,14 @@ def load_saved(index, folder: Path, params: Bm25Params):  # type: ignore[no-unty
 
 
 def check_same(index, reference, asked: list[list[str]]) -> None:  # type: ignore[no-untyped-def]
-    """Speed of a wrong answer is worth nothing."""
+    """Check that the results agree: the speed of a wrong answer is meaningless."""
     for query in asked:
         np.testing.assert_allclose(index.scores(query), reference.get_scores(query), rtol=1e-6, atol=1e-12)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="500 documents, to see that it runs")
+    parser.add_argument("--tiny", action="store_true", help="500 documents, as a smoke test")
     arguments = parser.parse_args()
     cases: list[dict[str, object]] = []
     for documents in (500,) if arguments.tiny else SIZES:

@@ -1,13 +1,13 @@
-"""How many labels the active draw saves: coverage and width of its interval beside those of a uniform draw.
+"""How many labels the active draw saves: coverage and width of its interval compared with those of a uniform draw.
 
-    python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
-    python -m benchmarks.calibration_labels --scored FILE              # instead: the labelled answers that ship
+python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
+python -m benchmarks.calibration_labels --scored FILE              # instead: the shipped labelled answers
 
-FILE: what ``plumbline score rows.jsonl --answers FILE`` writes of ``python -m benchmarks.real_answers --write
-rows.jsonl``. There the 206 labels are the truth, and draws of some of them are repeated. "Labels saved" is 1 less the
-squared ratio of widths: an interval's width falls with the square root of the labels. "uniform" uses labels alone,
-"uniform + verifier" adds the verifier with equal probabilities, "active" draws where it is unsure as well. Intervals
-are asymptotic ones of level 0.95. Ends in one JSON line.
+FILE: the output of ``plumbline score rows.jsonl --answers FILE`` on ``python -m benchmarks.real_answers --write
+rows.jsonl``. There the 206 labels are the ground truth, and subsets are drawn repeatedly. "Labels saved" is 1 minus the
+squared ratio of widths, since the width of an interval falls with the square root of the labels. "uniform" uses labels
+alone, "uniform + verifier" adds the verifier with equal probabilities, "active" also draws more often where it is
+unsure. Intervals are asymptotic at level 0.95. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """rmse: of the estimate around the truth. saved: labels, against the uniform draw without verifier."""
+    """One cell. rmse: of the estimate around the truth. saved: share of labels saved compared with the uniform draw
+    without verifier.
+    """
 
     setting: str
     questions: int
@@ -53,7 +55,7 @@ VERIFIERS: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
 
 
 def simulated(setting: str, a: float, b: float, questions: int, labels: int, replicates: int) -> list[Cell]:
-    """Question risks are Beta(a, b); the truth is the mean risk a / (a + b)."""
+    """Question risks are Beta(a, b); the true rate is the mean risk a / (a + b)."""
     rng = np.random.default_rng([7, questions, labels, round(100 * a), round(100 * b)])
     risk = rng.beta(a, b, (replicates, questions))
     truth = (rng.random(risk.shape) < risk) * 1.0
@@ -116,7 +118,7 @@ def labelled_run(path: Path, replicates: int) -> list[Cell]:
 
 
 def markdown(cells: list[Cell]) -> str:
-    """One table."""
+    """The results as one table."""
     lines = [
         "| setting | questions | labels | draw | coverage | width | labels saved |",
         "|---|---|---|---|---|---|---|",
@@ -129,7 +131,7 @@ def markdown(cells: list[Cell]) -> str:
 
 
 def main() -> None:
-    """Simulate, print."""
+    """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=10_000)
     parser.add_argument("--scored", type=Path)

@@ -1,10 +1,10 @@
 """Which test certifies with how many labels: the exact one, and prediction-powered ones of both draws.
 
-    python -m benchmarks.calibration_power                    # 2,000 calibrations a cell
+python -m benchmarks.calibration_power                    # 2,000 calibrations a cell
 
 600 questions with scores uniform on [0, 1]; the threshold 0.5 is fixed in advance; alpha 0.2, delta 0.05. "certified":
-share of calibrations in which the threshold passes. All certificates are right where the rate is below alpha. Ends in
-one JSON line.
+share of calibrations in which the threshold passes. All certificates are correct if the rate is below alpha. The last
+line is JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALPHA, DELTA, THRESHOLD, QUESTIONS = 0.2, 0.05, 0.5, 600
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """rate: the true one above the threshold."""
+    """One cell. rate: the true one above the threshold."""
 
     world: str
     rate: float
@@ -35,7 +35,9 @@ class Cell:
 
 
 def cells(replicates: int, seed: int = 2) -> list[Cell]:
-    """The verifier says 1 - score; in the first two worlds that is 2 and 2.5 times the true risk or more."""
+    """All cells. The verifier's risk is 1 - score, which in the first two worlds is at least 2 and 2.5 times the true
+    risk.
+    """
     found = []
     for world in (
         World("falls to 0", falling(0.0, 0.4)),
@@ -67,14 +69,14 @@ def cells(replicates: int, seed: int = 2) -> list[Cell]:
 
 
 def markdown(found: list[Cell]) -> str:
-    """One table."""
+    """The results as one table."""
     lines = ["| world | true rate | labels | test | certified |", "|---" * 5 + "|"]
     lines += [f"| {c.world} | {c.rate:.3f} | {c.labels} | {c.test} | {c.certified:.4f} |" for c in found]
     return "\n".join(lines) + "\n"
 
 
 def main() -> None:
-    """Simulate, print."""
+    """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=2000)
     found = cells(parser.parse_args().replicates)

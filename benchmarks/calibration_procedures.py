@@ -1,5 +1,6 @@
-"""Ways to choose a threshold from labels, on many data sets at once: (R, Q) scores and hallucinated counts in, the
-threshold that each data set certifies out (NaN where none)."""
+"""Threshold procedures, vectorised over many data sets: (R, Q) scores and hallucinated counts in, the certified
+threshold of each data set out (NaN if there is none).
+"""
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def counts(score: Floats, wrong: Floats, grid: Floats) -> tuple[Floats, Floats]:
 
 
 def in_sequence(p: Floats, grid: Floats, delta: float) -> Floats:
-    """The loosest threshold before the first p above delta."""
+    """The loosest threshold before the first p-value above delta."""
     return last(np.logical_and.accumulate(p <= delta, axis=1), grid)
 
 
@@ -43,7 +44,9 @@ def last(passed: NDArray[np.bool_], grid: Floats) -> Floats:
 
 
 def fixed_sequence(score: Floats, wrong: Floats, grid: Floats, samples: int, alpha: float, delta: float) -> Floats:
-    """Ours: exact for one sample a question, betting on question means for several; the strictest threshold first."""
+    """Plumbline's method: exact for one sample per question, betting on question means for several; strictest threshold
+    first.
+    """
     if samples == 1:
         n, k = counts(score, wrong, grid)
         return in_sequence(exceedance_p_value(k, n, alpha), grid, delta)
@@ -58,18 +61,18 @@ def fixed_sequence(score: Floats, wrong: Floats, grid: Floats, samples: int, alp
 
 
 def unsequenced(score: Floats, wrong: Floats, grid: Floats, samples: int, alpha: float, delta: float) -> Floats:
-    """The loosest of all thresholds whose own p-value is at most delta: as if only one had been tested."""
+    """The loosest of all thresholds whose own p-value is at most delta, without correction for multiple tests."""
     n, k = counts(score, wrong, grid)
     return last(exceedance_p_value(k, n * samples, alpha) <= delta, grid)
 
 
 def pooled(score: Floats, wrong: Floats, grid: Floats, samples: int, alpha: float, delta: float) -> Floats:
-    """In sequence, with all samples counted as if they were answers to different questions."""
+    """Fixed sequence, with all samples treated as independent."""
     n, k = counts(score, wrong, grid)
     return in_sequence(exceedance_p_value(k, n * samples, alpha), grid, delta)
 
 
 def seen_rate(score: Floats, wrong: Floats, grid: Floats, samples: int, alpha: float, delta: float) -> Floats:
-    """The loosest threshold whose rate seen is at most alpha: no test at all."""
+    """The loosest threshold whose observed rate is at most alpha, without a test."""
     n, k = counts(score, wrong, grid)
     return last((n > 0) & (k <= alpha * n * samples), grid)

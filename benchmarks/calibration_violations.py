@@ -1,13 +1,13 @@
-"""How often a certificate is wrong: thresholds chosen on simulated labels against the known truth.
+"""How often a certificate is wrong: thresholds chosen on simulated labels, compared with the known truth.
 
-    python -m benchmarks.calibration_violations                        # 10,000 calibrations a cell
-    python -m benchmarks.calibration_violations --replicates 1000      # a quick look
-    python -m benchmarks.calibration_violations --page FILE            # also as Markdown
+python -m benchmarks.calibration_violations                        # 10,000 calibrations a cell
+python -m benchmarks.calibration_violations --replicates 1000      # a quick run
+python -m benchmarks.calibration_violations --page FILE            # also as Markdown
 
-A violation is a certified threshold whose true rate is at least alpha. Beside the method of ``plumbline calibrate``
-stand three that are often used: every threshold tested by itself and the loosest that passes taken, samples of a
-question pooled as if they were independent, and the rate seen held against alpha. One Monte Carlo standard error of a
-share of 0.05 over 10,000 calibrations is 0.0022. Ends in one JSON line.
+A violation is a certified threshold whose true rate is at least alpha. The method of ``plumbline calibrate`` is
+compared with three common ones: test every threshold separately and take the loosest that passes; pool the samples of a
+question as if they were independent; compare the observed rate with alpha. One Monte Carlo standard error of a share of
+0.05 over 10,000 calibrations is 0.0022. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ _CELLS = 6_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """wrong: share of calibrations with a certificate whose true rate is at least alpha. certified: share with one.
-    answered: mean answer rate of those."""
+    """One cell. wrong: share of calibrations with a certificate whose true rate is at least alpha. certified: share
+    with a certificate. answered: mean answer rate of those.
+    """
 
     world: str
     alpha: float
@@ -42,7 +43,7 @@ class Cell:
 
     @property
     def too_many(self) -> bool:
-        """More wrong ones than delta = 0.05 by three Monte Carlo standard errors."""
+        """Whether the violation rate exceeds delta = 0.05 by more than three Monte Carlo standard errors."""
         return self.wrong > 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / self.replicates))
 
 
@@ -86,7 +87,7 @@ def cells(replicates: int, alphas: tuple[float, ...] = (0.05, 0.1, 0.2), seed: i
 
 
 def markdown(found: list[Cell]) -> str:
-    """A table a method, the worst cell first named."""
+    """One table per method, with its worst cell named first."""
     lines = []
     for method in dict.fromkeys(c.method for c in found):
         mine = [c for c in found if c.method == method]
@@ -105,7 +106,7 @@ def markdown(found: list[Cell]) -> str:
 
 
 def main() -> None:
-    """Simulate, print, perhaps write."""
+    """Simulate, print, and write the page if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=10_000)
     parser.add_argument("--page", type=Path)

@@ -1,14 +1,14 @@
-"""How soon the watch notices, and how often it cries wolf: streams with a known rate, a rolling z-test beside it.
+"""Delay and false alarms of the drift watch: streams with a known rate, compared with a rolling z-test.
 
-    python -m benchmarks.calibration_watch                    # 2,000 streams of 2,000 audited answers
-    python -m benchmarks.calibration_watch --streams 200
+python -m benchmarks.calibration_watch                    # 2,000 streams of 2,000 audited answers
+python -m benchmarks.calibration_watch --streams 200
 
-alpha 0.1, delta 0.05. Every stream is looked at after every audited answer. "false alarms": share of streams that ever
-raise one while the rate is at most alpha. Where the rate rises at answer 500, alarms before it are false; the delay
-is the median number of audited answers from the rise to the alarm, of the streams that raise one. The rolling z-test
-looks at the last 100 answers and alarms where their rate exceeds alpha by 1.645 standard errors. "audited unequally":
-hallucinated answers of a verifier that is right in 80 % are audited with probability 0.4 where it flags, else 0.1.
-"missed": streams whose confidence sequence leaves out the true rate at any look. Ends in one JSON line.
+alpha 0.1, delta 0.05. Every stream is checked after every audited answer. "false alarms": share of streams that ever
+raise one while the rate is at most alpha. If the rate rises at answer 500, alarms before it are false; the delay is the
+median number of audited answers from the rise to the alarm, among streams that raise one. The rolling z-test uses the
+last 100 answers and alarms if their rate exceeds alpha by 1.645 standard errors. "audited unequally": with a verifier
+of 80 % accuracy, answers are audited with probability 0.4 if it flags them, else 0.1. "missed": streams whose
+confidence sequence excludes the true rate at any time. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ ALPHA, DELTA, RISE, WINDOW = 0.1, 0.05, 500, 100
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """delay: median audited answers after the rise, None without a rise or an alarm. noticed: share that alarm after
-    the rise and not before. missed: None where the rate changes."""
+    """One cell. delay: median audited answers after the rise, None without a rise or an alarm. noticed: share with an
+    alarm after the rise and not before. missed: None if the rate changes.
+    """
 
     stream: str
     method: str
@@ -43,12 +44,12 @@ class Cell:
 
 
 def first(raised: NDArray[np.bool_]) -> Floats:
-    """(S, T) -> (S,): the place of the first True, infinity without any."""
+    """(S, T) -> (S,): the index of the first True, infinity without any."""
     return np.where(raised.any(axis=1), raised.argmax(axis=1).astype(np.float64), np.inf)
 
 
 def e_process(events: Floats, size: Floats) -> NDArray[np.bool_]:
-    """(S, T): whether the alarm's capital is at least 1 / delta at each look."""
+    """(S, T): whether the alarm's wealth is at least 1 / delta at each time."""
     capital, raised = np.full((len(events), BETS.size), -np.inf), np.zeros(events.shape, dtype=np.bool_)
     for t in range(events.shape[1]):
         capital = after_answer(capital, log_factors(events[:, t], ALPHA, size[:, t]), t + 1)
@@ -57,7 +58,7 @@ def e_process(events: Floats, size: Floats) -> NDArray[np.bool_]:
 
 
 def missed(events: Floats, size: Floats, rate: float) -> float:
-    """Share of streams whose confidence sequence leaves out the rate at any look."""
+    """Share of streams whose confidence sequence excludes the rate at any time."""
     above, below = np.zeros((len(events), BETS.size)), np.zeros((len(events), BETS.size))
     out = np.zeros(len(events), dtype=np.bool_)
     for t in range(events.shape[1]):
@@ -130,7 +131,7 @@ def _cell(name: str, method: str, raised: NDArray[np.bool_], quiet: bool, miss: 
 
 
 def markdown(found: list[Cell]) -> str:
-    """One table."""
+    """The results as one table."""
 
     def shown(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)
@@ -145,7 +146,7 @@ def markdown(found: list[Cell]) -> str:
 
 
 def main() -> None:
-    """Simulate, print."""
+    """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=2000)
     parser.add_argument("--length", type=int, default=2000)

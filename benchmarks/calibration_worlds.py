@@ -1,4 +1,4 @@
-"""Worlds with a known truth: how often an answer with a score s is hallucinated, and draws of labels."""
+"""Simulated worlds with a known truth: the hallucination rate given a score s, and draws of labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _POINTS = 20_001
 
 @dataclass(frozen=True)
 class World:
-    """Scores are uniform on [0, 1]. rate: (N,) scores -> P(hallucinated | score). samples: of a question, with equal
+    """Scores are uniform on [0, 1]. rate: (N,) scores -> P(hallucinated | score). samples: per question, with equal
     scores; correlation: of their labels (1 / (k + 1) for question rates Beta(p k, (1 - p) k)).
     """
 
@@ -46,7 +46,7 @@ class World:
 
 
 def constant(p: float) -> Callable[[Floats], Floats]:
-    """The score says nothing."""
+    """The score is uninformative."""
     return lambda s: np.full_like(s, p)
 
 
@@ -66,7 +66,7 @@ def overconfident(s: Floats) -> Floats:
 
 
 def worlds(alpha: float) -> tuple[World, ...]:
-    """One sample a question."""
+    """Worlds with one sample per question."""
     return (
         World("r = alpha at every threshold", constant(alpha)),
         World("falls through alpha", falling(0.0, 4 * alpha)),
@@ -78,7 +78,7 @@ def worlds(alpha: float) -> tuple[World, ...]:
 
 
 def sampled_worlds(alpha: float) -> tuple[World, ...]:
-    """Four samples a question, whose labels go together."""
+    """Worlds with four samples per question, whose labels are correlated."""
     return (
         World("r = alpha, 4 samples, correlation 0.3", constant(alpha), 4, 0.3),
         World("r = alpha, 4 samples, correlation 0.8", constant(alpha), 4, 0.8),

@@ -1,8 +1,8 @@
-"""What the rules of evaluation.contrast cost and gain on labelled pairs, source by source.
+"""Costs and benefits of the rules of evaluation.contrast on labelled pairs, by source.
 
 ``python -m benchmarks.contrast_rules ROWS.jsonl.bz2 --per-source N`` scores N rows of each source with the network of
-the shipped verifier, with and without the rules, and prints AUROC and balanced accuracy at 0.5 of both, and how many
-scores the rules changed. Ends in one JSON line.
+the shipped verifier, with and without the rules, and prints AUROC and balanced accuracy at 0.5 of both, and the number
+of changed scores. The last line is JSON.
 """
 
 from __future__ import annotations

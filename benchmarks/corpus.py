@@ -1,4 +1,4 @@
-"""Documents for the benchmarks of indexing: articles of the shared encyclopedia, or made-up ones for a tiny run."""
+"""Documents for the indexing benchmarks: articles of the shared encyclopedia, or synthetic ones for a tiny run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS = 4000
 def add_corpus(parser: argparse.ArgumentParser) -> None:
     """--data, --tiny."""
     parser.add_argument("--data", type=Path, default=WIKI, help="folder of .jsonl or .jsonl.bz2 articles")
-    parser.add_argument("--tiny", action="store_true", help="made-up articles, seconds: is the benchmark right?")
+    parser.add_argument("--tiny", action="store_true", help="synthetic articles; takes seconds, as a smoke test")
 
 
 def articles(data: Path, count: int | None, tiny: bool) -> Iterator[Document]:
@@ -33,7 +33,7 @@ def articles(data: Path, count: int | None, tiny: bool) -> Iterator[Document]:
 
 
 def made_up() -> Iterator[Document]:
-    """Articles without end, of words with a long tail, the same every time."""
+    """An endless, deterministic sequence of articles of words with a long-tailed distribution."""
     rng = random.Random(0)
     words = [f"w{i:x}" for i in range(_WORDS)]
     number = 0

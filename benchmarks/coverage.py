@@ -1,13 +1,13 @@
-"""How often the intervals of evaluation/ hold what they should: python -m benchmarks.coverage [--write FILE.md].
+"""Coverage of the intervals of evaluation/: python -m benchmarks.coverage [--write FILE.md].
 
-Rates, differences, answered-only rates and their differences, clustered t, BCa, bands, and what is corrected by human
-labels, with both tails and widths. Limited by passes over the data sets (replicates x questions numbers for each step
-of an interval), by the incomplete beta function, and for labels by ten fits of lambda a data set.
+Rates, differences, answered-only rates and their differences, clustered t, BCa, bands, and corrections by human labels,
+with both tails and widths. The cost is passes over the data sets (replicates x questions numbers per step of an
+interval), the incomplete beta function, and for labels ten fits of lambda per data set.
 
-With --state FILE every finished cell is a line of that file, and the same command goes on where it was stopped; a cell
-is made again only when it is to have more data sets. Prints Markdown and ends in one JSON line with the worst cell of
-each interval. A cell falls short when its coverage is below the level by more than 3 Monte Carlo standard errors: with
-nothing wrong and coverage exactly at the level, about 1 cell in 740 does so by chance.
+With --state FILE every finished cell is a line of that file, and the same command continues an interrupted run; a cell
+is computed again only if more data sets are requested. Prints Markdown; the last line is JSON with the worst cell of
+each interval. A cell falls short if its coverage is below the level by more than 3 Monte Carlo standard errors; with
+coverage exactly at the level, about 1 cell in 740 does so by chance.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from benchmarks.coverage_intervals import PAIRS, answered, answered_differences,
 from benchmarks.coverage_table import as_csv, markdown, worst_of
 
 ANSWERED_SHARE = 5
-"""Answered-only rates corrected by labels get one data set where the other corrected cells get so many: 40 ms each."""
+"""Divisor of the number of data sets for answered-only rates corrected by labels, which cost 40 ms each."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One setting. key: names it, and with the seed is what its data sets are drawn from, whatever ran before."""
+    """One setting. key: its name, which together with the seed determines its data sets, regardless of earlier runs."""
 
     key: str
     replicates: int
@@ -47,7 +47,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Data sets a cell: of rates and differences, of BCa, of bands, of what is corrected by labels."""
+    """Data sets per cell: of rates and differences, of BCa, of bands, of corrections by labels."""
 
     plain: int
     bca: int
@@ -56,7 +56,7 @@ class Sizes:
 
 
 def jobs(sizes: Sizes) -> Iterator[Job]:
-    """Every setting, the cheap ones first."""
+    """All settings, the cheap ones first."""
     for n in (20, 50, 200, 1000):
         for m in (1, 3, 8):
             yield from _plain(n, m, sizes.plain)
@@ -93,8 +93,9 @@ def _plain(n: int, m: int, replicates: int) -> Iterator[Job]:
 
 
 class State:
-    """Finished jobs, a line each of a file that is only ever added to; of a job's lines the one with most data sets
-    counts. A cut last line is passed over."""
+    """Finished jobs, one line each in an append-only file; the line with the most data sets of a job counts. A
+    truncated last line is skipped.
+    """
 
     def __init__(self, path: Path | None, seed: int) -> None:
         self._path, self._seed = path, seed
@@ -108,7 +109,7 @@ class State:
                 self._done[row["key"]] = row["replicates"], [Cell(**c) for c in row["cells"]]
 
     def cells(self, job: Job) -> list[Cell] | None:
-        """What was found for the job, None where it was not run with so many data sets."""
+        """The results of the job, None if it was not run with this many data sets."""
         replicates, cells = self._done.get(job.key, (0, []))
         return cells if replicates >= job.replicates else None
 
@@ -123,8 +124,9 @@ class State:
 
 
 def run(sizes: Sizes, seed: int, state: State, finished: bool = False) -> list[Cell]:
-    """Every cell; the same seed and sizes give the same table, in one go or in several. finished: leave out what is
-    not in the state yet."""
+    """Every cell; the same seed and sizes give the same table, in one run or several. finished: only cells in the state
+    file.
+    """
     found: list[Cell] = []
     for job in jobs(sizes):
         cells = state.cells(job)
@@ -147,8 +149,10 @@ def main() -> None:
     parser.add_argument(
         "--corrected-replicates", type=int, default=500, help="data sets a cell corrected by labels (about 5 ms each)"
     )
-    parser.add_argument("--state", type=Path, default=None, metavar="FILE", help="finished cells; resumes from it")
-    parser.add_argument("--finished", action="store_true", help="only the cells that --state holds; runs nothing")
+    parser.add_argument(
+        "--state", type=Path, default=None, metavar="FILE", help="file of finished cells; resumes from it"
+    )
+    parser.add_argument("--finished", action="store_true", help="only the cells in --state; runs nothing")
     parser.add_argument(
         "--write", type=Path, default=None, metavar="FILE.md", help="the tables; every cell goes to FILE.csv"
     )

@@ -1,4 +1,4 @@
-"""What a coverage table is made of: a cell, how it is tallied, and question rates of a given correlation."""
+"""Parts of a coverage table: cells, tallies, and question rates with a given correlation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from evaluation.statistics.counts import Floats
 
 LEVEL = 0.95
-BLOCK = 2_000_000  # question shares held at a time
+BLOCK = 2_000_000  # maximum number of question shares in memory
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Coverage of one interval in one setting; misses below and above are where the truth lay."""
+    """Coverage of one interval in one setting; "below" and "above" tell where the truth was for misses."""
 
     interval: str
     setting: str
@@ -67,7 +67,7 @@ class Tally:
         self.width += float((np.clip(upper, -1, 1) - np.clip(lower, -1, 1))[keep].sum())
 
     def note(self, below: bool, above: bool, width: float) -> None:
-        """One data set whose limits were looked at elsewhere."""
+        """Count one data set whose limits were compared elsewhere."""
         self.seen += 1
         self.below += below
         self.above += above

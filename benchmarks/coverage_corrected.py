@@ -1,6 +1,6 @@
-"""Coverage of what is corrected by human labels: rates, differences and answered-only rates, the switch, both methods.
+"""Coverage of corrections by human labels: rates, differences and answered-only rates, the switch, both methods.
 
-A part of python -m benchmarks.coverage. Each data set costs about 5 ms: ten fits of lambda, and none of it is batched.
+Part of python -m benchmarks.coverage. Each data set costs about 5 ms: ten fits of lambda, without batching.
 """
 
 from __future__ import annotations
@@ -17,15 +17,16 @@ from evaluation.correction.rogan_gladen import Resamples, rogan_gladen
 from evaluation.statistics.counts import Floats
 
 ROGAN_GLADEN_SHARE = 10
-"""One data set in so many also gets Rogan and Gladen's correction, whose bootstrap is the slowest part."""
+"""One data set in this many also gets Rogan and Gladen's correction, whose bootstrap is the slowest part."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelModel:
-    """n questions of m samples, of which so many are labelled; the verifier's errors are independent given the truth.
+    """n questions of m samples, with a number of labelled questions; the verifier's errors are independent given the
+    truth.
 
-    fixed: None for one arm; else the share of questions on which only the first of two arms hallucinates. flagged: of
-    the labelled questions, how many are drawn from those that the verifier flags anywhere; None draws from all alike.
+    fixed: None for one arm; else the share of questions on which only the first of two arms hallucinates. flagged:
+    number of labelled questions drawn from those with a flagged answer; None draws from all alike.
     """
 
     questions: int
@@ -45,7 +46,7 @@ class LabelModel:
         return text + ("" if self.flagged is None else f", {self.flagged} of them flagged")
 
     def draw(self, rng: np.random.Generator) -> LabelledSample | None:
-        """One data set; None where a stratum has too few questions for the draw."""
+        """One data set; None if a stratum has too few questions for the draw."""
         n, m = self.questions, self.samples
         rates = question_rates(rng, (1, n), self.rate, self.correlation)[0]
         coin = rng.random(n) < (self.fixed or 0.0)
@@ -78,7 +79,7 @@ class LabelModel:
 class AnswerModel:
     """Responses that may abstain: answered with probability ``answers``, and hallucinated among answers with ``rate``.
 
-    The verifier takes an abstention for an answer (and the reverse) with probability ``misread``.
+    The verifier confuses abstentions and answers with probability ``misread``.
     """
 
     questions: int
@@ -150,7 +151,9 @@ ANSWERED = (
 
 
 def corrected_cells(replicates: int, seed: int) -> list[Cell]:
-    """Every cell: the headline (with the switch), the two it chooses from where it chooses them, Rogan and Gladen's."""
+    """Every cell: the headline (with the switch), the two methods it chooses from, each where it is chosen, and
+    Rogan-Gladen.
+    """
     cells: list[Cell] = []
     for number, model in enumerate((*RATES, *DIFFERENCES)):
         cells += labelled(np.random.default_rng([seed, 1, number]), replicates, model)
@@ -160,7 +163,7 @@ def corrected_cells(replicates: int, seed: int) -> list[Cell]:
 
 
 def labelled(rng: np.random.Generator, replicates: int, model: LabelModel) -> list[Cell]:
-    """The cells of one model of labels: a rate's, or where the model has two arms a difference's."""
+    """The cells of one label model: a rate's, or with two arms a difference's."""
     two = model.fixed is not None
     what = "corrected difference" if two else "corrected rate"
     truth = model.fixed if model.fixed is not None else model.rate

@@ -1,8 +1,8 @@
-"""Data sets for coverage tables, drawn whole: what a question shows is one of few states, and only their counts matter.
+"""Fast draws of data sets for coverage tables: a question's outcome is one of few states, and only their counts matter.
 
-A question of m samples with a beta rate shows 0..m events, a pair of arms (m + 1)^2 outcomes. The probability of each
-state is a closed form, so a data set of N questions is one multinomial draw and not N beta and N binomial draws; it is
-the same distribution. Nothing here knows an interval.
+A question of m samples with a beta rate has 0..m events, a pair of arms (m + 1)^2 outcomes. The probability of each
+state has a closed form, so a data set of N questions is one multinomial draw instead of N beta and N binomial draws,
+with the same distribution. Does not depend on intervals.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from evaluation.statistics.counts import Floats
 
 States = NDArray[np.int64]
 _MULTINOMIAL_STATES = 128
-"""With more states than this, looking every question up is cheaper than counting each state."""
+"""With more states than this, looking up every question is cheaper than counting each state."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairModel:
     """Both arms share a question's own rate with probability `shared`; else each has its own.
 
-    Then, with probability `fixed` (`broken`), only the first (the second) arm hallucinates on that question, always.
+    Then, with probability `fixed` (`broken`), only the first (the second) arm always hallucinates on that question.
     """
 
     rate: float
@@ -86,7 +86,7 @@ def draw_states(rng: np.random.Generator, shape: tuple[int, int], probabilities:
 
 @dataclass(frozen=True, slots=True)
 class AnswerStates:
-    """What m samples of a question may show when some abstain. answers, events: of each state, (S,)."""
+    """What m samples of a question may show if some abstain. answers, events: of each state, (S,)."""
 
     probabilities: Floats
     answers: Floats
@@ -107,7 +107,7 @@ def answer_states(samples: int, answers: float, spread: float, rate: float, corr
 
 @dataclass(frozen=True, slots=True)
 class AnswerPairStates:
-    """The same of two arms. Every array (S,): answers and events of the first arm, of the second."""
+    """The same for two arms. Every array (S,): answers and events of the first arm, of the second."""
 
     probabilities: Floats
     answers: tuple[Floats, Floats]
@@ -115,7 +115,7 @@ class AnswerPairStates:
 
 
 def answer_pair_states(samples: int, model: PairModel, answers: float, spread: float) -> AnswerPairStates:
-    """Both arms answer independently, whatever their rates of the event have in common."""
+    """Both arms answer independently, however their event rates are correlated."""
     said = events(samples, answers, spread)
     chances, a, b, h, g = [], [], [], [], []
     for one in range(samples + 1):

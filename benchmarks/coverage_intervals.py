@@ -1,4 +1,4 @@
-"""The cells of a coverage table that rest on outcomes alone: rates, differences, answered-only, t, BCa, bands."""
+"""Coverage cells that need outcomes alone: rates, differences, answered-only, t, BCa, bands."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rates(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
 def answered(
     rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float, answers: float, spread: float
 ) -> list[Cell]:
-    """Hallucinations among answers: each question has its own rate of answering and of hallucinating, independent."""
+    """Hallucinations among answers: each question has independent rates of answering and of hallucinating."""
     ours = Tally("answered-only", f"rate {rate}, correlation {rho}, answers {answers} ({spread})", n, m, rate)
     states = answer_states(m, answers, spread, rate, rho)
     for size in blocks(replicates, n):
@@ -81,7 +81,7 @@ def bca(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, 
 
 
 def differences(rng: np.random.Generator, replicates: int, n: int, m: int, model: PairModel) -> list[Cell]:
-    """Fixed less broken by MOVER, and clustered t where it is flagged reliable."""
+    """Differences by MOVER, and clustered t where it is flagged reliable."""
     truth = model.fixed - model.broken
     ours = Tally("difference", str(model), n, m, truth)
     t = Tally("difference, clustered t (reliable)", str(model), n, m, truth)
@@ -114,17 +114,19 @@ def answered_differences(
 
 
 def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float) -> list[Cell]:
-    """Rates of six decoding settings on the same questions, all inside at once; and their differences from a baseline.
+    """Simultaneous bands of rates of six decoding settings on the same questions, and of their differences from a
+    baseline.
 
-    A question has one rate, the same in all settings (that is what makes them move together). Tails: whether the truth
-    of any setting lay below, or above; a data set with both counts as below.
+    A question has one rate, the same in all settings, which correlates them. Tails: whether the truth of any setting
+    was below, or above; a data set with both counts as below.
     """
     setting = f"{TEMPERATURES} settings, rate {rate}, correlation {rho}"
     one = Tally("band of rates (all inside)", setting, n, m, 0.0)
     two = Tally("band of differences (all inside)", setting, n, m, 0.0)
     size = None if rho in (0.0, 1.0) else 1.0 / rho - 1.0
     for block in range(replicates // _AT_ONCE):
-        # (Few bootstrap draws would make the quantile noisy; one seed for all would make every data set share it.)
+        # (Few bootstrap draws would make the quantile noisy, and one seed for all would make all data sets share that
+        # noise.)
         resampler = Resampler(Settings(level=LEVEL, bootstrap=_DRAWS, seed=block))
         for _ in range(_AT_ONCE):
             own = np.full(n, rate) if size is None else rng.beta(rate * size, (1.0 - rate) * size, n)
@@ -138,7 +140,9 @@ def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
 
 
 def _inside(tally: Tally, lower: tuple[float | None, ...], upper: tuple[float | None, ...], truth: float) -> None:
-    """Add a band: whether the truth is outside it anywhere, and its mean width. An undefined cell holds anything."""
+    """Add a band: whether the truth is outside of it anywhere, and its mean width. An undefined cell contains
+    anything.
+    """
     low = np.array([truth if v is None else v for v in lower])
     high = np.array([truth if v is None else v for v in upper])
     below = bool(np.any(truth < low - 1e-12))

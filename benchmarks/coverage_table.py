@@ -1,4 +1,4 @@
-"""Coverage cells as Markdown, for each interval its worst cell by number of questions, and every cell as CSV."""
+"""Coverage cells as Markdown, with the worst cell of each interval by number of questions, and every cell as CSV."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def worst_of(cells: Sequence[Cell]) -> dict[str, float]:
 
 
 def markdown(cells: Sequence[Cell], every: bool = False, heading: bool = False) -> str:
-    """The tables. every: also one row a cell, most questions last. heading: as a page of its own."""
+    """The tables. every: also one row per cell, most questions last. heading: as a separate page."""
     lines = [_HEADING.format(error=_errors(cells))] if heading else []
     for kind, mine in _by_kind(cells):
         lines.append(f"\n## {kind}\n" if heading else f"\n### {kind}\n")
@@ -54,7 +54,7 @@ def markdown(cells: Sequence[Cell], every: bool = False, heading: bool = False) 
 
 
 def as_csv(cells: Sequence[Cell]) -> str:
-    """A row a cell, by interval, questions, samples and setting."""
+    """One row per cell, by interval, questions, samples and setting."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)

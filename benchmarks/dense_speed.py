@@ -1,11 +1,11 @@
-"""Dense search against raw FAISS: python -m benchmarks.dense_speed [--tiny].
+"""Dense search compared with raw FAISS: python -m benchmarks.dense_speed [--tiny].
 
 One process, interleaved, 100,000 random unit vectors of 384 dimensions, k = 100, batches of 1, 8, 32 and 128 queries.
-Against FAISS as it starts (stock threads, stock BLAS threshold), and against the best of one thread or all and a
-threshold of 128,000 (stock) or 1,000, found in the same run for each batch: half of the rounds say which is the best,
-the others by how much; ratios are of times in the same round. Ours returns hits with scores that repeat
-exactly. Limited by memory for one query (150 MB are read), by the matrix product for many. Then HNSW and its recall.
-Ends in one JSON line.
+The peers are FAISS with default settings (threads, BLAS threshold), and the best of one or all threads and a threshold
+of 128,000 (default) or 1,000, chosen per batch size in the same run: half of the rounds choose, the others measure;
+ratios are of times in the same round. Ours returns hits with exactly reproducible scores. A single query is
+memory-bound (150 MB are read), larger batches are bound by the matrix product. Then HNSW and its recall. The last line
+is JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="2,000 vectors, to see that it runs")
+    parser.add_argument("--tiny", action="store_true", help="2,000 vectors, as a smoke test")
     arguments = parser.parse_args()
     count, rounds = (2_000, 4) if arguments.tiny else (100_000, 31)
     cores = os.cpu_count() or 1
@@ -70,14 +70,14 @@ def main() -> None:
                 ways[f"{threads} threads, threshold {threshold}"] = raw(peer, queries, threads, threshold)
         seconds: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(rounds):
-            # In another order each round: OpenMP's threads spin for a while after a search and slow whoever comes next.
+            # A different order each round: OpenMP's threads spin for a while after a search and slow down the next one.
             for name in rng.sample(list(ways), len(ways)):
-                # Ours takes the threads that the process has: those that a peer left behind are not those.
+                # Ours uses the threads of the process, not the number a peer left behind.
                 before.get(name, lambda: None)()
                 seconds[name].append(timed(ways[name]))
         found = {name: batch / median(values) for name, values in seconds.items()}
         stock = f"{cores} threads, threshold {STOCK_THRESHOLD}"
-        # Chosen by every other round and measured by the rest: the best of four by the same rounds is the luckiest.
+        # Chosen by every other round and measured by the rest: the best of four on the same rounds would be biased.
         best = min((name for name in ways if name != "ours"), key=lambda name: median(seconds[name][::2]))
         over = {
             peer: median(a / b for a, b in zip(seconds[peer][1::2], seconds["ours"][1::2], strict=True))

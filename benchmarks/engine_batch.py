@@ -1,9 +1,9 @@
 """64 requests of mixed length at once: python -m benchmarks.engine_batch.
 
-Prompts of 32 to 512 tokens, 16 to 128 new ones, greedy, a 135M Llama with the same random weights. Against generate on
-static batches (sorted by length, left-padded, each as long as its longest answer; the best of several batch sizes) and
-against generate_batch, transformers' continuous batching. Limited by matrix products: every prompt token once, and
-steps of all rows that are left. Ends in one JSON line.
+Prompts of 32 to 512 tokens, 16 to 128 new ones, greedy, a 135M Llama with the same random weights. The peers are
+generate on static batches (sorted by length, left-padded, each as long as its longest answer; the best of several batch
+sizes) and generate_batch, transformers' continuous batching. Bound by matrix products: every prompt token once, and
+steps of all remaining rows. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def main() -> None:
     dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
     pair = random_pair(shape, dtype)
     work = mixed(count, shape.vocabulary, given.tiny)
-    # Nobody waits for a first token here: prompts are read in large chunks, so that steps have many rows sooner.
+    # Time to first token does not matter here: prompts are prefilled in large chunks, so that steps soon have many
+    # rows.
     engine = Engine(pair.ours, EngineOptions(cache_bytes=0, max_rows=count, prefill_tokens=PREFILL_TOKENS))
     floor = products_floor(pair, [new for _, new in work], sum(len(prompt) for prompt, _ in work))
 
@@ -87,7 +88,9 @@ def mixed(count: int, vocabulary: int, tiny: bool) -> list[Work]:
 
 
 def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
-    """Matrix products of all prompt tokens in passes of 512, and of a step for every number of rows that is left."""
+    """Time of the matrix products of all prompt tokens in passes of 512, and of a step for every number of remaining
+    rows.
+    """
     passes = -(-prompt_tokens // 512)
     total = passes * products_seconds(pair.ours, min(512, prompt_tokens), head_rows=1, tries=2)
     steps = Counter(sum(left > step for left in new) for step in range(1, max(new)))
@@ -101,7 +104,7 @@ def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
 
 
 def static(pair: Pair, work: Sequence[Work], size: int) -> None:
-    """generate on batches of requests that are nearly equally long, each until its last answer is whole."""
+    """generate on batches of requests of nearly equal length, each until its last answer is complete."""
     ordered = sorted(work, key=lambda request: (request[1], len(request[0])))
     for begin in range(0, len(ordered), size):
         batch = ordered[begin : begin + size]
@@ -114,10 +117,10 @@ def static(pair: Pair, work: Sequence[Work], size: int) -> None:
 
 
 def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextManager[ContinuousBatchingManager]:
-    """transformers' continuous batching, started once: its cache is not made anew for every repeat.
+    """transformers' continuous batching, started once: its cache is not allocated again for every repeat.
 
-    As many tokens a pass as the engine may read, and room for all requests (left to itself it takes most of the
-    memory). It keeps gradients off by itself; in inference mode every one of its requests would fail.
+    As many tokens per pass as the engine may prefill, and room for all requests (by default it takes most of the
+    memory). It disables gradients itself; in inference mode every request would fail.
     """
     from transformers import ContinuousBatchingConfig, GenerationConfig
 
@@ -135,7 +138,7 @@ def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextMa
 
 
 def continuous(manager: ContinuousBatchingManager, work: Sequence[Work]) -> None:
-    """All requests, each with its own number of new tokens. Raises RuntimeError where one fails or comes out short."""
+    """All requests, each with its own number of new tokens. Raises RuntimeError if one fails or is too short."""
     wanted = {manager.add_request(list(prompt), max_new_tokens=new): new for prompt, new in work}
     while wanted:
         result = manager.get_result(timeout=600)

@@ -1,8 +1,8 @@
 """The evaluation's grid: a prompt of 1,024, 3 temperatures x 5 samples, 64 tokens: python -m benchmarks.engine_grid.
 
-Against generate(num_return_sequences=5) once a temperature, with the same random weights of a 135M Llama; then 20 such
-questions by the engine alone, for the time a question takes in a run. Limited by one prefill and 63 steps of matrix
-products at 15 rows. Ends in one JSON line.
+Compared with generate(num_return_sequences=5) for each temperature, with the same random weights of a 135M Llama; then
+20 such questions by the engine alone, for the time per question in a run. Bound by one prefill and 63 steps of matrix
+products at 15 rows. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main() -> None:
     name = str(dtype).removeprefix("torch.")
     cases, more = [], {}
     for invariant in (False, True):
-        # The context is long enough for the prompt to be one chunk; the invariant mode's chunks are its own.
+        # The context is long enough for the prompt to be one chunk; the invariant mode has its own chunks.
         engine = Engine(pair.ours, EngineOptions(cache_bytes=0, prefill_tokens=length, invariant=invariant))
         mode = "invariant" if invariant else "default"
         if not invariant:

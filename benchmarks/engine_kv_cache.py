@@ -1,9 +1,9 @@
-"""The KV-cache law, measured: time per token and memory against position: python -m benchmarks.engine_kv_cache.
+"""Time per token and memory against position, with and without the KV cache: python -m benchmarks.engine_kv_cache.
 
-One decoding step at each position with the cache, and the whole sequence computed again without it, in turns; a random
-135M Llama in fp32. Writes docs/experiments/kv_cache.svg and the table in kv_cache.md beside it, between its two markers
-(--write; without it both are only printed). With the cache limited by reading the weights once, and beyond some
-position by reading the keys and values. Ends in one JSON line.
+One decoding step at each position with the cache, and the whole sequence recomputed without it, interleaved; a random
+135M Llama in fp32. With --write it writes docs/experiments/kv_cache.svg and the table in kv_cache.md between its two
+markers; otherwise both are only printed. With the cache, time is bound by reading the weights once, and beyond some
+position by reading the keys and values. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """At one position: milliseconds for the token behind it with and without the cache, and the cache's bytes."""
+    """At one position: milliseconds per token with and without the cache, and the cache's bytes."""
 
     position: int
     cached_ms: float
@@ -96,7 +96,7 @@ def measure(model: Decoder, positions: Sequence[int], repeats: int) -> list[Poin
 
 
 def table(points: Sequence[Point]) -> str:
-    """Markdown."""
+    """The results as Markdown."""
     lines = [
         "| position | with the cache, ms a token | without, ms a token | ratio | cache, MB |",
         "| ---: | ---: | ---: | ---: | ---: |",
@@ -109,7 +109,7 @@ def table(points: Sequence[Point]) -> str:
 
 
 def plot(points: Sequence[Point]) -> str:
-    """Two panels of straight lines on logarithmic axes, as SVG: a power law is a line, its slope the exponent."""
+    """Two panels of straight lines on logarithmic axes, as SVG: a power law is a line with its exponent as slope."""
     times = [p.cached_ms for p in points] + [p.uncached_ms for p in points]
     sizes = [p.cache_bytes / 1e6 for p in points]
     parts = [

@@ -1,9 +1,10 @@
-"""The engine against llama.cpp on one GGUF file, in turns in one process: python -m benchmarks.engine_llamacpp.
+"""The engine compared with llama.cpp on one GGUF file, interleaved in one process: python -m
+benchmarks.engine_llamacpp.
 
-One sequence of 512 tokens read and 64 written, greedy, and 15 samples of one prompt of 1,024 tokens, 64 written each.
-Needs llama-cpp-python, which the project does not depend on: pip compiles it (``pip install llama-cpp-python``). The
-limit of a token of one sequence is the time that its weights take to be read from memory, at a bandwidth measured
-here and now. Ends in one JSON line.
+One sequence with a prompt of 512 tokens and 64 new ones, greedy, and 15 samples of one prompt of 1,024 tokens, 64 new
+ones each. Needs llama-cpp-python, which the project does not depend on: pip compiles it (``pip install
+llama-cpp-python``). The limit for a token of one sequence is the time to read its weights from memory, at a bandwidth
+measured in the same run. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ _NEW, _SAMPLES = 64, 15
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Of one way to decode, medians: seconds until all samples have their first token, milliseconds a step, seconds of
-    both; the same of processors (benchmarks/llamacpp_peer.py); the quickest step."""
+    """Medians of one decoder: seconds until all samples have their first token, milliseconds per step, seconds of both;
+    the same in processor time (benchmarks/llamacpp_peer.py); the fastest step.
+    """
 
     name: str
     read_s: float
@@ -128,7 +130,7 @@ def _engine_runs(model: Decoder, invariant: bool) -> Callable[[tuple[int, ...], 
 
 
 def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, repeats: int) -> list[Timing]:
-    """Every way in turn on a new prompt, beginning with another one each time."""
+    """Every decoder in turn on a new prompt, in rotating order."""
     seconds: dict[str, list[Seconds]] = {name: [] for name in ways}
     names = list(ways)
     for name in names:  # warm
@@ -156,9 +158,9 @@ def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, 
 
 
 def _bandwidth(size: int = 1 << 29) -> float:
-    """Bytes a second that all threads read from memory together: the best of five sums over more than any cache.
+    """Bytes per second that all threads read from memory together: the best of five sums over more than any cache.
 
-    Of one thread by its processor time, so that a busy machine makes no difference.
+    For one thread by processor time, so that other load on the machine does not matter.
     """
     numbers = torch.ones(size // 4)
     clock = process_time if torch.get_num_threads() == 1 else perf_counter
@@ -171,7 +173,7 @@ def _bandwidth(size: int = 1 << 29) -> float:
 
 
 def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[str, float]:
-    """Milliseconds that reading every weight once takes: the file's own bytes, and what each of ours keeps of them."""
+    """Milliseconds to read every weight once: the file's own bytes, and those of each of our precisions."""
     found = {"file": sum(tensor.size for tensor in open_gguf(file).tensors)}
     for name, model in models.items():
         if isinstance(model.row_steps, QuantisedStep):
@@ -184,7 +186,7 @@ def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[st
 
 
 def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int) -> dict[str, dict[str, float]]:
-    """What decoding steps of each precision do to the logits of every position, against the file's numbers in fp32."""
+    """Error of each precision's decoding-step logits at every position, relative to the file's weights in fp32."""
     full = load_decoder(file)
     ids = torch.tensor([random_prompt(length, vocabulary, 999)])
     with torch.inference_mode():

@@ -1,7 +1,8 @@
-"""What the engine benchmarks share: a random Llama in both libraries with the same weights, floors, and the last line.
+"""Shared parts of the engine benchmarks: a random Llama with the same weights in both libraries, floors, and the last
+line.
 
-A floor is the time that the work's matrix products alone take, measured here and now: no engine can be below it. A
-ratio is the peer's time over ours, its limit the peer's time over the floor.
+A floor is the time of the work's matrix products alone, measured in the same run: no engine can be faster. A ratio is
+the peer's time over ours, its limit the peer's time over the floor.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ class Pair:
 
 
 def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
-    """--tiny, --repeats and --threads; with ``sizes`` also --sizes, of the peer's static batches."""
+    """Declare --tiny, --repeats and --threads; with ``sizes`` also --sizes, of the peer's static batches."""
     parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--tiny", action="store_true", help="a tiny model and little work: shows that it runs")
+    parser.add_argument("--tiny", action="store_true", help="a tiny model and little work, as a smoke test")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=None)
     if sizes:
@@ -89,7 +90,8 @@ def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
 
 def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0, *, packed: bool = True) -> Pair:
     """A random Llama, written by transformers' own initialisation, and a Decoder with copies of its weights, packed as
-    the generators pack them."""
+    by the generators.
+    """
     from transformers import LlamaConfig, LlamaForCausalLM
 
     torch.manual_seed(seed)
@@ -121,7 +123,7 @@ def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0, *, packed: bool
 
 
 def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None, tries: int = 5) -> float:
-    """Least time of all of the model's matrix products for so many rows, in the model's dtype."""
+    """Minimum time of all of the model's matrix products for this number of rows, in the model's dtype."""
     layers = [module for module in model.blocks.modules() if isinstance(module, (nn.Linear, PackedLinear))]
     inputs = {m.in_features: torch.randn(rows, m.in_features).to(model.dtype) for m in layers}
     last = torch.randn(head_rows or rows, model.config.hidden_size).to(model.dtype)
@@ -129,7 +131,8 @@ def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None,
     def once() -> None:
         for module in layers:
             module(inputs[module.in_features])
-        if isinstance(model.head, PointerHead):  # the softmax over the vocabulary, the largest of its products
+        # the output projection over the vocabulary, the largest of its products
+        if isinstance(model.head, PointerHead):
             F.linear(last, model.embedding.weight) if model.head.packed is None else model.head.packed(last)
         else:
             model.logits(last)
@@ -139,14 +142,14 @@ def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None,
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long one call takes."""
+    """Seconds of one call."""
     started = perf_counter()
     work()
     return perf_counter() - started
 
 
 def interleaved(ours: Callable[[int], object], peer: Callable[[int], object], repeats: int) -> tuple[float, float]:
-    """Median seconds of both, taken in turns and beginning with each in turn; the repeat's number is their argument."""
+    """Median seconds of both, interleaved in alternating order; the repeat's number is their argument."""
     mine, theirs = [], []
     for repeat in range(repeats):
         for first in (True, False) if repeat % 2 == 0 else (False, True):
@@ -180,7 +183,7 @@ def case(name: str, ours: float, peer: float, floor: float, target: float, repea
 
 
 def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
-    """The last line: all cases, and the smallest ratio to its target."""
+    """Print the last line: all cases, and the smallest ratio to its target."""
     line = {
         "benchmark": benchmark,
         "threads": torch.get_num_threads(),
@@ -192,6 +195,6 @@ def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
 
 
 def random_prompt(length: int, vocabulary: int, seed: int) -> tuple[int, ...]:
-    """Token ids, none of them special."""
+    """Token ids without special tokens."""
     random = torch.Generator().manual_seed(seed)
     return tuple(torch.randint(2, vocabulary, (length,), generator=random).tolist())

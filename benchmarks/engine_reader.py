@@ -1,7 +1,7 @@
 """The embedded prefix decoder: prompt of 384, 32 new tokens: python -m benchmarks.engine_reader.
 
-Against a loop without a cache, the only other implementation there is, for one sample and for five; random weights of
-the reader's shape. Limited by the matrix products of one pass over 384 rows and 31 steps. Ends in one JSON line.
+Compared with a loop without a cache, the only other implementation, for one sample and for five; random weights of the
+reader's shape. Bound by the matrix products of one pass over 384 rows and 31 steps. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
         engine = Engine(model, EngineOptions(memory_bytes=1 << 29, cache_bytes=0, invariant=True))
 
         def ours(repeat: int, samples: int = samples, engine: Engine = engine) -> object:
-            # Greedy: as many equal answers as are asked for, each decoded.
+            # Greedy: the requested number of equal answers, each decoded.
             request = EngineRequest(
                 random_prompt(length, model.config.vocab_size, repeat),
                 SamplingParams(max_tokens=new),
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def uncached(model: Decoder, prompt: tuple[int, ...], new: int) -> list[int]:
-    """Greedy, everything computed again for each token."""
+    """Greedy decoding that recomputes everything for each token."""
     answer: list[int] = []
     with torch.inference_mode():
         while len(answer) < new:

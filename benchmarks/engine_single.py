@@ -1,8 +1,8 @@
 """One request at a time: prompt of 512, 64 new tokens, greedy: python -m benchmarks.engine_single.
 
-Against transformers' generate with the same random weights of a 135M Llama, in fp32 and, where it pays here, bf16; then
-int8 weights against generate in bf16 (or fp32), with what they cost in logits. Limited by the matrix products: one pass
-over 512 rows and 63 over one. Ends in one JSON line.
+Compared with transformers' generate with the same random weights of a 135M Llama, in fp32 and, if it is faster here,
+bf16; then int8 weights compared with generate in bf16 (or fp32), with their error in logits. Bound by the matrix
+products: one pass over 512 rows and 63 over one. The last line is JSON.
 """
 
 from __future__ import annotations

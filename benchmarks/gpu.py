@@ -1,10 +1,10 @@
 """The engine on one GPU, in at most ten minutes: parity, one sequence, a batch, a grid of temperatures. Prints JSON.
 
-    python -m benchmarks.gpu                    # cuda, shapes of a 135-million-parameter model
-    python -m benchmarks.gpu --device cpu --tiny   # to see that it runs
+python -m benchmarks.gpu                    # cuda, shapes of a 135-million-parameter model
+python -m benchmarks.gpu --device cpu --tiny   # smoke test
 
-Weights are random: what is measured is arithmetic. parity compares the engine's greedy tokens with one uncached pass of
-the same model (fp32), and bf16 logits with fp32 ones. The other cases give tokens a second, after one warm-up.
+Weights are random, since only arithmetic is measured. parity compares the engine's greedy tokens with one uncached pass
+of the same model (fp32), and bf16 logits with fp32 ones. The other cases give tokens per second, after one warm-up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TINY = DecoderConfig(193, 32, 2, 4, 2, 8, 48, 256, tied_head=True)
 
 
 def random_decoder(config: DecoderConfig, device: torch.device, dtype: torch.dtype) -> Decoder:
-    """The same weights on every device and in every dtype, but for rounding."""
+    """The same weights on every device and in every dtype, up to rounding."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Decoder(config)
@@ -43,7 +43,7 @@ def random_decoder(config: DecoderConfig, device: torch.device, dtype: torch.dty
 def tokens_of(
     model: Decoder, prompts: list[tuple[int, ...]], params: SamplingParams, seeds: tuple[int, ...]
 ) -> list[tuple[int, ...]]:
-    """What the engine draws for the prompts at once, sample by sample."""
+    """The engine's tokens for all prompts at once, sample by sample."""
     engine = Engine(model, EngineOptions(invariant=False))
     handles = [engine.submit(EngineRequest(prompt, params, seeds, frozenset())) for prompt in prompts]
     while engine.busy:
@@ -53,7 +53,7 @@ def tokens_of(
 
 @torch.inference_mode()
 def parity(config: DecoderConfig, device: torch.device, steps: int) -> dict[str, object]:
-    """Greedy tokens of the engine against uncached passes, and how far bf16 logits are from fp32 ones."""
+    """Greedy tokens of the engine compared with uncached passes, and the difference of bf16 and fp32 logits."""
     prompt = _prompt(config, 24)
     model = random_decoder(config, device, torch.float32)
     (ours,) = tokens_of(model, [prompt], SamplingParams(max_tokens=steps), (0,))
@@ -73,7 +73,7 @@ def parity(config: DecoderConfig, device: torch.device, steps: int) -> dict[str,
 
 
 def speed(work: Callable[[], list[tuple[int, ...]]], device: torch.device) -> dict[str, object]:
-    """Tokens a second of the second of two runs."""
+    """Tokens per second of the second of two runs."""
     work()
     _wait(device)
     started = perf_counter()

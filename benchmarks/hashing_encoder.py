@@ -1,7 +1,7 @@
-"""A stand-in for an encoder, to run the indexing job at sizes that take a real one hours on two cores.
+"""A fake encoder, to run the index job at sizes that take a real one hours on two cores.
 
-It counts tokens with MiniLM's own tokenizer, so that chunks are the real ones, and gives each text the sum of its
-words' signed places: 384 dimensions, deterministic, cheap. Its figures say nothing about embedding.
+It counts tokens with MiniLM's own tokenizer, so that chunks are the real ones, and maps each text to the sum of its
+words' signed hashes: 384 dimensions, deterministic, cheap. Its figures do not apply to embedding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashingEncoder:
-    """The Encoder made of hashed words."""
+    """The Encoder with hashed words."""
 
     def __init__(self, dimension: int = 384) -> None:
         self._dimension = dimension
@@ -48,7 +48,7 @@ class HashingEncoder:
             codes = np.fromiter((crc32(word.encode()) for word in _WORD.findall(text.lower())), dtype=np.int64)
             signs = np.where(codes & (1 << 31), -1.0, 1.0)
             vectors[row] = np.bincount(codes % self._dimension, weights=signs, minlength=self._dimension)
-        vectors[:, 0] += 1e-3  # a text whose words cancel out has a direction too
+        vectors[:, 0] += 1e-3  # a text whose words cancel out still needs a direction
         return unit_vectors(vectors, texts, self._dimension)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -1,9 +1,10 @@
-"""One hybrid query at 100,000 chunks, with the encoder's share: python -m benchmarks.hybrid_latency [--tiny].
+"""Latency of one hybrid query at 100,000 chunks, with the encoder's share: python -m benchmarks.hybrid_latency
+[--tiny].
 
-Random vectors and made-up words stand for the chunks: the time of a search does not depend on what they mean. The
-encoder is MiniLM, one query at a time, as a person asks. Limited by the encoder's forward pass and by reading 150 MB
-of vectors once a query. The peer in the same run: the same encoder, raw FAISS with stock settings and rank-bm25, fused
-by reciprocal rank, as a naive service has it. Ends in one JSON line.
+Random vectors and synthetic words replace the chunks, since search time does not depend on their meaning. The encoder
+is MiniLM, one query at a time, like a single user. Bound by the encoder's forward pass and by reading 150 MB of vectors
+per query. The peer in the same run, like a naive service: the same encoder, raw FAISS with default settings and
+rank-bm25, fused by reciprocal rank. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ DEPTH = 100
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tiny", action="store_true", help="1,000 chunks, to see that it runs")
+    parser.add_argument("--tiny", action="store_true", help="1,000 chunks, as a smoke test")
     arguments = parser.parse_args()
     count, asked, peer_asked = (1_000, 5, 2) if arguments.tiny else (100_000, 200, 20)
     encoder = load_default_encoder()
@@ -45,8 +46,8 @@ def main() -> None:
     threads = faiss.omp_get_max_threads()
     params = RetrievalParams(depth=DEPTH)
     encoder.encode_queries(["warm up"])
-    # The peer keeps a dict for each of its documents: Python's collector would walk them all in the middle of a query,
-    # and what that takes at 100,000 would stand in our p99.
+    # The peer keeps a dict for each document: Python's garbage collector would traverse them all in the middle of a
+    # query, and at 100,000 documents this time would dominate our p99.
     gc.collect()
     gc.freeze()
     total, encoding, naive = [], [], []

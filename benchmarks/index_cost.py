@@ -1,10 +1,10 @@
 """Cost against corpus size: python -m benchmarks.index_cost [--sizes 1000,10000] [--output cost.svg].
 
 For each number of chunks: seconds to build, peak memory, disk, and the median time of a query, for the flat index and
-for HNSW, each in a process of its own so that memory is its own. The encoder is the stand-in (benchmarks/
-hashing_encoder.py), because a real one takes hours for 300,000 chunks: embedding adds its own chunks a second, which
-benchmarks/index_end_to_end.py measures, and grows in proportion. Limited by one core of Python for the words, and by
-distance computations for HNSW. Draws an SVG, and ends in one JSON line.
+for HNSW, each in a separate process to separate their memory. Uses the fake encoder (benchmarks/hashing_encoder.py),
+because a real one takes hours for 300,000 chunks; the time of embedding is linear in the chunks and measured by
+benchmarks/index_end_to_end.py. Bound by one core of Python for the words, and by distance computations for HNSW. Draws
+an SVG; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def main() -> None:
     add_corpus(parser)
     parser.add_argument("--sizes", default=None, help="chunks, with commas (default 1000 to 300000; tiny 300,1000)")
     parser.add_argument("--output", type=Path, default=None, help="where to draw the plot (.svg)")
-    parser.add_argument("--one", default=None, help=argparse.SUPPRESS)  # "kind:chunks", how it calls itself
+    # "kind:chunks", how it calls itself as a subprocess
+    parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:
         kind, chunks = arguments.one.split(":")

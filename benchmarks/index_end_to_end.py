@@ -101,7 +101,7 @@ def main() -> None:
     new = adapted(load_default_encoder(precision="auto"), None)
     model = SentenceTransformer(str(default_encoder_folder()), device="cpu")
     texts = [searchable_text(c) for d in given for c in chunk_document(d, encoder.count_tokens, ChunkingParams())]
-    model.encode(texts[:64], show_progress_bar=False)  # the first call of a process pays for set-up
+    model.encode(texts[:64], show_progress_bar=False)  # the first call of a process includes set-up
 
     def encode() -> int:
         return len(model.encode(texts, show_progress_bar=False))
@@ -117,7 +117,7 @@ def main() -> None:
     }
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
-        for place in range(len(contenders)):  # each goes first in its turn
+        for place in range(len(contenders)):  # each goes first in turn
             name = list(contenders)[(place + number) % len(contenders)]
             if name in apart:
                 adapted(apart[name], None).encode_passages(texts[:64])  # the job before has ended its process

@@ -1,10 +1,10 @@
-"""A change of 1 % indexed again: python -m benchmarks.index_incremental [--chunks N] [--encoder minilm|hashing].
+"""Reindexing after a change of 1 %: python -m benchmarks.index_incremental [--chunks N] [--encoder minilm|hashing].
 
 Indexes articles until there are at least N chunks (50,000 by default, flat), then changes one document in a hundred by
-a sentence and indexes again. The target is 3 % of the full time with MiniLM. Limited by the encoder for the full run;
-for the second one by reading, hashing and counting every document again and by the disk. With --encoder hashing (the
-stand-in, which costs next to nothing) the share says nothing about the target; it shows what the rest costs. Ends in
-one JSON line.
+a sentence and indexes again. The target is 3 % of the full time with MiniLM. The full run is bound by the encoder; the
+second one by reading, hashing and counting every document again, and by the disk. With --encoder hashing (the fake
+encoder, which costs almost nothing) the share does not apply to the target, but shows the cost of everything else. The
+last line is JSON.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from retrieval.encoding.encoder import Encoder
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
-SHARE = 100  # one document in so many is changed
+SHARE = 100  # one document in this many is changed
 
 
 def enough(items: Iterator[Document], encoder: Encoder, chunks: int) -> list[Document]:
-    """The first documents that have that many chunks."""
+    """The first documents with that many chunks."""
     taken: list[Document] = []
     found = 0
     for document in items:

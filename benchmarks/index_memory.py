@@ -1,10 +1,10 @@
-"""Peak memory of the indexing job: python -m benchmarks.index_memory [--articles N] [--index KIND] [--workers N].
+"""Peak memory of the index job: python -m benchmarks.index_memory [--articles N] [--index KIND] [--workers N].
 
-Indexes the first N articles of the encyclopedia (all by default) into a temporary folder, with the encoder in a process
-of its own, as `plumbline index` has it. Limited by disk and by one core of Python with the stand-in encoder (--encoder
-hashing, the default, which is not a model: it is there to run all 25,896 articles in minutes); by the encoder's matrix
-products with --encoder minilm, whose process holds about 0.8 GB. --encoder sampled holds the same, but computes one
-batch in 31. The target is 2,500 MB. Ends in one JSON line.
+Indexes the first N articles of the encyclopedia (all by default) into a temporary folder, with the encoder in a
+subprocess, as in `plumbline index`. With the fake encoder (--encoder hashing, the default, which runs all 25,896
+articles in minutes) bound by disk and one core of Python; with --encoder minilm by the encoder's matrix products, in a
+process of about 0.8 GB. --encoder sampled has the same memory, but computes one batch in 31. The target is 2,500 MB.
+The last line is JSON.
 """
 
 from __future__ import annotations

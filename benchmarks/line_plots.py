@@ -1,4 +1,4 @@
-"""Small line charts on logarithmic axes as one SVG, without a library: what the benchmarks draw."""
+"""Small line charts on logarithmic axes as one SVG, without a plotting library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart. title: with the unit of y. x_title: what runs along."""
+    """One chart. title: with the unit of y. x_title: label of the x axis."""
 
     title: str
     x_title: str

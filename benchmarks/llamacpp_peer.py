@@ -12,10 +12,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """Of one run: until every sample has its first token, and for the tokens that follow, by the clock and of the
-    process's processors. With one thread the latter depend little on what else the machine does; more threads also
-    spend them on waiting for each other. quickest: by the clock, of one step, which on a busy machine is one that
-    nothing interrupted.
+    """Durations of one run, until every sample has its first token, and for the following tokens, in wall-clock and
+    processor time.
+
+    With one thread the processor time depends little on other load; with more threads it includes waiting for each
+    other. quickest: wall-clock time of the fastest step, which no other process interrupted.
     """
 
     read: float
@@ -26,7 +27,7 @@ class Seconds:
 
 
 class Watch:
-    """Times one run: begins now."""
+    """Times one run; starts when created."""
 
     def __init__(self) -> None:
         self._begun = self._read = (perf_counter(), process_time())
@@ -78,9 +79,9 @@ class LlamaCpp:
         return str(self._api.__version__)
 
     def run(self, prompt: Sequence[int], new: int, seeds: Sequence[int], temperature: float) -> Seconds:
-        """Read the prompt once and write ``new`` tokens a sample.
+        """Process the prompt once and generate ``new`` tokens per sample.
 
-        An end token ends nothing, so that every run does the same work.
+        End tokens are ignored, so that every run does the same work.
         """
         api = self._api
         samplers = [self._sampler(seed, temperature) for seed in seeds]

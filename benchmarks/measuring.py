@@ -1,4 +1,4 @@
-"""Memory and disk of a run, as Linux counts them."""
+"""Memory and disk use of a run, as Linux reports them."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ _MIB = 1 << 20
 
 
 class PeakMemory:
-    """The greatest resident set of this process and its children together, looked at twenty times a second.
+    """Peak resident set size of this process and its children together, sampled twenty times a second.
 
-    Use it in a with statement; ``peak`` and ``own`` (of this process alone, as the kernel counts it) are in MiB.
+    Use it in a with statement; ``peak`` and ``own`` (of this process alone, from the kernel) are in MiB.
     """
 
     def __init__(self) -> None:
@@ -41,12 +41,12 @@ class PeakMemory:
 
 
 def folder_mib(folder: Path) -> float:
-    """Bytes of all files below, in MiB."""
+    """Size of all files below, in MiB."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / _MIB
 
 
 def _family() -> list[Path]:
-    """The status files of this process and all below it."""
+    """The status files of this process and all its descendants."""
     found, todo = [], ["self"]
     while todo:
         process = Path("/proc") / todo.pop()
@@ -62,6 +62,6 @@ def _family() -> list[Path]:
 def _field(path: Path, name: str) -> float:
     try:
         lines = path.read_text().splitlines()
-    except OSError:  # the process has ended since
+    except OSError:  # the process has ended meanwhile
         return 0.0
     return sum(int(line.split()[1]) / 1024 for line in lines if line.startswith(name + ":"))

@@ -1,12 +1,11 @@
-"""Which prompt makes a small model answer best: the templates of docs/experiments/prompts on the sample questions.
+"""Which prompt works best for a small model: the templates of docs/experiments/prompts on the sample questions.
 
-    python -m benchmarks.prompts --model smollm2 --half choose     # the half on which the default was chosen
-    python -m benchmarks.prompts --model smollm2 --half report     # the other half
+python -m benchmarks.prompts --model smollm2 --half choose     # the half on which the default was chosen
+python -m benchmarks.prompts --model smollm2 --half report     # the other half
 
 The halves are fixed: questions with odd numbers choose, those with even numbers report; --every N takes each N-th of a
-half. Answers are greedy. The judgement is a plain rule, the same for every prompt: an answer is right if its first
-sentence holds a reference as whole words and it does not decline; of a question that the documents do not answer, if it
-declines.
+half. Answers are greedy and judged by the same simple rule for every prompt: an answer is right if its first sentence
+contains a reference as whole words and it does not decline; for an unanswerable question, if it declines.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts for one prompt and arm. words: an answer's, on average. seconds: of all its answers."""
+    """Counts for one prompt and arm. words: mean number of words of an answer. seconds: of all its answers."""
 
     prompt: str
     arm: str
@@ -66,14 +65,14 @@ class Score:
 
 
 def is_right(answer: str, references: Sequence[str]) -> bool:
-    """Whether the first sentence holds a reference as whole words and nothing is declined."""
+    """Whether the first sentence contains a reference as whole words and does not decline."""
     first = re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n", answer.strip(), maxsplit=1)[0]
     said = f" {_words(first)} "
     return not _DECLINES.search(answer) and any(f" {_words(reference)} " in said for reference in references)
 
 
 def declines(answer: str) -> bool:
-    """Whether an answer says that it has none."""
+    """Whether an answer declines."""
     return _DECLINES.search(answer) is not None
 
 
@@ -153,7 +152,7 @@ def _score(prompt: str, arm: str, questions: Sequence[Question], answers: Sequen
 
 
 def _gold(question: Question, source: Passages, ranked: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
-    """Of a question that no document answers, what was found."""
+    """The gold passages; for an unanswerable question, the retrieved passages."""
     chunks = gold_chunks(question, source, ranked)[:2] or tuple(found.chunk for found in ranked[:2])
     return [RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chunks, start=1)]
 

@@ -1,10 +1,10 @@
-"""One improbable token, and what becomes of it: python -m benchmarks.propagation --output FILE.svg.
+"""Effect of one improbable token on the rest of an answer: python -m benchmarks.propagation --output FILE.svg.
 
-The paper's neutral dynamics on the embedded reader: a passage's own words are fed after a prompt, once as they are and
-once with the first answer token replaced by an improbable one. Followed are the distance of the final hidden states at
-each later step (the same words fed to both), the singular values of the Jacobian of a later state by the embedding of
-the replaced token, and the verdict of the answer that the reader goes on to give. What was seen
-is in docs/experiments/propagation.md. Nothing is timed; ends in one JSON line.
+The paper's neutral dynamics on the embedded reader: a passage's own words are fed after a prompt, once unchanged and
+once with the first answer token replaced by an improbable one. Measured are the distance of the final hidden states at
+each later step (the same words fed to both), the singular values of the Jacobian of a later state with respect to the
+embedding of the replaced token, and the verdict on the reader's continuation. docs/experiments/propagation.md has the
+results. Nothing is timed; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Case:
 
 
 class _Joined(KVCache):
-    """A prompt's keys and values, joined to later ones without writing: what was written cannot be differentiated."""
+    """A prompt's keys and values, joined to later ones without in-place writes, which cannot be differentiated."""
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         if not self.length:
@@ -118,7 +118,7 @@ def _memory(reader: EmbeddedReader, prompt: Prompt) -> tuple[HeadMemory, Tensor]
 
 
 def _states(reader: EmbeddedReader, prompt: Prompt, words: Sequence[int]) -> Tensor:
-    """Final hidden states of the words behind the prompt: (T, E)."""
+    """Final hidden states of the words after the prompt: (T, E)."""
     model, ids = reader.model, torch.tensor([prompt.token_ids])
     cache = _Joined(model.config, 1, ids.shape[1], dtype=model.dtype, device=model.device)
     model(ids, cache)
@@ -127,7 +127,7 @@ def _states(reader: EmbeddedReader, prompt: Prompt, words: Sequence[int]) -> Ten
 
 
 def _improbable(reader: EmbeddedReader, case: Case, level: float) -> int | None:
-    """The likeliest first token whose probability is at most ``level`` and at least a tenth of it."""
+    """The most likely first token whose probability is at most ``level`` and at least a tenth of it."""
     memory, last = _memory(reader, case.prompt)
     logprobs = reader.model.next_token(last, _due(memory, ())).logprobs[0].clone()
     logprobs[:FIRST_COPYABLE_ID] = -torch.inf  # markers are no words
@@ -139,7 +139,7 @@ def _improbable(reader: EmbeddedReader, case: Case, level: float) -> int | None:
 
 
 def _due(memory: HeadMemory, drawn: Sequence[int]) -> HeadMemory:
-    """The memory with the answer so far and a place for the token that is due."""
+    """The memory with the answer so far and a position for the next token."""
     return replace(memory, answer=torch.tensor([[*drawn, 0]]))
 
 
@@ -186,7 +186,7 @@ def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
 
 @torch.inference_mode()
 def _verdicts(reader: EmbeddedReader, cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    """How the answers are judged that the reader gives by itself, and after each forced first token."""
+    """Verdicts on the reader's free answers, and on its answers after each forced first token."""
     result: dict[str, dict[str, int]] = {}
     for name, level in (("unforced", None), *((str(level), level) for level in LEVELS)):
         counts = {"supported": 0, "contradicted": 0, "unverifiable": 0, "nothing said": 0}
@@ -206,7 +206,9 @@ def _verdicts(reader: EmbeddedReader, cases: Sequence[Case]) -> dict[str, dict[s
 
 
 def _greedy(reader: EmbeddedReader, prompt: Prompt, first: int | None) -> list[int]:
-    """The likeliest answer, with its first token given or not. The refusal is left out: it would end both at once."""
+    """The most likely answer, optionally with a given first token. Refusals are excluded, since they would end both at
+    once.
+    """
     model, ids = reader.model, torch.tensor([prompt.token_ids])
     cache = model.new_cache(1, ids.shape[1] + _LONGEST)
     hidden = model(ids, cache)

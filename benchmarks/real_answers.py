@@ -1,14 +1,14 @@
-"""How often the default judge is right about a real model's answers: data/samples/real_answers against its labels.
+"""Accuracy of the default judge on a real model's answers: data/samples/real_answers compared with its labels.
 
-    python -m benchmarks.real_answers                      # judge the answers, print the table
-    python -m benchmarks.real_answers --half b             # only the half that no change was tried on
-    python -m benchmarks.real_answers --write rows.jsonl   # the records for `plumbline score rows.jsonl --answers FILE`
-    python -m benchmarks.real_answers --read FILE          # the table of such verdicts, of another version for example
+python -m benchmarks.real_answers                      # judge the answers, print the table
+python -m benchmarks.real_answers --half b             # only the half that was never used for tuning
+python -m benchmarks.real_answers --write rows.jsonl   # the records for `plumbline score rows.jsonl --answers FILE`
+python -m benchmarks.real_answers --read FILE          # the table of such verdicts, of another version for example
 
-An answer counts as hallucinated or not; supported, unresponsive and abstained are "not". Balanced accuracy is the mean
-of the share of hallucinated answers that are called so and the share of others that are not. Intervals: Clopper and
-Pearson 1934, 95 %, which treat the answers to one question as independent. Unscored answers count as called "not
-hallucinated", and are shown. Ends in one JSON line.
+Labels are hallucinated or not; supported, unresponsive and abstained are "not". Balanced accuracy is the mean of the
+share of hallucinated answers that are flagged and the share of others that are not. Intervals: Clopper and Pearson
+1934, 95 %, which treat the answers to one question as independent. Unscored answers count as "not hallucinated", and
+are reported. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -34,7 +34,9 @@ ANSWERS = sample_corpus_path().parent / "real_answers" / "answers.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Of a group of answers. missed: hallucinated ones not called so. alarms: others that are called hallucinated."""
+    """Figures of a group of answers. missed: hallucinated ones that are not flagged. alarms: others that are
+    flagged.
+    """
 
     n: int
     hallucinated: int
@@ -44,7 +46,7 @@ class Figures:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """None where one of the two classes is empty."""
+        """None if one of the two classes is empty."""
         others = self.n - self.hallucinated
         if not self.hallucinated or not others:
             return None
@@ -57,7 +59,7 @@ def answers() -> list[dict[str, Any]]:
 
 
 def records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """What `plumbline score` reads: each answer with the documents that answer its question or come closest."""
+    """The input of `plumbline score`: each answer with the documents that answer its question or come closest."""
     corpus = {d.id: d.text for d in load_documents([sample_corpus_path()]) if isinstance(d, Document)}
     return [
         {
@@ -75,7 +77,7 @@ def records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
 
 
 def figures(rows: Sequence[Mapping[str, Any]], outcomes: Mapping[str, str]) -> Figures:
-    """Labels against outcomes. Raises KeyError for an answer without an outcome."""
+    """Labels compared with outcomes. Raises KeyError for an answer without an outcome."""
     wrong = [row for row in rows if row["label"] == "hallucinated"]
     others = [row for row in rows if row["label"] != "hallucinated"]
     return Figures(
@@ -118,7 +120,7 @@ def main() -> None:
     parser.add_argument("--half", choices=("a", "b"))
     parser.add_argument("--write", type=Path)
     parser.add_argument("--read", type=Path)
-    parser.add_argument("--errors", action="store_true", help="also print every answer that is judged otherwise")
+    parser.add_argument("--errors", action="store_true", help="also print every answer judged differently")
     arguments = parser.parse_args()
     rows = [row for row in answers() if arguments.half in (None, row["half"])]
     if arguments.write:

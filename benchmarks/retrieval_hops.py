@@ -1,11 +1,11 @@
-"""What a second search is worth where the answer stands in two places: python -m benchmarks.retrieval_hops [HOME].
+"""Benefit of a second search for answers in two places: python -m benchmarks.retrieval_hops [HOME].
 
-Our own sample questions whose answer takes two articles or a list ("two": several places), and those with one place
-("one"), over the sample corpus. A question counts by the share of its places that stand whole in a chunk of what is
-shown, the first 4 chunks, or 8. Ways to search again without a decoder that writes: the title of the best chunk, and
-the words that the shipped reader points at in the first four chunks, put behind the question. Each way is tested
-against one search of equal length by sign flips, adjusted by Holm over rows of the same questions and length. Few
-questions: only large effects can show. Limited by the encoder. Ends in one JSON line.
+Our own sample questions whose answer needs two articles or a list ("two": several spans), and those with one span
+("one"), over the sample corpus. A question's score is the share of its spans that are complete in one of the first 4
+chunks, or 8. Second searches without a decoder that writes: the question with the title of the best chunk, or with the
+words that the shipped reader copies from the first four chunks. Each is tested against one search of equal length by
+sign flips, adjusted by Holm over rows of the same questions and length. With few questions, only large effects are
+detectable. Bound by the encoder. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHOWN = (4, 8)
 
 
 def share_found(question: Question, chunks: Sequence[RetrievedChunk]) -> float:
-    """Share of the question's places that stand whole in one of the chunks."""
+    """Share of the question's spans that are complete in one of the chunks."""
     held = [
         any(
             c.chunk.document_id == place.document_id and c.chunk.start <= place.start and place.end <= c.chunk.end

@@ -46,13 +46,13 @@ Ranked = Sequence[Hit]
 
 
 def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
-    """A random part of the questions, and their places."""
+    """A random sample of the questions, and their indexes."""
     places = np.sort(np.random.default_rng(0).choice(len(split.ids), min(count, len(split.ids)), replace=False))
     return Split(tuple(split.ids[i] for i in places), tuple(split.texts[i] for i in places), split.judgements), places
 
 
 def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deepest: int) -> list[dict[int, float]]:
-    """The verifier's support of each question by each of its first documents, by position."""
+    """The verifier's support of each question by each of its first documents, by rank."""
     pairs = [
         Pair(searchable_text(corpus.chunks[hit.position]), text)
         for text, hits in zip(texts, found, strict=True)
@@ -63,7 +63,7 @@ def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deep
 
 
 def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> Ranked:
-    """The first ``depth`` by the verifier's score and ``own`` times the fusion's, the others behind them."""
+    """The first ``depth`` by the verifier's score plus ``own`` times the fusion's, followed by the others."""
     head = [Hit(h.position, (1 - own) * scores[h.position] + own * h.score) for h in hits[:depth]]
     head.sort(key=lambda hit: -hit.score)
     floor = min((hit.score for hit in head), default=0.0)
@@ -71,7 +71,7 @@ def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> R
 
 
 def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> list[str]:
-    """Each question with the reader's words behind it; alone where the reader refuses."""
+    """Each question with the reader's words appended; alone if the reader declines."""
     reader = open_generator("", device="cpu")
     asked: list[str] = []
     for text, hits in zip(texts, found, strict=True):
@@ -85,7 +85,7 @@ def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> li
 
 
 def both(first: Ranked, second: Ranked) -> Ranked:
-    """Two wordings' results by reciprocal rank."""
+    """Both queries' results fused by reciprocal rank."""
     totals: dict[int, float] = {}
     for hits in (first, second):
         for rank, hit in enumerate(hits, 1):

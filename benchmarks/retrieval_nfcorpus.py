@@ -1,10 +1,10 @@
-"""nDCG@10 of every way to search on NFCorpus: python -m benchmarks.retrieval_nfcorpus nfcorpus.zip CACHE [--markdown].
+"""nDCG@10 of all search settings on NFCorpus: python -m benchmarks.retrieval_nfcorpus nfcorpus.zip CACHE [--markdown].
 
-PATH is BEIR's zip or the folder in it, CACHE a folder for the vectors (3,633 documents through MiniLM take minutes the
-first time). Documents are searched whole, "title. text", as the peers of docs/retrieval.md do, and MiniLM reads
-their first 256 tokens. Test split, 323 questions; the fusion is tuned by cross-validation on the test questions and
-separately chosen on the dev split. Intervals are BCa by question, tests sign-flip against the default (min-max 0.5),
-adjusted by Holm over all rows but the default. Limited by the encoder. Ends in one JSON line.
+PATH is BEIR's zip or the folder in it, CACHE a folder for the vectors (embedding 3,633 documents with MiniLM takes
+minutes the first time). Documents are searched whole, "title. text", like the peers of docs/retrieval.md, and MiniLM
+reads their first 256 tokens. Test split, 323 questions; the fusion is tuned by cross-validation on the test questions
+and separately on the dev split. Intervals are BCa by question, tests sign-flip against the default (min-max 0.5),
+adjusted by Holm over all rows but the default. Bound by the encoder. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _files(path: Path) -> Callable[[str], str]:
 
 
 def embedded(cache: Path, name: str, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Any:
-    """Vectors by content: another encoder or another text is another file."""
+    """Vectors cached by content: another encoder or text uses another file."""
     key = hashlib.sha256("\0".join((name, *texts)).encode()).hexdigest()[:16]
     path = cache / f"{key}.npy"
     if not path.is_file():
@@ -98,7 +98,7 @@ def embedded(cache: Path, name: str, encode: Callable[[Sequence[str]], Any], tex
 
 
 class Table:
-    """Rows of a measure by question, in the order they are added."""
+    """Rows of a measure by question, in order of addition."""
 
     def __init__(self, corpus: Corpus, split: Split):
         self.corpus, self.split = corpus, split
@@ -138,7 +138,7 @@ class Words:
 
 
 def sparse_rows(table: Table) -> Words:
-    """BM25's weightings and tokenisings; returns the product's default."""
+    """BM25's weightings and tokenisations; returns the product's default."""
     english, none = TokenisingParams(), "none"
     settings: dict[str, tuple[TokenisingParams, Bm25Params]] = {
         "bm25: lucene 0.9/0.4, stemmed (default)": (english, Bm25Params()),

@@ -63,7 +63,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A search's options. asks: whether a model is asked for every question."""
+    """A search's options. asks: whether it calls a model for every question."""
 
     name: str
     params: RetrievalParams
@@ -91,7 +91,7 @@ def qed(path: Path, passages: int | None) -> Set:
 
 @dataclass(frozen=True, slots=True)
 class Articles:
-    """Whole articles, and where in them each question's answer stands. spans: (document, start, end) by question."""
+    """Whole articles, and the span of each question's answer. spans: (document, start, end) by question."""
 
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
@@ -119,8 +119,9 @@ def articles(path: Path) -> Articles:
 
 
 class Pointing:
-    """The question with the words that the shipped reader points at in the first chunks behind it (as generated answers
-    expand queries in Mao et al., ACL 2021, but copied, not written)."""
+    """The question with words that the shipped reader copies from the first chunks appended (generation-augmented
+    retrieval, Mao et al., ACL 2021, but with copied instead of generated words).
+    """
 
     name = "reader's words"
 
@@ -137,7 +138,7 @@ class Pointing:
             for citation in sorted(completion.citations, key=lambda c: -c.start):
                 words = words[: citation.start] + words[citation.end :]
             words = " ".join(words.split())
-            # What carries no citation is a refusal.
+            # An answer without a citation is a refusal.
             self._kept[question] = (f"{question} {words}",) if completion.citations and words else ()
         return self._kept[question]
 
@@ -165,7 +166,7 @@ def ways(plain: Search, pipeline: Pipeline) -> list[Way]:
 
 
 def drawn(questions: Sequence[Question], most: int | None) -> tuple[Question, ...]:
-    """A random part, in the order of the whole."""
+    """A random sample, in the original order."""
     if most is None or most >= len(questions):
         return tuple(questions)
     places = np.sort(np.random.default_rng(0).choice(len(questions), most, replace=False))
@@ -193,7 +194,7 @@ def measured(pipeline: Pipeline, what: Set, most: int | None, slow: int | None) 
 def compared(
     name: str, values: dict[str, tuple[Way, Floats, float]], part: NDArray[np.bool_]
 ) -> list[dict[str, object]]:
-    """Rows with paired differences; what asked a part of the questions is compared on that part."""
+    """Rows with paired differences; options with a model are compared on their sample of the questions."""
     default = values["default"][1]
     quick = {n: v for n, (way, v, _) in values.items() if not way.asks and n != "default"}
     slow = {n: v for n, (way, v, _) in values.items() if way.asks}
@@ -221,7 +222,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dict[str, object]]:
-    """Share of questions whose answer stands whole in one chunk of what is shown."""
+    """Share of questions whose answer is complete in one of the returned chunks."""
     pipeline.index("articles", what.documents)
     retriever = pipeline.search("articles").retriever
     questions = drawn(what.questions, most)

@@ -1,10 +1,10 @@
-"""What a run costs beyond generation and verification: python -m benchmarks.run_overhead.
+"""Overhead of a run beyond generation and verification: python -m benchmarks.run_overhead.
 
-The same prompts, seeds and answers twice, block by block and in turns: once by run_experiment (samples and verdicts of
-each cell committed to SQLite), once as bare calls of generator and verifier. Prompts are not kept, or the second side
-would find those of the first. The overhead is the median over blocks; its middle half and processor time stand beside
-it. Limited by the reader's decoding; what the run adds is building rows and one durable commit a cell. Target: at most
-5 %. Ends in one JSON line.
+The same prompts, seeds and answers twice, interleaved block by block: once by run_experiment (samples and verdicts of
+each cell committed to SQLite), once as bare calls of generator and verifier. The prompt cache is off, or the second
+side would reuse the prompts of the first. The overhead is the median over blocks, reported with its interquartile range
+and processor time. Bound by the reader's decoding; the run adds building rows and one durable commit per cell. Target:
+at most 5 %. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def bare(
     reader: EmbeddedReader,
     verifier: ReferenceVerifier,
 ) -> None:
-    """Prompt, generate, extract, verify; nothing is kept."""
+    """Prompt, generate, extract, verify, without storing anything."""
     for question in questions:
         for arm in arms:
             prompt = reader.prompt(question.text, arm.chunks(question), 32)

@@ -1,8 +1,8 @@
-"""MiniLM for one batch of texts in many, the stand-in for the others: the memory of an index job with the real encoder,
-at sizes whose embedding takes hours on two cores.
+"""MiniLM for a sample of the batches, the fake encoder for the others: the memory of a real index job at sizes whose
+embedding takes hours on two cores.
 
-Weights, torch and whole batches at full length are resident as they are in a real job; only most of the products are
-left out. The vectors are of two kinds, so that the index's recall and any answer mean nothing.
+Weights, torch and whole batches at full length are in memory as in a real job; only most of the products are skipped.
+The vectors are of two kinds, so the index's recall and any answer are meaningless.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from benchmarks.hashing_encoder import HashingEncoder
 from retrieval.encoding.adapted import adapted
 from retrieval.encoding.sentence_transformer import load_default_encoder
 
-EVERY = 31  # no divisor of the 32 calls between which the job sorts texts by length
+EVERY = 31  # not a divisor of the 32 calls between which the job sorts texts by length
 
 
 class SampledEncoder(HashingEncoder):
-    """The Encoder that asks MiniLM, as a new collection gets it, for one call in EVERY."""
+    """The Encoder that calls MiniLM, with a new collection's settings, for one call in EVERY."""
 
     def __init__(self) -> None:
         self._real = adapted(load_default_encoder(precision="auto"), None)

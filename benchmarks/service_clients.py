@@ -1,8 +1,8 @@
-"""Clients of an HTTP service, in a process of their own: what benchmarks/service_load.py starts.
+"""Clients of an HTTP service, in a separate process started by benchmarks/service_load.py.
 
-A closed loop: each client asks its next question when it has the last one's answer. They are plain sockets with just
-enough HTTP/1.1, one kept connection a client, because a full client library takes as long to read a stream as the
-service to write it, and would be measured with it. Reads one JSON object (Work) on stdin, writes one (Times) on stdout.
+A closed loop: each client sends its next question when it has the previous answer. They are plain sockets with minimal
+HTTP/1.1, one kept connection per client, because a full client library takes as long to read a stream as the service
+takes to write it, and would be measured with it. Reads one JSON object (Work) on stdin, writes one (Times) on stdout.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """bodies: taken in turn, client by client; each gets a seed. rounds: questions of each of ``clients``."""
+    """The work. bodies: used in turn, client by client; each gets a seed. rounds: questions of each of ``clients``."""
 
     port: int
     path: str
@@ -30,8 +30,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one run, in seconds. wall: of all; answers: of each; firsts: to the first text, where there was one;
-    processor: that the clients themselves used."""
+    """Durations of one run, in seconds. wall: of all; answers: of each; firsts: to the first text, if there was one;
+    processor: used by the clients themselves.
+    """
 
     wall: float
     answers: tuple[float, ...]
@@ -40,7 +41,7 @@ class Times:
 
 
 async def closed_loop(work: Work) -> Times:
-    """Raises AssertionError for an answer that is none."""
+    """Run the clients. Raises AssertionError for an invalid answer."""
     answers: list[float] = []
     firsts: list[float] = []
     links = [await asyncio.open_connection("127.0.0.1", work.port, limit=1 << 20) for _ in range(work.clients)]
@@ -72,7 +73,7 @@ def _head(path: str, length: int) -> bytes:
 
 
 async def _answer(reader: asyncio.StreamReader) -> float | None:
-    """Read one response; when its first text came, None where it was no stream."""
+    """Read one response; returns the time of its first text, None if it was not a stream."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     assert head.startswith(b"http/1.1 200"), head
     if b"transfer-encoding: chunked" not in head:

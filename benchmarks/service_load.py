@@ -1,19 +1,19 @@
-"""Streamed queries against the service on loopback: python -m benchmarks.service_load.
+"""Streamed queries on the service over loopback: python -m benchmarks.service_load.
 
-Requests/s, p50 and p99 of whole answers, time to the first text, and processor seconds a request, at 1, 8 and 32 at
-once, in a closed loop: each client asks its next question when it has the last one's answer.
+Requests/s, p50 and p99 of complete answers, time to the first text, and processor seconds per request, at 1, 8 and 32
+concurrent clients in a closed loop: each client sends its next question when it has the previous answer.
 
-reader: the embedded reader. Its peers are called in the server's own process, as a program would that has all questions
-at hand: as many questions at once as there are clients are worked on together. "direct" searches, makes prompts and
-draws; "same work" also finds where sources stand, writes the answer as JSON and stores the query, as the service does.
-At 1 the service may add 5 ms to the median of "direct"; at 32 its throughput may be a tenth less.
+reader: the embedded reader. Its peers are called in the server's own process, as by a program that has all questions at
+hand, with the same concurrency. "direct" searches, builds prompts and generates; "same work" also locates sources,
+serialises the answer as JSON and stores the query, as the service does. Targets: at 1 the service may add 5 ms to the
+median of "direct"; at 32 its throughput may be a tenth lower.
 
 135M: a random Llama of that shape, without retrieval, 32 new tokens. The peer is a FastAPI handler on the same uvicorn
-that calls transformers' generate, one request at a time; at 32 the service should answer three times as many.
+that calls transformers' generate, one request at a time. Target: at 32 the service answers three times as many.
 
-Both are limited by the matrix products of prompts and steps. The clients are a process of their own
-(benchmarks/service_clients.py), which shares the cores, and whose processor time is told apart. Sides take turns,
-question by question the same. Ends in one JSON line.
+Both are bound by the matrix products of prompts and steps. The clients are a separate process
+(benchmarks/service_clients.py), which shares the cores; its processor time is reported separately. Sides alternate with
+the same questions. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -47,14 +47,17 @@ from data.samples_paths import sample_corpus_path, sample_question_paths
 from model.hardware.freed_memory import keep_freed_memory
 
 OVERHEAD_MS, OVERHEAD_SHARE, TIMES = 5.0, 0.10, 3.0
-LEAST_REQUESTS = 48  # a median of four says little; of 24 prompts the engine still has some when they come again
+LEAST_REQUESTS = 48  # a median of four is unreliable; with 24 prompts the engine still caches some when they come again
 READER_SIDES = ("service", "direct", "same work")
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Of one side at one number of clients. Seconds; first: to the first text, None where nothing is streamed.
-    processor: of the process that answers, a request; clients_processor: of the clients', a request."""
+    """Load on one side at one number of clients, in seconds.
+
+    first: to the first text, None without streaming. processor: of the answering process, per request;
+    clients_processor: of the clients', per request.
+    """
 
     side: str
     clients: int
@@ -100,7 +103,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace) -> list[Load]:
-    """The embedded reader on the sample corpus: service and direct calls in turns."""
+    """The embedded reader on the sample corpus: service and direct calls, interleaved."""
     questions = [question.text for question in load_question_files(sample_question_paths())]
     settings = Settings(home=folder / "home", database="", encoder="", model="", device="cpu")
     with Pipeline(settings) as pipeline:
@@ -115,8 +118,8 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
                 return direct(pipeline, "samples", questions, count, rounds, whole=side == "same work")
 
             rounds = {c: given.rounds if given.tiny else max(given.rounds, LEAST_REQUESTS // c) for c in clients}
-            # All that will be asked: oneDNN compiles its kernels for every new length of a prompt, and whoever asked
-            # first would have waited for that.
+            # All questions: oneDNN compiles its kernels for every new prompt length, and the first request would wait
+            # for it.
             direct(pipeline, "samples", questions, 1, min(len(questions), max(c * rounds[c] for c in clients)))
             for side in READER_SIDES:
                 asked(side, max(clients), 1)
@@ -127,7 +130,7 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
 
 
 def llama_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace) -> list[Load]:
-    """A random Llama: service and a plain handler in turns."""
+    """A random Llama: service and a plain handler, interleaved."""
     shape: Shape = TINY if given.tiny else SMOL_135M
     tokens = 4 if given.tiny else 32
     model = llama_folder(folder / "llama", shape)
@@ -154,7 +157,7 @@ def llama_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace)
 def in_turns(
     model: str, sides: Sequence[str], asked: Callable[[str, int, int], Times], count: int, rounds: int, turns: int
 ) -> list[Load]:
-    """Every side ``turns`` times, one after the other. asked: of a side, with so many clients and rounds."""
+    """Every side ``turns`` times, one after the other. asked: calls a side with the numbers of clients and rounds."""
     runs: dict[str, list[tuple[Times, float]]] = {side: [] for side in sides}
     for _ in range(turns):
         for side in sides:
@@ -178,7 +181,7 @@ def closed_loop(work: Work) -> Times:
 
 
 def load(side: str, clients: int, runs: Sequence[tuple[Times, float]]) -> Load:
-    """The figures of runs, each with the processor seconds of the process that answered."""
+    """The figures of runs, each with the processor seconds of the answering process."""
     ordered = sorted(second for times, _ in runs for second in times.answers)
     firsts = [second for times, _ in runs for second in times.firsts]
     count = len(ordered)
@@ -196,7 +199,7 @@ def load(side: str, clients: int, runs: Sequence[tuple[Times, float]]) -> Load:
 
 
 def verdict(loads: Sequence[Load]) -> dict[str, object]:
-    """What was asked of the service, and what came of it."""
+    """The service's targets and results."""
     by = {(one.side, one.clients): one for one in loads}
     least, most = min(c for _, c in by), max(c for _, c in by)
     found: dict[str, float] = {}

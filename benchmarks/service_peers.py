@@ -1,4 +1,4 @@
-"""What benchmarks/service_load.py holds the service against: the same work called directly, and a plain handler."""
+"""The peers of benchmarks/service_load.py: the same work called directly, and a plain handler."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from generation.generator import GenerationTask, generate_many
 def direct(
     pipeline: Pipeline, collection: str, questions: Sequence[str], count: int, rounds: int, *, whole: bool = False
 ) -> Times:
-    """The service's work without the service: ``count`` questions at once are searched, made prompts and answered.
+    """The service's work without the service: search, prompts and answers for ``count`` questions at once.
 
-    whole: as the service prepares them, and their answers written as JSON and stored, too.
+    whole: prepare them as the service does, and serialise answers as JSON and store them, too.
     """
     preparing = QueryPreparer(pipeline)
     answers: list[float] = []
@@ -120,7 +120,7 @@ def llama_folder(folder: Path, shape: Shape) -> Path:
 
 
 def generate_handler(folder: Path, tokens: int) -> FastAPI:
-    """What one writes in ten lines: a handler that calls ``generate``, a request at a time, on the service's prompt."""
+    """A minimal handler: calls ``generate`` on the service's prompt, one request at a time."""
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()

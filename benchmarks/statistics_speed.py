@@ -1,8 +1,8 @@
-"""How long the statistics of a run take: python -m benchmarks.statistics_speed [--questions 1000] [--bootstrap 10000].
+"""Time of the statistics of a run: python -m benchmarks.statistics_speed [--questions 1000] [--bootstrap 10000].
 
-Limited by one pass over the bootstrap weights (questions x replicates, two bytes each) for every rate and difference,
-and by drawing them. There is no peer that makes these estimates; the promise is a time: 1,000 questions x 3 arms x 8
-samples with 10,000 bootstrap draws in under 5 s. Ends in one JSON line; peak memory is the whole process's.
+Bound by one pass over the bootstrap weights (questions x replicates, two bytes each) for every rate and difference, and
+by drawing them. There is no peer with these estimates; the target is a time: 1,000 questions x 3 arms x 8 samples with
+10,000 bootstrap draws in under 5 s. The last line is JSON; peak memory is that of the whole process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What verification_speed scores: the pairs that a run asks its verifier, and a checkpoint that both sides can load."""
+"""Inputs of verification_speed: the pairs that a run sends to its verifier, and a checkpoint that both sides can
+load.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from model.pairs.scoring import Pair, PairScorer
 
 
 class Recorder:
-    """A PairScorer with the rooms of a real one, which notes what it is asked. Its scores are token overlaps."""
+    """A PairScorer with the capacity of a real one that records its inputs. Its scores are token overlaps."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer, self._overlap = scorer, TokenOverlapScorer()
@@ -38,7 +40,7 @@ class Recorder:
 
 
 class OneByOne:
-    """The verifier asked about one answer at a time, so that what is recorded is what answers cost without sharing."""
+    """The verifier called with one answer at a time, to record the cost of answers without sharing."""
 
     def __init__(self, verifier: EntailmentVerifier) -> None:
         self._verifier, self.name = verifier, verifier.name
@@ -51,7 +53,7 @@ class OneByOne:
 
 
 def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list[tuple[Pair, ...]]:
-    """What a run on the sample questions (closed_book and rag) asks its verifier, call by call."""
+    """The pairs that a run on the sample questions (closed_book and rag) sends to its verifier, call by call."""
     from app.judging.run_judge import Judge
     from app.pipeline import Pipeline
     from app.retrieval.passages import Passages
@@ -90,7 +92,9 @@ def make_checkpoint(folder: Path, seed: int) -> None:
 
 
 def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
-    """Scale the head so that scores spread like a trained model's and half of them are above 0.5: the hardest place."""
+    """Scale the head so that scores are distributed like a trained model's with a median of 0.5, the hardest case for
+    agreement.
+    """
     from safetensors.torch import load_file, save_file
 
     scores = torch.tensor(ForeignPairScorer(str(folder)).score(pairs), dtype=torch.float64)
@@ -104,6 +108,6 @@ def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
 
 
 def read_alone(pair: Pair) -> Pair:
-    """The pair with what a foreign scorer reads as its claim (a short one stands behind its question) as its claim."""
+    """The pair as an external scorer reads it: the whole text (a short claim after its question) becomes the claim."""
     short = pair.question.strip() and len(pair.claim.split()) < 8
     return Pair(pair.evidence, f"{pair.question} {pair.claim}" if short else pair.claim)

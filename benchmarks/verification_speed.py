@@ -48,7 +48,7 @@ PROMISED = {
 
 @dataclass
 class Side:
-    """One way of scoring: what it costs in each repeat, and what it last said."""
+    """One scorer: its time in each repeat, and its latest scores."""
 
     name: str
     score: Callable[[], Sequence[float]]
@@ -64,7 +64,7 @@ class Side:
         self.scores = np.asarray(found, dtype=np.float64)
 
     def times(self, peer: Side, of: str = "wall") -> float:
-        """How many times as fast as the peer: the median over the repeats, each with its own neighbour."""
+        """Speed relative to the peer: the median over the repeats of ratios within a repeat."""
         pairs = zip(getattr(self, of), getattr(peer, of), strict=True)
         return round(statistics.median(theirs / ours for ours, theirs in pairs), 3)
 
@@ -73,7 +73,7 @@ class Side:
 
 
 def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Sequence[float]]:
-    """CrossEncoder.predict of a checkpoint, as one would call it."""
+    """CrossEncoder.predict of a checkpoint, with its usual call."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(
@@ -195,7 +195,7 @@ def ratios(sides: dict[str, Side], name: str) -> dict[str, float]:
 
 
 def deduplicated(folder: Path, calls: Sequence[Sequence[Pair]], pairs: Sequence[Pair]) -> dict[str, object]:
-    """Every asking of these pairs: the verifier's cache in front of our scorer, and the peer, which scores them all."""
+    """Every request for these pairs: our scorer behind the verifier's cache, and the peer, which scores them all."""
     chosen = set(pairs)
     everything = [read_alone(pair) for call in calls for pair in call if pair in chosen]
     ours, theirs = CachedScorer(ForeignPairScorer(str(folder))), peer(folder, "float32")

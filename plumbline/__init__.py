@@ -1,6 +1,6 @@
-"""The public Python API: what a script or a notebook needs, and nothing else.
+"""The public Python API, for scripts and notebooks.
 
-Answer from your documents, and measure how often the model makes things up:
+Answer from your documents:
 
     import plumbline
 
@@ -9,7 +9,7 @@ Answer from your documents, and measure how often the model makes things up:
         answer = pipeline.answer("How long is the notice period?")
         print(answer.text, answer.sources)
 
-Measure it on questions, let people label a random part of the answers, and read rates corrected by them:
+Measure how often the model hallucinates, label a random sample of the answers, and print the corrected rates:
 
     with plumbline.open() as pipeline:
         run = plumbline.evaluate(pipeline, "questions.jsonl", collection="handbook", samples=3)
@@ -21,10 +21,10 @@ Measure it on questions, let people label a random part of the answers, and read
         plan = plumbline.plan(pipeline, run.id, half_width=0.05)
         print([(row.samples, row.questions) for row in plan.questions.rows], plan.labels.labels)
 
-What goes wrong raises a PlumblineError: DataError (files, the database), RetrievalError (indexes, collections; among
-them UnknownCollectionError), ModelError (checkpoints, devices), GenerationError (prompts, sampling, servers),
-EvaluationError (runs, estimates) or AppError (a combination that cannot be; among them UnnamedCollectionError and, for
-a value that cannot be, UsageError). ``parameter`` names the argument at fault.
+All errors derive from PlumblineError: DataError (files, the database), RetrievalError (indexes, collections; includes
+UnknownCollectionError), ModelError (checkpoints, devices), GenerationError (prompts, sampling, servers),
+EvaluationError (runs, estimates) and AppError (invalid combinations; includes UnnamedCollectionError and, for invalid
+values, UsageError). ``parameter`` names the invalid argument.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-import plumbline_packages  # before the others: it makes sure that they are Plumbline's own
+import plumbline_packages  # first, because it makes sure that the packages are Plumbline's own
 from app.answers import Answer, QueryRequest, QueryResult, Source
 from app.errors import AppError, UnnamedCollectionError, UsageError
 from app.judging.answer_judge import JudgePlan
@@ -131,12 +131,14 @@ plumbline_packages.warn_of_hidden_modules()
 
 
 def __dir__() -> list[str]:
-    """What is public, and nothing else."""
+    """Only the public names."""
     return sorted((*__all__, "__all__", "__doc__", "__file__", "__name__"))
 
 
 def open(settings: Settings | None = None) -> Pipeline:  # noqa: A001 - plumbline.open() reads as what it does
-    """A pipeline on the given settings (by default from the environment); close it or use it in a with statement."""
+    """Open a pipeline on the given settings (by default from the environment). Close it or use it in a with
+    statement.
+    """
     return Pipeline(settings or Settings())
 
 
@@ -150,9 +152,9 @@ def index(
 ) -> IndexReport:
     """Make ``collection`` hold exactly the documents found at ``paths``. See ``plumbline index --help``.
 
-    follow_links: whether symbolic links may lead out of a given folder. language: whose stemming and stop words word
-    search takes (retrieval.sparse.tokenising.LANGUAGES; default English); ValueError for one that is not known.
-    Raises DataError for a missing path, RetrievalError when nothing can be indexed.
+    follow_links: whether symbolic links may point outside a given folder. language: stemming and stop words of keyword
+    search (retrieval.sparse.tokenising.LANGUAGES; default English). Raises ValueError for an unknown language,
+    DataError for a missing path, RetrievalError if nothing can be indexed.
     """
     tokenising = None if language is None else replace(for_language(language), cjk="auto")
     documents = load_documents([Path(path) for path in paths], follow_links=follow_links)
@@ -173,11 +175,11 @@ def evaluate(
     name: str = "",
     progress: Callable[[Progress], None] | None = None,
 ) -> RunFigures:
-    """Measure how often the model makes things up: ``plumbline evaluate`` from Python (docs/arms.md).
+    """Measure how often the model hallucinates: ``plumbline evaluate`` from Python (docs/arms.md).
 
-    questions: files, or Questions. arms: None for closed_book, rag and oracle, of which a reader leaves closed_book out
-    (the figures' notes say so). Every sample is committed; the same call goes on where an interrupted one stopped.
-    progress: told how far it is. Raises DataError for files, EvaluationError for arms, and what drawing them raises.
+    questions: files, or Questions. arms: None for closed_book, rag and oracle; closed_book is left out for a reader
+    (the figures' notes say so). Every sample is committed; the same call continues an interrupted run. progress:
+    progress callback. Raises DataError for files, EvaluationError for arms, and the errors of generation.
     """
     plan = EvaluationPlan(
         _questions(questions),
@@ -199,10 +201,10 @@ def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) ->
 
 
 def figures(pipeline: Pipeline, run: str, looking: AnalysisOptions | None = None) -> RunFigures:
-    """A stored run's rates and differences, corrected ones where people labelled: ``plumbline report``.
+    """A stored run's rates and differences, corrected if it is labelled: ``plumbline report`` from Python.
 
-    run: its id, or the beginning of it. looking: what takes more verification. Raises EvaluationError for an unknown
-    run, AppError for one without a finished sample.
+    run: its id, or a prefix. looking: further analyses that need more verification. Raises EvaluationError for an
+    unknown run, AppError for one without a finished sample.
     """
     return run_figures(pipeline, run, looking)
 
@@ -217,12 +219,12 @@ def label(
     seed: int | None = None,
     adjudicate: bool = False,
 ) -> LabelSession:
-    """One person's labelling of a finished run: ``plumbline label`` from Python (docs/labels.md).
+    """One annotator's labelling of a finished run: ``plumbline label`` from Python (docs/labels.md).
 
-    ``items`` are the answers to label, ``label(item, label)`` commits one: "supported", "hallucinated", "abstained" or
-    "unscored" (cannot tell). The first call draws (60 questions, unless ``questions`` says otherwise), later ones go
-    on. adjudicate: only what annotators differ on. Raises EvaluationError for an unknown run or too many questions,
-    AppError for a run that is not finished, UsageError for what would be another draw.
+    ``items`` are the answers to label; ``label(item, label)`` commits one label: "supported", "hallucinated",
+    "abstained" or "unscored" (cannot tell). The first call draws questions (60, unless ``questions`` is given), later
+    ones continue. adjudicate: only disagreements between annotators. Raises EvaluationError for an unknown run or too
+    many questions, AppError for a run that is not finished, UsageError for settings of a different draw.
     """
     return label_session(pipeline, run, annotator, questions, arms, seed, adjudicate)
 
@@ -238,11 +240,11 @@ def plan(
     samples: Sequence[int] = (1, 3, 5, 8),
     settings: PlanSettings | None = None,
 ) -> FullPlan:
-    """How many questions, samples and labels a wanted precision takes, with a run as pilot: ``plumbline plan``.
+    """How many questions, samples and labels a precision target needs, with a run as pilot: ``plumbline plan``.
 
-    half_width: of the interval, or detect: a difference to see with ``power``; exactly one. arms: one, or two whose
-    difference is planned; by default the run's first two. settings: of the simulation. Raises UsageError for numbers
-    that cannot be, EvaluationError for an unknown run or arm, or fewer than 5 questions.
+    half_width: of the interval, or detect: a difference to detect with ``power``; exactly one of them. arms: one, or
+    two whose difference is planned; by default the run's first two. settings: of the simulation. Raises UsageError for
+    invalid numbers, EvaluationError for an unknown run or arm, or fewer than 5 questions.
     """
     return make_plan(
         pilot_of_run(pipeline, run, arms), PrecisionTarget(half_width, detect, power, tuple(samples)), settings
@@ -260,12 +262,12 @@ def score_answers(
     settings: Settings | None = None,
     together: bool | None = None,
 ) -> ScoreResult:
-    """Judge answers that another system gave: ``plumbline score`` from Python (docs/score.md).
+    """Judge answers of another system: ``plumbline score`` from Python (docs/score.md).
 
     answers: paths of files (or one), or objects such as {"question", "contexts", "answer", "references"}, whose fields
-    are found as those of files are. model: of entailment, by name (a folder, OWNER/NAME, token-overlap), the embedded
-    one by default. together: whether entailment reads the claims of an answer together; by default if the model can.
-    Raises DataError for what cannot be read, AppError when there is nothing to judge by.
+    are detected like those of files. model: entailment model by name (a folder, OWNER/NAME, token-overlap), by default
+    the embedded one. together: whether entailment reads the claims of an answer together; by default if the model
+    supports it. Raises DataError for input that cannot be read, AppError if there is no evidence to judge by.
     """
     if isinstance(answers, str | Path):
         answers = [answers]
@@ -290,11 +292,11 @@ def assert_hallucination_rate(
     unscored: Literal["count", "refuse", "ignore"] = "count",
     **options: Any,
 ) -> HallucinationEstimate:
-    """For tests: AssertionError unless the hallucination rate is at most ``at_most``; returns the estimate.
+    """For tests: raise AssertionError unless the hallucination rate is at most ``at_most``; returns the estimate.
 
-    by: "upper" holds the interval's upper limit against it (the rate is then shown to be so low, not merely seen),
-    "rate" the estimate itself. of: all responses, or answered ones. unscored: "count" takes them as hallucinated,
-    "refuse" fails when there are any, "ignore" leaves them as not hallucinated. arm: of several. options: those of
+    by: "upper" compares the interval's upper limit with it (which shows the bound with confidence), "rate" the point
+    estimate. of: all responses, or answered ones. unscored: "count" treats unscored answers as hallucinated, "refuse"
+    fails if there are any, "ignore" treats them as not hallucinated. arm: of several. options: those of
     ``score_answers``. The message has the estimate, its interval and the worst answers.
     """
     result = answers if isinstance(answers, ScoreResult) else score_answers(answers, **options)

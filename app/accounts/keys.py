@@ -1,7 +1,7 @@
-"""API keys in the database: made, listed, revoked, and recognised. Knows nothing of HTTP.
+"""API keys in the database: create, list, revoke and recognise them. Does not depend on HTTP.
 
-A key is ``pl-ID-SECRET``: the id names its row, the secret is 256 random bits. Only the SHA-256 of the whole is
-stored; a slow hash would protect nothing that 256 bits do not.
+A key is ``pl-ID-SECRET``: the id names its row, the secret has 256 random bits. Only the SHA-256 of the whole key is
+stored. A slow password hash would add no protection to a secret of 256 bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from data.store import Store
 Scope = Literal["query", "index", "evaluate", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 LOCAL = ""
-"""The tenant of this machine's own command line."""
+"""The tenant of the command line of this machine."""
 PREFIX = "pl-"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._@-]{0,63}")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -34,10 +34,10 @@ _KEY = re.compile(r"pl-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """What one key may use; None: no limit of its own. The service's limits hold besides.
+    """Limits of one API key. None: the key has no limit of its own. The limits of the service apply as well.
 
-    requests_per_minute, tokens_per_minute: tokens are those of prompts and completions. max_tokens: of one answer.
-    upload_bytes: of one upload.
+    requests_per_minute: requests. tokens_per_minute: tokens of prompts and completions. max_tokens: tokens of one
+    answer. upload_bytes: bytes of one upload.
     """
 
     requests_per_minute: int | None = None
@@ -54,7 +54,7 @@ class KeyLimits:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key as it is stored, without its secret. tenant: whose collections, jobs and runs it sees."""
+    """A stored key, without its secret. tenant: the tenant whose collections, jobs and runs the key can access."""
 
     id: str
     name: str
@@ -66,20 +66,20 @@ class Key:
     revoked_at: datetime | None
 
     def active(self, now: datetime) -> bool:
-        """Whether it opens anything."""
+        """Whether the key is valid now."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """secret: the whole key, as its user sends it; it cannot be had again."""
+    """A key that was just created. secret: the whole key, as its user sends it. It cannot be shown again."""
 
     key: Key
     secret: str
 
 
 class KeyStore:
-    """Maps keys to rows. Keeps no state of its own."""
+    """Maps keys to database rows. Holds no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -93,7 +93,7 @@ class KeyStore:
         limits: KeyLimits | None = None,
         expires_at: datetime | None = None,
     ) -> NewKey:
-        """Make a key. Raises AppError for a bad or taken name, an unknown scope, or an end that has passed."""
+        """Create a key. Raises AppError for an invalid or taken name, an unknown scope, or a past expiry date."""
         if not _NAME.fullmatch(name):
             raise AppError(f"{name!r} cannot name a key: use up to 64 letters, digits, dots, dashes, underscores and @")
         check_tenant(tenant)
@@ -107,7 +107,7 @@ class KeyStore:
             )
         now = utc_now()
         if expires_at is not None and expires_at <= now:
-            raise AppError(f"the key would have expired at {expires_at.isoformat()}: give a later moment")
+            raise AppError(f"the key would have expired at {expires_at.isoformat()}: give a later time")
         key_id = secrets.token_hex(8)
         secret = f"{PREFIX}{key_id}-{secrets.token_urlsafe(32)}"
         key = Key(key_id, name, tenant, cast("frozenset[Scope]", wanted), limits or KeyLimits(), now, expires_at, None)
@@ -130,18 +130,18 @@ class KeyStore:
         return NewKey(key, secret)
 
     def list(self) -> tuple[Key, ...]:
-        """All keys, revoked ones too, the oldest first."""
+        """All keys, including revoked ones, oldest first."""
         with self._store.read() as connection:
             rows = connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)).mappings().all()
         return tuple(_key(dict(row)) for row in rows)
 
     def any_active(self) -> bool:
-        """Whether there is a key that opens anything."""
+        """Whether at least one key is valid."""
         now = utc_now()
         return any(key.active(now) for key in self.list())
 
     def revoke(self, name_or_id: str) -> Key:
-        """End a key at once. Raises AppError when no key that is not revoked has this name or id."""
+        """Revoke a key at once. Raises AppError when no active key has this name or id."""
         now = utc_now()
         with self._store.write() as connection:
             row = (
@@ -159,7 +159,7 @@ class KeyStore:
         return _key({**row, "revoked_at": now})
 
     def recognise(self, secret: str) -> Key | None:
-        """The key whose secret this is, if it opens anything now; one read of the database."""
+        """Return the key with this secret if it is valid now. Reads the database once."""
         match = _KEY.fullmatch(secret)
         if match is None:
             return None
@@ -172,9 +172,11 @@ class KeyStore:
 
 
 def check_tenant(tenant: str) -> str:
-    """The name, if it may be a tenant's ("" is this machine's own). Else AppError."""
+    """Return the name if it is a valid tenant name ("" is this machine). Raises AppError otherwise."""
     if tenant and not _TENANT.fullmatch(tenant):
-        raise AppError(f"{tenant!r} cannot name a tenant: use up to 32 small letters, digits, dashes and underscores")
+        raise AppError(
+            f"{tenant!r} cannot name a tenant: use up to 32 lower-case letters, digits, dashes and underscores"
+        )
     return tenant
 
 

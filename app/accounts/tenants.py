@@ -1,8 +1,7 @@
-"""Whose collections are whose: each tenant has its own names, which stand for names that are unique among all.
+"""Collections by tenant: each tenant has its own names, which map to names that are unique in the store.
 
-A collection's name in the store names a folder and is unique; its tenant and what the tenant calls it are columns
-beside it, and every look-up here asks for both, so that what belongs to another tenant is not found rather than
-refused.
+A stored collection name also names a folder and is unique. Its tenant and the tenant's name for it are columns of the
+same row. Every look-up here filters by both, so a collection of another tenant is not found rather than forbidden.
 """
 
 from __future__ import annotations
@@ -24,7 +23,9 @@ _TRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class OwnCollection:
-    """name: what its tenant calls it. stored: its name in the store, for Pipeline and the retrieval room."""
+    """A tenant's collection. name: the tenant's name. stored: the name in the store, for Pipeline and the retrieval
+    package.
+    """
 
     name: str
     stored: str
@@ -32,27 +33,29 @@ class OwnCollection:
 
 
 class TakenError(AppError):
-    """The tenant has a collection of this name already."""
+    """The tenant already has a collection of this name."""
 
 
 def own_collections(store: Store, tenant: str) -> tuple[OwnCollection, ...]:
-    """The tenant's collections, by its own names. Raises DataError when the database does not answer."""
+    """The tenant's collections, by the tenant's names. Raises DataError when the database does not answer."""
     found = (OwnCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
     return tuple(sorted(found, key=lambda own: own.name))
 
 
 def own_collection(store: Store, tenant: str, name: str) -> OwnCollection | None:
-    """The tenant's collection of this name; None when it has none, whoever else may have one."""
+    """The tenant's collection of this name, None if it has none. Collections of other tenants are not considered."""
     return next((own for own in own_collections(store, tenant) if own.name == name), None)
 
 
 def collection_key_of(connection: Connection, tenant: str, name: str) -> int | None:
-    """The key of the row of the tenant's collection; None as ``own_collection``."""
+    """The row key of the tenant's collection, None under the same conditions as ``own_collection``."""
     return connection.execute(select(collections.c.id).where(*_mine(tenant, name))).scalar()
 
 
 def create_own_collection(store: Store, tenant: str, name: str) -> OwnCollection:
-    """Make an empty collection. Raises RetrievalError for a bad name, TakenError when the tenant has one of it."""
+    """Create an empty collection. Raises RetrievalError for an invalid name, TakenError for a name the tenant already
+    uses.
+    """
     check_name(name)
     with store.write() as connection:
         if collection_key_of(connection, tenant, name) is not None:
@@ -62,7 +65,7 @@ def create_own_collection(store: Store, tenant: str, name: str) -> OwnCollection
         connection.execute(insert(collections).values(name=stored, tenant=tenant, label=label))
     own = own_collection(store, tenant, name)
     if own is None:
-        raise AppError(f"the collection {name!r} was deleted by somebody else at the same moment")
+        raise AppError(f"the collection {name!r} was deleted by another process at the same moment")
     return own
 
 
@@ -72,11 +75,11 @@ def _mine(tenant: str, name: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _free_name(connection: Connection, tenant: str, name: str) -> str:
-    """``name`` for this machine's own, ``tenant.name`` for others; with a number behind where that is taken."""
+    """Return ``name`` for this machine, ``tenant.name`` for other tenants, with a number appended if that is taken."""
     wanted = name if tenant == LOCAL else f"{tenant}.{name}"
     for number in range(1, _TRIES):
         end = "" if number == 1 else f"-{number}"
         tried = check_name(wanted[: 64 - len(end)].rstrip(".") + end)
         if connection.execute(select(collections.c.id).where(collections.c.name == tried)).first() is None:
             return tried
-    raise AppError(f"no name is left in the store for the collection {name!r}: choose another")
+    raise AppError(f"no free name is left in the store for the collection {name!r}: choose another")

@@ -1,1 +1,1 @@
-"""Certificates of runs: from labels to a signed file in the home, and whether it still holds."""
+"""Certificates of runs: compute them from labels, sign them, store them in the home, and check them."""

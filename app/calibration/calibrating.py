@@ -1,4 +1,4 @@
-"""Calibrate: thresholds tested on a labelled run, and a certificate for every alpha that can be certified."""
+"""Calibration: test thresholds on a labelled run, and write a certificate for every alpha that can be certified."""
 
 from __future__ import annotations
 
@@ -38,12 +38,15 @@ POWER = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CalibrationRequest:
-    """alphas: offered together; each is tested at delta / number of alphas. arm, verifier: see ``labelled_arm``.
+    """Settings of a calibration.
 
-    thresholds: from strict to loose, fixed without sight of the labels; none: from answers that are not in the test.
-    predictions: whether the verifier's scores of answers without labels stand beside the labels of a uniform draw.
-    start: the share of questions that the first threshold is to answer, None for the default of ``threshold_grid``.
-    policy: what is certified with the threshold, for the certificate. Raises UsageError for values that cannot be.
+    alphas: levels to certify together; each is tested at delta / number of alphas. arm, verifier: see ``labelled_arm``.
+    thresholds: from strict to loose, fixed before the labels were seen; empty: computed from answers outside the test.
+    predictions: whether to use the verifier's scores of unlabelled answers beside the labels of a uniform draw. start:
+    share of questions that the first threshold should answer, None for the default of ``threshold_grid``. policy: what
+    the threshold is used for, recorded in the certificate.
+
+    Raises UsageError for invalid values.
     """
 
     run_id: str
@@ -68,20 +71,20 @@ class CalibrationRequest:
         except EvaluationError as error:
             raise UsageError(str(error)) from None
         if self.thresholds and self.start is not None:
-            raise UsageError("--thresholds and --start: the first threshold is given by one of them")
+            raise UsageError("give --thresholds or --start, not both: each sets the first threshold")
         if not self.alphas or len(set(self.alphas)) < len(self.alphas):
-            raise UsageError(f"--alpha is {', '.join(map(str, self.alphas)) or 'not given'}: name each once")
+            raise UsageError(f"--alpha is {', '.join(map(str, self.alphas)) or 'not given'}: give each value once")
         if not self.policy or len(self.policy) > 64 or not self.policy.isprintable():
             raise UsageError(f"--policy {self.policy[:80]!r} must have 1 to 64 printable characters")
 
 
 @dataclass(frozen=True, slots=True)
 class Certification:
-    """What was found for one alpha. certificate, path: None where no threshold passed.
+    """The result for one alpha. certificate, path: None if no threshold passed.
 
-    fewest_answered: with fewer answers nothing can be certified at this level. labels_needed: labelled questions that
-    let the first threshold pass in 80 of 100 cases if the rate and the answer rate seen there are the true ones; None
-    where no number would, and of an active draw; conformal likewise.
+    fewest_answered: with fewer answers no certificate is possible at this level. labels_needed: number of labelled
+    questions with which the first threshold passes with probability 0.8, if the observed rate and answer rate are the
+    true ones. None where no number suffices, for an active draw, and for conformal calibration.
     """
 
     sequence: ThresholdSequence
@@ -94,8 +97,9 @@ class Certification:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """grid: where the thresholds come from. tested: labelled answers in the test. scored: of them with a
-    score; the others pass no threshold. earlier: other looks before."""
+    """The result of a calibration. grid: source of the thresholds. tested: labelled answers in the test. scored: those
+    of them with a score; the others pass no threshold. earlier: number of other calibrations of this run before.
+    """
 
     request: CalibrationRequest
     run_id: str
@@ -110,10 +114,10 @@ class Calibration:
 
 
 def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetime | None = None) -> Calibration:
-    """Test thresholds on a run's labels and save a certificate for each alpha that passes. clock: the present time.
+    """Test thresholds on a run's labels and save a certificate for each alpha that passes. clock: the current time.
 
-    Raises what ``labelled_arm`` raises, and AppError where the collection is no longer the one that the run searched,
-    or the clock was set back.
+    Raises the errors of ``labelled_arm``, and AppError if the collection has changed since the run or the clock was set
+    back.
     """
     now = clock or utc_now()
     data = labelled_arm(pipeline, request.run_id, request.arm, request.verifier)
@@ -134,13 +138,13 @@ def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetim
 
 
 def _look(data: LabelledArm, request: CalibrationRequest) -> str:
-    """SHA-256 (hex) of all that makes this calibration another test than one before: labels, scores and settings."""
+    """SHA-256 (hex) of everything that distinguishes this calibration from others: labels, scores and settings."""
     settings = [list(request.alphas), request.delta, list(request.thresholds), request.start, request.predictions]
     return hashlib.sha256(canonical([data.sha256, data.verifier, *settings]).encode()).hexdigest()
 
 
 def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
-    """What a collection answers from now."""
+    """The published state of a collection."""
     found = next((info for info in list_collections(pipeline.store) if info.name == name), None)
     if found is None or found.generation_hash is None:
         return PublishedCollection("")
@@ -148,15 +152,16 @@ def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
 
 
 def check_collection(pipeline: Pipeline, data: LabelledArm) -> None:
-    """Raises AppError where the run searched another state of its collection than the one published now."""
+    """Raise AppError if the run searched another generation of its collection than the published one."""
     generation, name = data.info.config.generation, _label(data, "collection")
     if not generation:
         return
     now = published_collection(pipeline, name).generation
     if now != generation:
         raise AppError(
-            f"the labels are of another collection: run {data.info.id} searched generation {generation[:12]} of "
-            f"{name!r}, which is {now[:12] or 'gone'} now. Evaluate and label again, on what is served"
+            f"the labels belong to another state of the collection: run {data.info.id} searched generation "
+            f"{generation[:12]} of {name!r}, which is {now[:12] or 'gone'} now. Evaluate and label again on "
+            "the published collection"
         )
 
 
@@ -164,8 +169,8 @@ def _check_clock(data: LabelledArm, now: datetime) -> None:
     latest = max(t for t in (data.info.created_at, data.info.finished_at) if t is not None)
     if now < latest:
         raise AppError(
-            f"the clock was set back: it says {now.isoformat(timespec='seconds')}, and run {data.info.id} ended at "
-            f"{latest.isoformat(timespec='seconds')}. Set the clock, then calibrate again"
+            f"the clock was set back: it says {now.isoformat(timespec='seconds')}, but run {data.info.id} "
+            f"ended at {latest.isoformat(timespec='seconds')}. Set the clock, then calibrate again"
         )
 
 
@@ -186,7 +191,7 @@ def _certify(
         certificate = _certificate(data, request, sequence, chosen, plan, earlier, now)
         path = files.save(certificate)
     first = sequence.tests[0]
-    # Labels drawn where the verifier is unsure show no rate that could be planned with.
+    # Labels of an active draw are not a random sample, so they give no rate to plan with.
     uniform = data.probability is None
     needed = labels_needed(_rate(first, alpha), first.answer_rate, alpha, level, POWER) if uniform else None
     return Certification(
@@ -200,8 +205,8 @@ def _certify(
 
 
 def _rate(test: ThresholdTest, alpha: float) -> float:
-    """A guess of the rate for planning: the mean under Jeffreys' prior, or the share seen where that alone is below
-    alpha (the prior weighs much on a few answers).
+    """A rate estimate for planning: the mean under Jeffreys' prior, or the observed share where that alone is below
+    alpha (the prior has a large weight with few answers).
     """
     guess = (test.hallucinated + 0.5) / (test.answered + 1.0)
     return guess if guess < alpha or not test.answered else test.hallucinated / test.answered

@@ -1,4 +1,4 @@
-"""Certificates on disk: written whole and signed field by field, read back, and what is wrong with them."""
+"""Certificate files: write them atomically, sign every field, read them and report every problem."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ _CLOCK_TOLERANCE = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """certificate: None where the file holds none that can be read. problems: why it is void; none if it is valid."""
+    """The result of checking a certificate file. certificate: None if the file holds no readable one. problems: why it
+    is void; empty if it is valid.
+    """
 
     path: Path
     certificate: Certificate | None
@@ -32,13 +34,13 @@ class CertificateCheck:
 
     @property
     def valid(self) -> bool:
-        """Whether it may be relied on."""
+        """Whether the certificate is valid."""
         return self.certificate is not None and not self.problems
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedCollection:
-    """The generation that a collection answers from now, "" for none, and since when."""
+    """The index generation that a collection answers from ("" for none), and the time it was published."""
 
     generation: str
     published_at: datetime | None = None
@@ -52,16 +54,18 @@ class CertificateFiles:
 
     @property
     def key(self) -> HomeKey:
-        """The home's key, made when first needed. Raises AppError as ``open_home_key`` does."""
+        """The signing key of the home, created on first use. Raises AppError as ``open_home_key`` does."""
         return open_home_key(self.folder)
 
     def save(self, certificate: Certificate) -> Path:
-        """Sign and write it, whole or not at all, for its owner alone; returns the path. Raises AppError, OSError."""
+        """Sign the certificate and write it atomically, readable by its owner only. Returns the path. Raises AppError,
+        OSError.
+        """
         newest = max((c.certificate.date for c in self.check_all() if c.valid and c.certificate), default=None)
         if newest is not None and certificate.date < newest - _CLOCK_TOLERANCE:
             raise AppError(
-                f"the clock was set back: it says {certificate.created_at}, and this home has a certificate of "
-                f"{newest.isoformat()}. Set the clock, then calibrate again"
+                f"the clock was set back: it says {certificate.created_at}, but this home has a certificate "
+                f"of {newest.isoformat()}. Set the clock, then calibrate again"
             )
         make_private_folder(self.folder)
         path = self.folder / f"{certificate.id}.json"
@@ -71,7 +75,7 @@ class CertificateFiles:
         return path
 
     def check_all(self) -> tuple[CertificateCheck, ...]:
-        """All of the home, the newest first; signatures and dates are checked, deployments are not."""
+        """Check signatures and dates of all certificates of the home, newest first. Deployments are not compared."""
         found = []
         for path in sorted(self.folder.glob("*.json")):
             try:
@@ -88,10 +92,10 @@ class CertificateFiles:
         collection: PublishedCollection | None = None,
         clock: datetime | None = None,
     ) -> CertificateCheck:
-        """Read a file and say all that is wrong with it. now: what answers, to compare every field with. collection:
-        the one that the certificate is of, as published now. clock: the present time, by default this machine's.
+        """Read a certificate file and list all problems.
 
-        Raises AppError where the file cannot be read at all.
+        now: the current deployment, compared field by field. collection: the certificate's collection as published now.
+        clock: the current time, by default this machine's. Raises AppError if the file cannot be read.
         """
         envelope = _read(path)
         problems = _signature_problems(envelope, known_home_key(self.folder))
@@ -100,16 +104,17 @@ class CertificateFiles:
         except EvaluationError as error:
             return CertificateCheck(path, None, (*problems, str(error)))
         if certificate.id != certificate.digest and not problems:
-            problems = (f"id {certificate.id} does not belong to these fields ({certificate.digest} does)",)
+            problems = (f"the id {certificate.id} does not match the fields (they give {certificate.digest})",)
         problems += _date_problems(certificate, clock or utc_now(), collection)
         if now is not None:
             problems += tuple(str(change) for change in changes(certificate, now))
         return CertificateCheck(path, certificate, problems)
 
     def find(self, alpha: float, now: Deployment, *, clock: datetime | None = None) -> Certificate:
-        """The valid certificate for this deployment with at most this alpha that answers most.
+        """The valid certificate for this deployment with at most this alpha that answers the largest share of
+        questions.
 
-        Raises AppError that says, for every certificate of the home, why it is none.
+        Raises AppError that lists, for every certificate of the home, why it does not apply.
         """
         reasons: list[str] = []
         fitting: list[Certificate] = []
@@ -129,13 +134,13 @@ class CertificateFiles:
         if fitting:
             return max(fitting, key=lambda c: (c.answer_rate, c.created_at))
         why = f" ({' | '.join(reasons)})" if reasons else ""
-        raise AppError(f"no valid certificate says that at most {alpha:g} of the answers hallucinate{why}")
+        raise AppError(f"no valid certificate guarantees that at most {alpha:g} of the answers hallucinate{why}")
 
 
 def signed(certificate: Certificate, key: HomeKey) -> dict[str, Any]:
-    """The file's content: the fields, the key's id, one signature of each field and one of all.
+    """The file's content: the fields, the key's id, one signature of each field and one of the whole.
 
-    A field's signature also covers the whole's digest, so that fields of two certificates cannot be mixed unnoticed.
+    Each field's signature also covers the digest of the whole, so fields of two certificates cannot be mixed.
     """
     values = certificate.to_json()
     return {
@@ -151,14 +156,14 @@ def signed(certificate: Certificate, key: HomeKey) -> dict[str, Any]:
 def _signature_problems(envelope: dict[str, Any], key: HomeKey | None) -> tuple[str, ...]:
     values, signature, key_id = (envelope.get(name) for name in ("certificate", "signature", "key_id"))
     if not isinstance(values, dict) or not isinstance(signature, str) or not isinstance(key_id, str):
-        return ("it is no signed certificate: certificate, key_id or signature is missing",)
+        return ("this is not a signed certificate: certificate, key_id or signature is missing",)
     if key is None:
-        return (f"signed with the key of another home ({key_id[:32]}; this home has none): calibrate here",)
+        return (f"signed with the key of another home ({key_id[:32]}; this home has no key): calibrate here",)
     try:
         if key.fits("certificate", canonical(values), signature):
             return () if key_id == key.id else ("edited after it was signed: key_id",)
-    except ValueError:  # a number that JSON has no text for
-        return ("edited after it was signed: a value is no finite number",)
+    except ValueError:  # a number that JSON cannot represent
+        return ("edited after it was signed: a value is not a finite number",)
     if key_id != key.id:
         return (f"signed with the key of another home ({key_id[:32]}; this home's is {key.id}): calibrate here",)
     signatures = envelope.get("field_signatures")
@@ -170,7 +175,7 @@ def _signature_problems(envelope: dict[str, Any], key: HomeKey | None) -> tuple[
         or not isinstance(known.get(name), str)
         or not key.fits(f"field {name} of {values.get('id')}", canonical(values[name]), known[name])
     ]
-    # With another id no field's signature fits; the id itself is what was edited then.
+    # If only the id was edited, no field signature matches.
     named = "id" if len(edited) == len(values) else ", ".join(edited) or "signature"
     return (f"edited after it was signed: {named}",)
 
@@ -207,7 +212,7 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise AppError(f"{shown(path)} is no certificate: it is not JSON ({error})") from error
+        raise AppError(f"{shown(path)} is not a certificate: it is not JSON ({error})") from error
     if not isinstance(found, dict):
-        raise AppError(f"{shown(path)} is no certificate: it is no JSON object")
+        raise AppError(f"{shown(path)} is not a certificate: it is not a JSON object")
     return found

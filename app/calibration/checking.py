@@ -1,4 +1,4 @@
-"""Whether a certificate file holds in this home: signature, dates, collection, and the configured model."""
+"""Check whether a certificate file is valid in this home: signature, dates, collection, and the configured model."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from evaluation.guarantee.certificate import Certificate, changes
 def check_here(pipeline: Pipeline, path: Path) -> CertificateCheck:
     """Check a file against this home's key, clock and collection, and the configured model and prompt.
 
-    The verifier, retrieval and decoding depend on the query: they are compared when one asks for the certificate.
-    Raises AppError where the file cannot be read.
+    Verifier, retrieval and decoding depend on the query; they are compared when a query requests the certificate.
+    Raises AppError if the file cannot be read.
     """
     files = CertificateFiles(pipeline.home)
     check = files.check(path)

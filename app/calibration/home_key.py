@@ -17,36 +17,36 @@ _BYTES = 32
 
 
 class HomeKey:
-    """Signs texts. Never prints its secret."""
+    """A signing key. Its repr never shows the secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     @property
     def id(self) -> str:
-        """Names the key without giving it away: 16 hexadecimal digits."""
+        """Public id of the key: 16 hexadecimal digits that do not reveal the secret."""
         return hashlib.sha256(b"plumbline key id\0" + self._secret).hexdigest()[:16]
 
     def sign(self, purpose: str, text: str) -> str:
-        """HMAC-SHA256 (hex) of the text for one purpose; a signature for another purpose does not fit."""
+        """HMAC-SHA256 (hex) of the text for one purpose. A signature for another purpose does not match."""
         return hmac.new(self._secret, f"{purpose}\0{text}".encode(), hashlib.sha256).hexdigest()
 
     def fits(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether ``sign`` gives this signature; takes the same time wherever they differ."""
+        """Whether ``sign`` gives this signature. Compares in constant time."""
         return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode("utf-8", "replace"))
 
 
 def known_home_key(folder: Path) -> HomeKey | None:
-    """The key in ``folder``/signing.key, None where there is none. Raises AppError as ``open_home_key`` does."""
+    """The key in ``folder``/signing.key, None if it does not exist. Raises AppError as ``open_home_key`` does."""
     secret = _read(folder / KEY_FILE)
     return None if secret is None else HomeKey(secret)
 
 
 def open_home_key(folder: Path) -> HomeKey:
-    """The key in ``folder``/signing.key; made, for its owner alone (0600), where there is none.
+    """The key in ``folder``/signing.key, created with mode 0600 if it does not exist.
 
-    A key file that is open to others is closed. Raises AppError for one that cannot be read or is no key: replacing it
-    would void every certificate, so that is left to a person.
+    Restricts the permissions of a key file that others can read. Raises AppError for a file that cannot be read or is
+    not a key. Such a file is never replaced automatically, since that would void every certificate.
     """
     path = folder / KEY_FILE
     found = _read(path)
@@ -54,17 +54,18 @@ def open_home_key(folder: Path) -> HomeKey:
         _make(folder, path)
         found = _read(path)
     if found is None:
-        raise AppError(f"the signing key {path} vanished while it was made: run the command again")
+        raise AppError(f"the signing key {path} disappeared while it was created: run the command again")
     return HomeKey(found)
 
 
 def _read(path: Path) -> bytes | None:
-    """The secret, None where there is no file."""
+    """The secret, None if the file does not exist."""
     try:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
             raise AppError(
-                f"the signing key {path} is no regular file: move it away, certificates are signed anew then"
+                f"the signing key {path} is not a regular file: move it away, then certificates are signed "
+                "with a new key"
             )
         make_private(path)
         text = path.read_text("ascii").strip()
@@ -78,14 +79,16 @@ def _read(path: Path) -> bytes | None:
         secret = b""
     if len(secret) != _BYTES:
         raise AppError(
-            f"the signing key {path} is damaged ({_BYTES} bytes in hexadecimal are expected): put its copy back, or "
-            "move it away and calibrate again (certificates signed with it are then void)"
+            f"the signing key {path} is damaged ({_BYTES} bytes in hexadecimal are expected): restore a "
+            "backup, or move it away and calibrate again (certificates signed with it are then void)"
         )
     return secret
 
 
 def _make(folder: Path, path: Path) -> None:
-    """Write a new key beside ``path`` and link it there, so that of two processes one wins and none is half-written."""
+    """Write a new key beside ``path`` and link it there, so that one of two processes wins and no partial file is
+    visible.
+    """
     make_private_folder(folder)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     try:
@@ -96,6 +99,6 @@ def _make(folder: Path, path: Path) -> None:
         try:
             os.link(temporary, path)
         except FileExistsError:
-            return  # another process made it first
+            return  # another process created it first
     finally:
         temporary.unlink(missing_ok=True)

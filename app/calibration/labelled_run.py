@@ -1,4 +1,4 @@
-"""A labelled run as data to calibrate on: scores, labels, and the scores of answers that nobody labelled."""
+"""A labelled run as calibration data: scores, labels, and the scores of unlabelled answers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ FEWEST_LABELLED = 2
 class LabelledArm:
     """One arm of a labelled run.
 
-    verifier: whose scores these are. keys, answers: the labelled ones, in the order of the draw. spare: scores of
-    questions that were not labelled, one answer each. sha256: of keys, scores and labels. probability, floor: of an
-    active draw, with which each labelled question was drawn, and the least; None of a uniform one.
+    verifier: the verifier of the scores. keys, answers: the labelled answers, in the order of the draw. spare: scores
+    of unlabelled questions, one answer each. sha256: digest of keys, scores and labels. probability, floor: of an
+    active draw, the probability with which each labelled question was drawn, and the smallest one; None for a uniform
+    draw.
     """
 
     info: RunInfo
@@ -48,11 +49,13 @@ class LabelledArm:
 
 
 def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifier: str | None = None) -> LabelledArm:
-    """The labelled answers of one arm. arm: by default rag, else the only one. verifier: the beginning of the name of
-    one that judged the run; by default the first that needs nothing which a query lacks.
+    """The labelled answers of one arm.
 
-    Raises EvaluationError for an unknown run; UsageError for an arm or verifier that there is not; AppError for a run
-    that is not finished, has no labels or labels drawn by strata, and for scores that need reference answers.
+    arm: by default rag, else the only one. verifier: a prefix of the name of a verifier that judged the run; by default
+    the first one that needs only what a query provides.
+
+    Raises EvaluationError for an unknown run; UsageError for an unknown arm or verifier; AppError for a run that is not
+    finished, has no labels or labels drawn by strata, and for scores that need reference answers.
     """
     runs, store = RunStore(pipeline.store), LabelStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -65,17 +68,17 @@ def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifi
     active = stored.draw.active
     if stored.stratified and not active:
         raise AppError(
-            f"the labels of run {info.id} were drawn by strata, a fixed number of each, which no exact test here "
-            f"allows: draw anew without --stratify (plumbline label {info.id} --redraw; labels of answers that are "
-            "drawn again are kept)"
+            f"the labels of run {info.id} were drawn by strata, a fixed number of each, which no exact test "
+            f"here supports: draw again without --stratify (plumbline label {info.id} --redraw; labels of "
+            "answers that are drawn again are kept)"
         )
     progress = progress_of(stored, store.load(info.id, stored.decoding))
     if active:
         _check_active(info, stored.draw, progress.complete)
     elif progress.complete < FEWEST_LABELLED:
         raise AppError(
-            f"{progress.complete} questions of run {info.id} have all their labels, in the order of the draw: at least "
-            f"{FEWEST_LABELLED} are needed (plumbline label {info.id})"
+            f"{progress.complete} questions of run {info.id} are completely labelled, in the order of the "
+            f"draw: at least {FEWEST_LABELLED} are needed (plumbline label {info.id})"
         )
     every = tuple(s for s in runs.load_samples(info.id) if s.decoding == stored.decoding)
     samples = tuple(s for s in every if s.arm == name)
@@ -88,7 +91,7 @@ def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifi
         if sample.arm == name
     }
     if missing := [key for key in chosen.values() if key not in scores]:
-        raise AppError(f"question {missing[0][0]!r} was drawn and is not in run {info.id}: draw again (--redraw)")
+        raise AppError(f"question {missing[0][0]!r} was drawn but is not in run {info.id}: draw again (--redraw)")
     labelled = [chosen[q.question_id] for q in stored.draw.questions[: progress.complete]]
     others = [chosen[q.question_id] for q in stored.draw.questions[progress.complete :]]
     probability = None
@@ -114,18 +117,18 @@ def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifi
 def _check_active(info: RunInfo, draw: LabelDraw, complete: int) -> None:
     if complete < len(draw.questions):
         raise AppError(
-            f"{complete} of {len(draw.questions)} questions of run {info.id} have all their labels: an active draw "
-            f"must be labelled whole (plumbline label {info.id})"
+            f"{complete} of {len(draw.questions)} questions of run {info.id} are completely labelled: an "
+            f"active draw must be labelled completely (plumbline label {info.id})"
         )
     if info.config.samples != 1:
         raise AppError(
-            f"run {info.id} has {info.config.samples} samples of each question: labels drawn with --active certify "
-            "only runs of one sample. Draw anew without --active (--redraw)"
+            f"run {info.id} has {info.config.samples} samples of each question: labels drawn with --active "
+            "certify only runs of one sample. Draw again without --active (--redraw)"
         )
 
 
 def _not_drawn(info: RunInfo, draw: LabelDraw, samples: Sequence[SampleRecord], arm: str) -> list[ResponseKey]:
-    """The arm's answers to the questions that could have been drawn and were not, by question."""
+    """The arm's answers to questions that were in the sampling frame but not drawn, by question."""
     arms: dict[str, set[str]] = {}
     for sample in samples:
         arms.setdefault(sample.question_id, set()).add(sample.arm)
@@ -139,9 +142,9 @@ def _not_drawn(info: RunInfo, draw: LabelDraw, samples: Sequence[SampleRecord], 
 
 
 def needs_at_query_time(verifier: str, questions: Sequence[Question]) -> str:
-    """By what the verifier of this name judges these questions that no query brings with it; "" for nothing."""
+    """The input of this verifier that a query does not provide, for these questions; "" if there is none."""
     if verifier.startswith("labels/"):
-        return "people's labels"
+        return "human labels"
     by_reference = any(has_references(question) for question in questions)
     if verifier.startswith("reference/") or (verifier.startswith("routed/") and by_reference):
         return "reference answers"
@@ -167,9 +170,9 @@ def _verifier(pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], 
         if not needs_at_query_time(name, questions):
             return name
     raise AppError(
-        f"run {info.id} was judged by {needs_at_query_time(fitting[0], questions)} ({fitting[0][:60]}), which no query "
-        "brings with it: a threshold on such scores means nothing in service. Evaluate with --faithfulness, which also "
-        "judges answers by the passages they were given, then calibrate"
+        f"run {info.id} was judged by {needs_at_query_time(fitting[0], questions)} ({fitting[0][:60]}), which "
+        "a query does not provide: a threshold on such scores cannot be applied in service. Evaluate with "
+        "--faithfulness, which also judges answers by the passages in their prompts, then calibrate"
     )
 
 

@@ -1,4 +1,4 @@
-"""How often a run was calibrated otherwise before: with other labels, thresholds or levels. Each is another test."""
+"""Record of earlier calibrations of a run with other labels, thresholds or levels. Each one is another test."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LOOKS_FILE = "looks"
 
 
 def record_look(folder: Path, run: str, arm: str, digest: str) -> int:
-    """Keep this look; returns how many other looks at this run and arm were before it.
+    """Record this calibration. Returns the number of other calibrations of this run and arm before it.
 
-    digest: of labels and settings. The same look twice counts once. The probability that any of the certificates is
-    wrong is at most (looks + 1) delta. Raises AppError for a file that cannot be read.
+    digest: hash of labels and settings. The same calibration counts once. The probability that any of the certificates
+    is wrong is at most (looks + 1) delta. Raises AppError for a file that cannot be read.
     """
     path = folder / LOOKS_FILE
     known = _read(path)
@@ -37,4 +37,6 @@ def _read(path: Path) -> dict[str, list[str]]:
     except FileNotFoundError:
         return {}
     except (ValueError, AttributeError, TypeError) as error:
-        raise AppError(f"{path} is damaged ({error}): move it away; earlier looks are then not counted") from error
+        raise AppError(
+            f"{path} is damaged ({error}): move it away; earlier calibrations are then not counted"
+        ) from error

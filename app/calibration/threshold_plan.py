@@ -1,4 +1,4 @@
-"""Where thresholds come from, and which answers test them: never the labels of the same answers."""
+"""Choose thresholds and the answers that test them. The labels of the tested answers never set the thresholds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from evaluation.statistics.counts import Floats
 GridSource = Literal["given", "unlabelled answers", "a fifth of the labelled answers", "fixed in advance"]
 FIXED_GRID = tuple(round(0.9 - 0.1 * step, 1) for step in range(10))
 FEWEST_SPARE, FEWEST_TO_SPLIT = 20, 100
-"""So many unlabelled scores set thresholds; so many labelled answers are worth splitting."""
+"""Minimum number of unlabelled scores to set thresholds, and minimum number of labelled answers for a split."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPlan:
-    """Where thresholds come from and the answers that test them; never from the labels of those."""
+    """The source of the thresholds and the answers that test them; the two never share labels."""
 
     source: GridSource
     scores: Floats | None
@@ -32,7 +32,7 @@ class ThresholdPlan:
     beside: Beside | None = None
 
     def thresholds(self, alpha: float, level: float) -> tuple[float, ...]:
-        """Of one alpha: a larger one needs fewer answers, so its grid starts stricter."""
+        """Thresholds for one alpha. A larger alpha needs fewer answers, so its grid starts stricter."""
         if self.scores is None:
             return self.given
         return threshold_grid(self.scores, len(self.tested.score), alpha, level, start=self.start)
@@ -41,14 +41,14 @@ class ThresholdPlan:
 def threshold_plan(
     data: LabelledArm, given: tuple[float, ...], start: float | None, predictions: bool
 ) -> ThresholdPlan:
-    """The plan for a labelled arm. given: thresholds, none to take them from scores. start: see ``threshold_grid``.
-    predictions: whether scores without labels stand beside the labels of a uniform draw.
+    """Plan the thresholds of a labelled arm.
 
-    Raises AppError where they are too few for that.
+    given: thresholds; empty: take them from scores. start: see ``threshold_grid``. predictions: whether scores of
+    unlabelled answers are used beside the labels of a uniform draw. Raises AppError if there are too few.
     """
     answers = data.answers
     if data.probability is not None:
-        # Scores of all questions are in the test, so that none of them may set the thresholds.
+        # The test uses the scores of all questions, so none of them may set the thresholds.
         active = ActiveBeside(data.spare, data.probability, data.floor)
         return ThresholdPlan(
             "given" if given else "fixed in advance", None, given or FIXED_GRID, answers, beside=active
@@ -69,12 +69,12 @@ def threshold_plan(
 
 
 def _predicted_plan(data: LabelledArm, given: tuple[float, ...], start: float | None) -> ThresholdPlan:
-    """Half of the unlabelled answers set thresholds (they are in random order), the others stand beside the labels."""
+    """Half of the unlabelled answers set the thresholds (they are in random order); the others are used in the test."""
     first, rest = np.split(data.spare, [0 if given else len(data.spare) // 2])
     if len(rest) < len(data.answers.score) or (not given and np.count_nonzero(first > NO_SCORE) < FEWEST_SPARE):
         raise AppError(
-            f"{len(data.spare)} answers without labels stand beside {len(data.answers.score)} labelled ones: "
-            "--predictions needs as many as there are labels, twice as many without --thresholds"
+            f"{len(data.spare)} unlabelled answers for {len(data.answers.score)} labelled ones: --predictions "
+            "needs at least as many unlabelled answers as labels, and twice as many without --thresholds"
         )
     beside = UniformBeside(rest)
     if given:

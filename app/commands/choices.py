@@ -1,4 +1,4 @@
-"""The values of options that have a fixed set of them; a test holds them against the types that they stand for."""
+"""The allowed values of options. A test compares them with the types they represent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ FUSIONS = ("minmax", "zscore", "rrf")
 STYLES = ("short", "sentence")
 VERIFIERS = ("auto", "reference", "entailment", "facts", "judge", "labels")
 CLAIM_VERIFIERS = ("auto", "entailment", "facts", "judge")
-"""Those that can judge a single claim."""
+"""Verifiers that can judge a single claim."""
 
 PRECISIONS = ("fp32", "bf16", "int8", "int4", "auto")
 ENCODER_PRECISIONS = ("fp32", "bf16", "auto")
@@ -15,5 +15,5 @@ WRITTEN_DTYPES = ("float16", "bfloat16", "float32")
 
 
 def mode(text: str) -> str:
-    """The type of --mode: "sparse" is an older name of "bm25"."""
+    """Parse --mode: "sparse" is an older name of "bm25"."""
     return "bm25" if text == "sparse" else text

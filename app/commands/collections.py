@@ -1,4 +1,4 @@
-"""List the collections or the documents of one; check, repair, move or delete one."""
+"""List the collections or the documents of one; verify, repair, export, import or delete one."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _DELETE = "Delete a collection with its documents. Asks first; --yes answers."
 _VERIFY = """Check every hash, count, offset, vector and row of a collection.
 
 The exit code is 1 if anything is wrong."""
-_REPAIR = "Rebuild what a damaged collection's own parts allow."
-_EXPORT = "Write a collection to one file, for another machine."
-_IMPORT = "Read a collection from a file that export wrote."
+_REPAIR = "Rebuild the damaged parts of a collection from its other parts."
+_EXPORT = "Write a collection to one file, to move it to another machine."
+_IMPORT = "Read a collection from a file written by export."
 _PAGE = 1000
 
 
@@ -47,8 +47,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("collection", nargs="?", metavar="NAME", help="the collection; default: list them all")
-    parser.add_argument("--limit", type=int, default=None, metavar="N", help="only the first N documents")
+    parser.add_argument("collection", nargs="?", metavar="NAME", help="the collection; default: list all")
+    parser.add_argument("--limit", type=int, default=None, metavar="N", help="show only the first N documents")
 
 
 def _add_collection(parser: argparse.ArgumentParser) -> None:
@@ -69,16 +69,16 @@ def _add_repair(parser: argparse.ArgumentParser) -> None:
 
 def _add_export(parser: argparse.ArgumentParser) -> None:
     _add_collection(parser)
-    parser.add_argument("file", type=Path, metavar="FILE", help="where it goes")
+    parser.add_argument("file", type=Path, metavar="FILE", help="file to write")
 
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="what export wrote")
-    parser.add_argument("--name", default=None, help="what to call the collection (default its own name)")
+    parser.add_argument("file", type=Path, metavar="FILE", help="file written by export")
+    parser.add_argument("--name", default=None, help="name of the new collection (default its original name)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Do what was asked."""
+    """Run the action."""
     from app.commands.options import open_pipeline
 
     name = arguments.collection
@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         "import": lambda: _import(opened, arguments.file, arguments.name, output),
     }
     if arguments.limit is not None and (arguments.limit < 1 or name is None):
-        raise UsageError(f"--limit is {arguments.limit}: it is of the documents of a NAME, and at least 1")
+        raise UsageError(f"--limit is {arguments.limit}: it must be at least 1 and needs a collection NAME")
     with open_pipeline(arguments) as opened:
         return actions[arguments.action]()
 
@@ -133,7 +133,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
     for info in infos:
         try:
             tuned[info.name] = saved_search(pipeline.home, info.name)
-        except RetrievalError as error:  # it must not hide the others
+        except RetrievalError as error:  # one broken collection must not hide the others
             tuned[info.name] = None
             output.say(str(error))
     if output.as_json:
@@ -154,7 +154,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
         )
         return EXIT_OK
     for info in infos:
-        state = f"generation {info.generation_hash[:12]}" if info.generation_hash else "never indexed to the end"
+        state = f"generation {info.generation_hash[:12]}" if info.generation_hash else "indexing never finished"
         output.data(f"{info.name}: {info.documents} documents, {info.chunks} chunks, {state}")
         saved = tuned[info.name]
         if saved is not None:
@@ -197,7 +197,7 @@ def _repair(pipeline: Pipeline, name: str, output: Output) -> int:
     if output.as_json:
         output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
     else:
-        for done in repaired.done or ("nothing was wrong",):
+        for done in repaired.done or ("no problem found",):
             output.data(done)
         if repaired.done:
             _show_verified(repaired.after, output)
@@ -234,11 +234,12 @@ def _show_verified(verified: VerificationReport, output: Output) -> None:
     )
     if wrong := len(verified.problems):
         output.say(
-            f"{wrong} {'problem' if wrong == 1 else 'problems'} in {verified.collection} ({looked} were looked at); "
-            f"run `plumbline collections repair {verified.collection}`, or plumbline index again with the same sources"
+            f"{wrong} {'problem' if wrong == 1 else 'problems'} in {verified.collection} (checked: {looked}); "
+            f"run `plumbline collections repair {verified.collection}`, or plumbline index again with the "
+            "same sources"
         )
     else:
-        output.data(f"{verified.collection} is whole: {looked} are as they were written")
+        output.data(f"{verified.collection} is intact (checked: {looked})")
 
 
 def _show_moved(moved: ArchiveReport, file: Path, output: Output) -> None:

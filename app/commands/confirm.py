@@ -1,4 +1,4 @@
-"""The question before something is deleted."""
+"""Ask for confirmation before deleting something."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ def add_yes(parser: argparse.ArgumentParser) -> None:
 
 
 def confirmed(what: str, yes: bool, output: Output) -> bool:
-    """Whether to delete ``what`` ("the run 3f2a"): asked on the terminal unless ``yes``.
+    """Whether to delete ``what`` ("the run 3f2a"): asks on the terminal unless ``yes``.
 
-    Raises UsageError where nobody can be asked.
+    Raises UsageError without a terminal.
     """
     if yes:
         return True
     if not sys.stdin.isatty():
         raise UsageError(f"deleting {what} needs a confirmation, and there is no terminal to ask on: add --yes")
-    output.say(f"Delete {what} for good? [y/N]")
+    output.say(f"Delete {what} permanently? [y/N]")
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return True
     output.say("nothing was deleted")

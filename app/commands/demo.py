@@ -1,7 +1,7 @@
-"""Show all of it on the sample corpus: index, ask two questions, measure the reader and SmolLM2, report.
+"""Run the main commands on the sample corpus: index, ask two questions, evaluate the reader and SmolLM2, write a
+report.
 
-Everything happens in a folder of its own (--home or PLUMBLINE_HOME, by default .demo), which may be deleted
-afterwards.
+All data goes to one folder (--home or PLUMBLINE_HOME, by default .demo), which can be deleted afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
 _EVERY = 6
-"""Every sixth sample question is measured, unless --limit says how many."""
+"""Every sixth sample question is evaluated, unless --limit is given."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """The commands a user would type, in one process."""
+    """Run the commands a user would type, in one process."""
     from app.answers import QueryRequest
     from app.commands import query
     from app.commands.options import checked_k, open_pipeline
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
             report = pipeline.index(_COLLECTION, load_documents([sample_corpus_path()]), progress=show)
         output.data(f"{report.documents} documents, {report.chunks} chunks, generation {report.generation_hash[:12]}")
-        output.say("\n2. plumbline query: one question the corpus answers, one that it does not")
+        output.say("\n2. plumbline query: one question with an answer in the corpus, one without")
         for question in (ANSWERED, NOT_ANSWERED):
             result = pipeline.answer(QueryRequest(question, _COLLECTION, k=k, params=SamplingParams(max_tokens=32)))
             output.data(f"\n{question}")
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def home_folder(given: Path | None) -> Path:
-    """Where the demo works: --home, else PLUMBLINE_HOME, else a folder that may be deleted."""
+    """The demo's home: --home, else PLUMBLINE_HOME, else a folder that can be deleted."""
     from app.settings import Settings
 
     settings = Settings.of_home(given)
@@ -94,20 +94,20 @@ def _label(model: str | None) -> str:
 
 
 def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Namespace | None:
-    """The same arguments for SmolLM2, None with a line that says so where it is not installed."""
+    """The same arguments for SmolLM2. Prints a line and returns None if it is not installed."""
     from app.models.named_models import MODELS, find_model
 
     if find_model(MODELS["smollm2"], arguments.home) is None:
-        output.say("\nsmollm2 is not installed: plumbline model add smollm2, then this shows both models")
+        output.say("\nsmollm2 is not installed: run plumbline model add smollm2, then the demo shows both models")
         return None
     values = vars(arguments) | {"model": "smollm2", "precision": arguments.precision or "auto"}
     return argparse.Namespace(**values)
 
 
 def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSummary:
-    """Measure on every N-th sample question, print the run, return its summary.
+    """Evaluate every N-th sample question, print the run, return its summary.
 
-    A sample that could not be scored is in the table: it does not make the demo fail, as it would a gate.
+    The table counts samples that could not be scored. They do not make the demo fail as they would a gate.
     """
     from app.commands.evaluate import plan_of
     from app.commands.report import report_run

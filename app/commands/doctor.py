@@ -1,4 +1,4 @@
-"""Check versions, device, home, database, models and every collection, and say what to do about what is wrong.
+"""Check versions, device, home, database, models and every collection, and advise how to fix problems.
 
 Each line begins with ok, warn or fail. The exit code is 1 if anything fails.
 """
@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Look at everything; print each finding as it is made."""
+    """Run all checks; print each finding as soon as it is available."""
     from dataclasses import asdict
 
     findings: list[Finding] = []
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         status = "fail" if failed else "warn" if warned else "ok"
         output.json({"status": status, "checks": [asdict(finding) for finding in findings]})
     elif failed or warned:
-        output.say(f"{failed} failed, {warned} warned, {len(findings)} looked at")
+        output.say(f"{failed} failed, {warned} warnings, {len(findings)} checks")
     return EXIT_ERROR if failed else EXIT_OK
 
 

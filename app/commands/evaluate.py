@@ -1,13 +1,13 @@
 """Measure how often the model hallucinates: with retrieval and without, on the same questions.
 
-Questions are a .jsonl file of {"id", "text", "references", "relevant_document_ids", "answerable"} or a BEIR folder;
-"samples" stands for the questions shipped with Plumbline. A question with references is judged by them, one without by
-whether a trusted collection entails what the answer says. Every sample is committed; the same command goes on where an
-interrupted one stopped, and a finished one is only reported.
+QUESTIONS is a .jsonl file of {"id", "text", "references", "relevant_document_ids", "answerable"}, a BEIR folder, or
+"samples" for the questions shipped with Plumbline. A question with references is judged by them. A question without is
+judged by whether a trusted collection entails the answer. Every sample is committed. Run the same command again to
+continue an interrupted run; a finished run is only reported.
 
-In place of QUESTIONS a .yaml file may hold all settings, named like the flags; flags override it (docs/arms.md).
---arms names arms and what they do differently: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection.
---temperatures, --top-ps and --top-ks draw a grid of decodings, all from one prompt. --dry-run says what a run takes.
+A .yaml file in place of QUESTIONS may hold all settings, named like the flags; flags override it (docs/arms.md). --arms
+names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --temperatures,
+--top-ps and --top-ks define a grid of decoding settings for the same prompts. --dry-run estimates tokens and time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
     parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, "samples", or CONFIG.yaml')
-    add_collection(parser, "which documents the arms rag and oracle read")
+    add_collection(parser, "documents that the arms rag and oracle read")
     parser.add_argument(
         "--arms",
         default=None,
@@ -52,17 +52,19 @@ def add(parser: argparse.ArgumentParser) -> None:
         "answer without passages)",
     )
     add_limit(parser, "questions")
-    parser.add_argument("--name", default="", help="what the run is called, and found by (plumbline report NAME)")
+    parser.add_argument("--name", default="", help="name of the run, for example for plumbline report NAME")
     add_report(parser, "default in home/reports")
     add_answers_csv(parser)
-    parser.add_argument("--retry-failed", action="store_true", help="draw samples again that a failure left unscored")
+    parser.add_argument(
+        "--retry-failed", action="store_true", help="generate samples again that were unscored because of a failure"
+    )
     parser.add_argument(
         "--forced-drift",
         action="store_true",
-        help="also plant a false and a true first claim and compare what follows (three more answers a sample)",
+        help="also insert a false and a true first claim and compare the continuations (three more answers a sample)",
     )
     parser.add_argument(
-        "--dry-run", action="store_true", help="count generations, tokens and time from drawing a few; keep nothing"
+        "--dry-run", action="store_true", help="estimate generations, tokens and time from a few samples; store nothing"
     )
     add_judging(parser)
     add_fail_if(parser)
@@ -89,7 +91,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     from app.commands.verifier_options import add_verifier
 
     group = parser.add_argument_group("judging")
-    add_verifier(group, VERIFIERS, "reference answers where a question has some, else entailment")
+    add_verifier(group, VERIFIERS, "reference answers for questions that have some, else entailment")
     group.add_argument(
         "--trusted",
         metavar="NAME",
@@ -108,7 +110,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if any(is_config(name) for name in arguments.questions):
         arguments = with_config(arguments, "questions")
         if not arguments.questions:
-            raise UsageError("the file of settings names no questions: add questions: [FILE, ...]")
+            raise UsageError("the settings file names no questions: add questions: [FILE, ...]")
     check_writable(arguments.answers_csv, "--answers-csv")
     models = arguments.model or [None]
     if len(models) > 1:
@@ -121,7 +123,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _compare_models(arguments: argparse.Namespace, models: list[str], output: Output, command: str) -> int:
-    """Measure two models on the same questions, and report the second against the first."""
+    """Evaluate two models on the same questions, and report the second against the first."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
     from app.commands.report import report_run
@@ -130,7 +132,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
     if len(models) > 2 or models[0] == models[1]:
         raise UsageError(f"--model {', '.join(models)}: give one model, or two different ones to compare")
     if arguments.dry_run:
-        raise UsageError("--dry-run is of one model: give one --model")
+        raise UsageError("--dry-run supports one model: give one --model")
     gate = checked_gate(arguments.fail_if)
     runs = []
     for model in models:
@@ -139,7 +141,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
         own.name = f"{arguments.name}, {model}" if arguments.name else ""
         with open_pipeline(own) as opened:
             runs.append(_draw(own, output, opened, with_arms(opened, plan_of(own)), command)[0])
-    own.model = None  # nothing more is drawn: no model is opened for the report
+    own.model = None  # all samples are stored: the report opens no model
     with open_pipeline(own) as opened:
         first, second = runs
         shown = report_run(
@@ -157,7 +159,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
 
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline: Any, command: str) -> int:
-    """The command on a pipeline that is already open (the demo's last step)."""
+    """Run the command on an open pipeline (used by the demo)."""
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
     from app.runs.analysis import AnalysisOptions
@@ -179,12 +181,12 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline:
 def _draw(
     arguments: argparse.Namespace, output: Output, pipeline: Any, plan: EvaluationPlan, command: str
 ) -> tuple[str, Judge]:
-    """Draw and judge what is not committed yet; the run's id, and what judged it."""
+    """Generate and judge the missing samples. Returns the run's id and its judge."""
     from app.runs.evaluate import evaluate, judge_of
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
-    judge = judge_of(pipeline, plan)  # first: it checks the collections, and check_forced loads the generator
+    judge = judge_of(pipeline, plan)  # first, because it checks the collections; check_forced loads the generator
     if arguments.forced_drift:
         check_forced(pipeline, plan)
     with output.progress() as bar:
@@ -216,7 +218,7 @@ def _draw(
 
 
 def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
-    """What the arguments ask for. Raises UsageError for values that cannot be, DataError for question files."""
+    """Build the plan from the arguments. Raises UsageError for invalid values, DataError for question files."""
     from app.commands.options import checked_k, sampling
     from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.run_judge import VerifierChoice, VerifierPlan
@@ -235,7 +237,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         source=verifier_source(arguments),
     )
     if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError(f"--limit is {arguments.limit}: at least one question must be asked")
+        raise UsageError(f"--limit is {arguments.limit}: it must be at least 1")
     check_threshold(arguments)
     single = Decoding(
         params.temperature,
@@ -247,7 +249,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         params.repetition_penalty,
     )
     lists = (arguments.temperatures, arguments.top_ps, arguments.top_ks)
-    # Signals tell the verdict of a separate answer at low temperature: without them or a grid nothing needs one.
+    # Signals need the verdict of a separate answer at low temperature. Other runs do not.
     greedy = arguments.signals is not None or any(given is not None for given in lists)
     grid = decoding_grid(single, *lists, greedy=greedy)
     paths: list[Path] = []
@@ -269,7 +271,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
 
 
 def _dry_run(arguments: argparse.Namespace, output: Output, pipeline: Any) -> int:
-    """Print what the run would take."""
+    """Print the estimated cost of the run."""
     from dataclasses import asdict
 
     from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms
@@ -286,26 +288,26 @@ def _dry_run(arguments: argparse.Namespace, output: Output, pipeline: Any) -> in
         return EXIT_OK
     _show_dry(found, output)
     if forced is not None:
-        output.data("and for --forced-drift:")
+        output.data("for --forced-drift:")
         _show_dry(forced, output)
     return EXIT_OK
 
 
 def _show_dry(found: DryRun, output: Output) -> None:
-    output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them drawn already")
-    output.data(f"{found.generations} generations to draw")
+    output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them already done")
+    output.data(f"{found.generations} generations left")
     if found.seconds is None or found.fastest_s is None or found.slowest_s is None:
-        output.data(f"time is not known: {found.reason or 'nothing is left to draw'}")
+        output.data(f"time is unknown: {found.reason or 'nothing is left to generate'}")
         return
     output.data(
-        f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new ones (at most {found.most_new_tokens})"
+        f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new tokens (at most {found.most_new_tokens})"
     )
     output.data(
-        f"about {_span(found.seconds)} on this machine (between {_span(found.fastest_s)} and {_span(found.slowest_s)}, "
-        f"by {found.probed} prompts drawn just now)"
+        f"about {_span(found.seconds)} on this machine (between {_span(found.fastest_s)} and "
+        f"{_span(found.slowest_s)}, measured on {found.probed} prompts)"
     )
     if found.failed:
-        output.say(f"{found.failed} prompts could not be drawn, the last because: {found.reason}")
+        output.say(f"{found.failed} prompts failed, the last with: {found.reason}")
 
 
 def _span(seconds: float) -> str:

@@ -22,9 +22,9 @@ def add_fail_if(parser: argparse._ActionsContainer) -> None:
 
 
 def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None:
-    """The condition read, None without one. arms: of the run that is to come, so that a wrong name is found before it.
+    """Parse the condition; None without one. arms: arms of the coming run, to reject a wrong name before the run.
 
-    Raises UsageError for a condition that cannot be read, or a name that this run will not have.
+    Raises UsageError for a condition that cannot be parsed, or a name that this run will not have.
     """
     from app.gate import arm_words, check_names, figure_names, parse_gate
     from app.labelling.figures import corrected_names
@@ -42,8 +42,8 @@ def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None
 def gate_code(
     gate: Gate | None, figures: Mapping[str, HallucinationEstimate], output: Output
 ) -> tuple[bool, dict[str, Any]]:
-    """Whether the condition holds, said on stderr, and what a JSON document says of it. Raises UsageError."""
-    from app.gate import apply_gate  # not when the arguments are declared: it loads numpy
+    """Evaluate the condition, print the result on stderr, and return its part of a JSON document. Raises UsageError."""
+    from app.gate import apply_gate  # imported here because it loads numpy
 
     if gate is None:
         return False, {}

@@ -1,8 +1,9 @@
-"""Hold a run against a baseline file: exit code 3 where it is worse by more than noise.
+"""Compare a run with a baseline file: exit code 3 where it is significantly worse.
 
-plumbline gate RUN --baseline FILE --renew writes the file, to be kept in the repository; without --renew it compares:
-each arm's hallucinated and supported shares, paired by question, one-sided tests. It fails as well where the two cannot
-be compared (another verifier, other questions), and where --fail-if holds. RUN may be "latest". See docs/gates.md.
+plumbline gate RUN --baseline FILE --renew writes the file, to be committed to the repository. Without --renew the
+command compares each arm's hallucinated and supported shares, paired by question, with one-sided tests. It also fails
+where the two cannot be compared (another verifier, other questions), and where --fail-if holds. RUN may be "latest".
+See docs/gates.md.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         "run_id", metavar="RUN", help='a finished run: its name, its id, the beginning of that, or "latest"'
     )
     parser.add_argument("--baseline", type=Path, required=True, metavar="FILE", help="the baseline file")
-    parser.add_argument("--renew", action="store_true", help="write RUN as the new baseline; compares nothing")
+    parser.add_argument("--renew", action="store_true", help="write RUN as the new baseline, without comparing")
     parser.add_argument("--level", type=float, default=0.95, help="of all tests together, one-sided (default 0.95)")
-    parser.add_argument("--margin", type=float, default=0.0, help="share that a run may be worse by (default 0)")
+    parser.add_argument("--margin", type=float, default=0.0, help="tolerated increase of a share (default 0)")
     parser.add_argument(
-        "--other-questions", action="store_true", help="compare on the questions that both have, if the sets differ"
+        "--other-questions", action="store_true", help="compare on the common questions if the sets differ"
     )
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
     parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")

@@ -1,10 +1,10 @@
-"""Make a collection hold exactly the documents found at the given places.
+"""Update a collection to hold exactly the documents of the given sources.
 
 SOURCE is a folder, a file, a BEIR folder, "samples" (the documents shipped with Plumbline), or "sql:URL SELECT id,
-title, text FROM ..."; docs/formats.md lists what is read. Documents no longer there stop answering once the new index
-is published, and are named; those that were uploaded to the service stay, unless --replace is given. Unchanged ones are
-not embedded again. The run may be killed and started again: it goes on where it was. --watch follows the sources until
-it is interrupted.
+title, text FROM ..."; docs/formats.md lists the file formats. Documents that are gone from the sources are listed and
+removed once the new index is published. Documents uploaded to the service are kept, unless --replace is given.
+Unchanged documents are not embedded again. An interrupted run continues where it stopped. --watch follows the sources
+until it is interrupted.
 """
 
 from __future__ import annotations
@@ -43,38 +43,50 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help='folders or files to index, "samples", or sql:...')
     parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
     add_limit(parser, "documents")
-    parser.add_argument("--replace", action="store_true", help="remove uploaded documents that no source has, too")
-    parser.add_argument("--watch", action="store_true", help="stay, and index again whenever the sources change")
+    parser.add_argument("--replace", action="store_true", help="also remove uploaded documents that are in no source")
+    parser.add_argument("--watch", action="store_true", help="keep running, and index again when the sources change")
     parser.add_argument(
-        "--follow-links", action="store_true", help="read symbolic links that lead out of a given folder too"
+        "--follow-links", action="store_true", help="also follow symbolic links that point outside a given folder"
     )
     group = parser.add_argument_group("chunks")
     group.add_argument(
-        "--chunking", choices=("sentences", "headings", "tokens"), default="sentences", help="where to cut"
+        "--chunking", choices=("sentences", "headings", "tokens"), default="sentences", help="where to split documents"
     )
-    group.add_argument("--chunk-tokens", type=int, default=110, help="most word pieces of a chunk (default 110)")
-    group.add_argument("--overlap-sentences", type=int, default=0, help="repeated at the head of the next chunk")
-    group.add_argument("--overlap-tokens", type=int, default=0, help="the same in tokens, for --chunking tokens")
-    group = parser.add_argument_group("word search")
+    group.add_argument(
+        "--chunk-tokens", type=int, default=110, help="maximum number of word pieces in a chunk (default 110)"
+    )
+    group.add_argument(
+        "--overlap-sentences", type=int, default=0, help="word pieces repeated at the start of the next chunk"
+    )
+    group.add_argument(
+        "--overlap-tokens",
+        type=int,
+        default=0,
+        help="tokens repeated at the start of the next chunk, for --chunking tokens",
+    )
+    group = parser.add_argument_group("keyword search")
     group.add_argument(
         "--language",
         metavar="NAME",
-        help="stemming and stop words of the documents' language, such as german or none (default english). Chinese, "
-        "Japanese, Korean (CJK) and Thai need no option: wherever they occur they are found by pairs of characters",
+        help="stemming and stop words of the documents' language, such as german or none (default english). "
+        "Chinese, Japanese, Korean (CJK) and Thai need no option: their characters are indexed in pairs",
     )
     group = parser.add_argument_group("work")
     group.add_argument(
         "--index",
         choices=_INDEXES,
         default="auto",
-        help="of vectors; auto: flat to 100,000 chunks, HNSW above; ivf is built faster; sq8: one byte a dimension",
+        help="vector index; auto: flat up to 100,000 chunks, HNSW above; ivf is built faster; sq8: one byte a "
+        "dimension",
     )
-    group.add_argument("--workers", type=int, default=1, help="processes that parse and that cut (default 1 each)")
+    group.add_argument(
+        "--workers", type=int, default=1, help="processes for parsing and for splitting (default 1 each)"
+    )
     add_encoder(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Index and print what was done."""
+    """Index and print a summary."""
     import time
 
     from app.commands.options import open_pipeline
@@ -86,7 +98,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from data.sources import parse_source
 
     if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError(f"--limit is {arguments.limit}: at least one document must be indexed")
+        raise UsageError(f"--limit is {arguments.limit}: it must be at least 1")
     chunking, dense, job = _params(arguments)
     tokenising = _tokenising(arguments.language)
     sources = [sample_corpus_path() if text == "samples" else parse_source(text) for text in arguments.sources]
@@ -124,7 +136,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             try:
                 report = build()
             except (*USER_ERRORS, OSError) as error:
-                output.say(f"plumbline: error: {error}; the index stays as it was, watching on")
+                output.say(f"plumbline: error: {error}; the index is unchanged, still watching")
                 return False
             if report.rebuilt:
                 _show(report, kept, output)
@@ -151,7 +163,7 @@ def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams,
         said = str(error)
         for field, flag in (("max_tokens", "--chunk-tokens"), *((n, f"--{n.replace('_', '-')}") for n in _OVERLAPS)):
             said = said.replace(field, flag)
-        raise UsageError(f"the chunks cannot be cut so: {said}") from error
+        raise UsageError(f"invalid chunk settings: {said}") from error
     if arguments.workers < 0:
         raise UsageError(f"--workers is {arguments.workers}: give 0 (all in this process) or more")
     kinds: dict[str, DenseParams] = {
@@ -178,17 +190,19 @@ def _tokenising(language: str | None) -> TokenisingParams | None:
 
 
 def _watched(sources: list[Source]) -> list[Path]:
-    """The paths; UsageError for what cannot be followed."""
+    """The paths. Raises UsageError for a source that cannot be watched."""
     paths = [source for source in sources if isinstance(source, Path)]
     if len(paths) < len(sources):
-        raise UsageError("--watch follows folders and files, not databases: run the command again when a table changed")
+        raise UsageError(
+            "--watch supports folders and files, not databases: run the command again when a table has changed"
+        )
     return paths
 
 
 def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[Document | Refused]:
     from itertools import islice
 
-    # Closed here, because it ends the processes that parse, and islice would not pass that on.
+    # Closed here because that ends the parser processes; islice does not forward close.
     with closing(source) as opened:  # type: ignore[type-var]  # a generator, typed as an iterator, has close
         yield from islice(opened, limit)
 
@@ -212,7 +226,7 @@ def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
     if report.removed_ids:
         output.data(f"  removed {_names(report.removed_ids)}")
     if kept:
-        output.data(f"  kept {_names(kept)}, which came by upload (--replace removes them)")
+        output.data(f"  kept {_names(kept)}, which were uploaded (--replace removes them)")
     for group in refusal_groups((*report.refused, *report.notes), kept=_SHOWN_EACH):
         _show_group(group, output)
     recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
@@ -221,7 +235,7 @@ def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
 
 
 def _show_group(group: RefusedGroup, output: Output) -> None:
-    """One reason: a line of its own for a single refusal, else a heading and the first places."""
+    """One reason: a single line for one refusal, else a heading and the first locations."""
     word = "note" if group.kind == "note" else "refused"
     if group.count == 1:
         output.data(f"  {word} {group.first[0].where}: {group.first[0].reason}")

@@ -1,10 +1,10 @@
-"""API keys of the service: make one, list them, revoke one.
+"""Create, list and revoke API keys of the service.
 
-``plumbline keys create NAME --scope query`` prints the key once; only its hash is kept. Scopes (repeatable): query
-(ask, retrieve, verify), index (make and fill collections), evaluate (start and read evaluations), admin (all of these,
-and the metrics). Every key belongs to a tenant and sees that tenant's collections, jobs and runs, no others; without
---tenant it is this machine's own, which is where plumbline index puts what it indexes. A revoked key stops working at
-once.
+``plumbline keys create NAME --scope query`` prints the key once; only its hash is stored. Scopes (repeatable): query
+(ask, retrieve, verify), index (create and fill collections), evaluate (start and read evaluations), admin (all of
+these, and the metrics). Every key belongs to a tenant and can access only that tenant's collections, jobs and runs.
+Without --tenant it belongs to this machine's tenant, whose collections plumbline index creates. A revoked key is
+invalid at once.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CREATE = """Make a key, and print it once; only its hash is kept.
 
 Clients send it as Authorization: Bearer KEY."""
 _LIST = "List the keys: their ids, names, scopes, tenants and states."
-_REVOKE = "Revoke a key: it stops working at once."
+_REVOKE = "Revoke a key: it becomes invalid at once."
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -43,7 +43,7 @@ def _add_revoke(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_create(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="what the key is called")
+    parser.add_argument("name", metavar="NAME", help="name of the key")
     parser.add_argument(
         "--scope",
         action="append",
@@ -51,16 +51,18 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
         metavar="SCOPE",
         help="query, index, evaluate or admin; repeatable (default query)",
     )
-    parser.add_argument("--tenant", default="", help="whose collections it sees; default this machine's own")
-    parser.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until it stops working")
+    parser.add_argument("--tenant", default="", help="tenant whose data it can access; default this machine")
+    parser.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until it expires")
     parser.add_argument("--requests-per-minute", type=int, default=None, metavar="N", help="default no limit")
-    parser.add_argument("--tokens-per-minute", type=int, default=None, metavar="N", help="of prompts and answers")
-    parser.add_argument("--max-tokens", type=int, default=None, metavar="N", help="longest answer it may ask for")
+    parser.add_argument(
+        "--tokens-per-minute", type=int, default=None, metavar="N", help="tokens of prompts and answers a minute"
+    )
+    parser.add_argument("--max-tokens", type=int, default=None, metavar="N", help="longest answer it may request")
     parser.add_argument("--upload-megabytes", type=int, default=None, metavar="N", help="largest upload")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Do what was asked."""
+    """Run the action."""
     from app.accounts.keys import KeyStore
     from app.commands.options import open_pipeline
 
@@ -115,7 +117,7 @@ def _list(keys: KeyStore, output: Output) -> None:
         whose = f"tenant {key.tenant}" if key.tenant else "this machine's own"
         output.data(f"{key.id}  {key.name}: {', '.join(sorted(key.scopes))}; {whose}; {state}")
     if not found:
-        output.say("no key yet: make one with plumbline keys create NAME --scope query")
+        output.say("no key yet: create one with plumbline keys create NAME --scope query")
 
 
 def _facts(key: Key) -> dict[str, Any]:

@@ -1,10 +1,10 @@
-"""Have people label a random part of a run's answers: the rates of "plumbline report" are then corrected by them.
+"""Collect human labels of a random part of a run's answers; "plumbline report" then corrects the rates with them.
 
-Draws questions at random and of each one answer an arm (or goes on with the draw there is), and shows them blind to arm
-and verdict: in this terminal (keys s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), with --web
-in a browser on this machine, or as CSV (--export FILE, fill in the column label, --import FILE). Every label is kept at
-once; the same command goes on. Several people: --annotator NAME; --adjudicate settles what they disagree on. What the
-figures then mean: docs/labels.md.
+Draws questions at random, and one answer an arm of each (or continues the existing draw). Shows them without arm and
+verdict: in this terminal (keys s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), with --web in
+a browser on this machine, or as CSV (--export FILE, fill in the column label, --import FILE). Every label is saved at
+once; run the same command again to continue. Several people: --annotator NAME; --adjudicate settles their
+disagreements. docs/labels.md explains the corrected figures.
 """
 
 from __future__ import annotations
@@ -24,38 +24,46 @@ _DEFAULT_NAME = "me"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_id", metavar="RUN", help="a finished run: its name, its id, or the beginning of that")
+    parser.add_argument("run_id", metavar="RUN", help="a finished run: its name, its id, or a prefix of the id")
     parser.add_argument(
-        "--annotator", metavar="NAME", default=_DEFAULT_NAME, help=f"who labels (default {_DEFAULT_NAME!r})"
+        "--annotator", metavar="NAME", default=_DEFAULT_NAME, help=f"name of the annotator (default {_DEFAULT_NAME!r})"
     )
-    parser.add_argument("--adjudicate", action="store_true", help="label what annotators disagree on, to settle it")
+    parser.add_argument(
+        "--adjudicate", action="store_true", help="label the answers on which annotators disagree, to settle them"
+    )
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--web", action="store_true", help="in a browser, at an address of this machine only")
-    how.add_argument("--export", type=Path, metavar="FILE", help="write the answers as CSV, to be filled in")
+    how.add_argument("--web", action="store_true", help="label in a browser, served on this machine only")
+    how.add_argument("--export", type=Path, metavar="FILE", help="write the answers as CSV, to fill in")
     how.add_argument("--import", dest="import_file", type=Path, metavar="FILE", help="read labels from such a CSV")
-    how.add_argument("--status", action="store_true", help="who labelled how many, and how far they agree")
+    how.add_argument("--status", action="store_true", help="number of labels of each annotator, and their agreement")
     parser.add_argument("--port", type=int, default=0, help="of --web (default: a free one)")
-    draw = parser.add_argument_group("draw", "of the first call; later ones go on with it")
-    draw.add_argument("--questions", type=int, metavar="N", help="how many questions (default 60; may be raised later)")
-    draw.add_argument("--arms", metavar="ARMS", help="comma-separated (default all): one answer of each is labelled")
+    draw = parser.add_argument_group("draw", "set by the first call; later calls continue that draw")
+    draw.add_argument(
+        "--questions", type=int, metavar="N", help="number of questions (default 60; can be raised later)"
+    )
+    draw.add_argument(
+        "--arms", metavar="ARMS", help="comma-separated (default all); one answer of each arm is labelled"
+    )
     draw.add_argument("--seed", type=int, default=None, help="of the draw (default 0)")
     draw.add_argument(
         "--stratify",
         action="store_true",
-        help="as many questions with a flagged answer as without: finds rare errors of the verifier, must be labelled "
-        "whole",
+        help="draw as many questions with a flagged answer as without, to find rare verifier errors; must be "
+        "labelled completely",
     )
     draw.add_argument(
         "--active",
         action="store_true",
-        help="likelier where the verifier is unsure, about N questions: for plumbline calibrate; must be labelled "
-        "whole, corrects no rate of a report",
+        help="draw about N questions, more often where the verifier is unsure, for plumbline calibrate; must be "
+        "labelled completely, does not correct report rates",
     )
-    draw.add_argument("--redraw", action="store_true", help="draw anew; labels of answers drawn again are kept")
+    draw.add_argument(
+        "--redraw", action="store_true", help="draw again; labels of answers that are drawn again are kept"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Draw if need be; label, serve, export, import or say how far it is."""
+    """Draw if necessary; then label, serve, export, import or print the status."""
     from app.commands.options import open_pipeline
     from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
 
@@ -65,7 +73,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
     if arguments.active and arguments.stratify:
-        raise UsageError("--active and --stratify are two draws: give one of them")
+        raise UsageError("--active and --stratify exclude each other: give one")
     request = DrawRequest(
         arguments.questions, arms, arguments.seed, arguments.stratify, arguments.redraw, arguments.active
     )
@@ -102,12 +110,12 @@ def _serve(session: LabelSession, port: int, output: Output) -> None:
         output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_labels(session, listener)
-        except KeyboardInterrupt:  # labels are committed one by one: stopping is how one ends
+        except KeyboardInterrupt:  # labels are committed one by one, so this is the normal end
             output.say("plumbline: stopped")
 
 
 def _status(session: LabelSession, document: dict[str, Any], output: Output) -> None:
-    """Who labelled how many, agreement, and what to do next."""
+    """Number of labels, agreement, and the next step."""
     from dataclasses import asdict
 
     from evaluation.reports.corrected_view import agreement_lines

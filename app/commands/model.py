@@ -1,6 +1,6 @@
-"""Models: how good one is on a file (eval), whether a checkpoint is computed exactly (check), fetching one (add).
+"""Models: evaluate one on a file (eval), check that a checkpoint is computed exactly (check), fetch one (add).
 
-``plumbline model WHAT``; ``plumbline model WHAT --help`` says what each reads and prints.
+``plumbline model WHAT``; ``plumbline model WHAT --help`` describes its input and output.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib
 from app.commands.parser import add_nested
 from app.console import Output
 
-# Each is a module app.commands.model_NAME with add and run, imported for its arguments only.
+# Each is a module app.commands.model_NAME with add and run, imported only to declare its arguments.
 WHAT = ("eval", "check", "add")
 
 
@@ -24,5 +24,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Hand over to the one that was named."""
+    """Run the named command."""
     return int(importlib.import_module(f"app.commands.model_{arguments.what}").run(arguments, output))

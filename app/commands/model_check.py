@@ -1,23 +1,24 @@
-"""Check a decoder checkpoint: whole, supported, and computed exactly.
+"""Check that a decoder checkpoint is complete, supported, and computed exactly.
 
 ``plumbline model check FOLDER``
 
-FOLDER is a GGUF file, or holds a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families
-llama (SmolLM2 too), mistral, qwen2, qwen3, smollm3 or gpt2. It is read, loaded and computed on a short prompt in one
-pass, token by token on the KV cache, in chunks and in a padded batch, and by transformers; logits must agree as far as
-rounding lets them, and greedy tokens must be equal. Printed are family, parameters, memory by dtype, context, end
-tokens, positions, window and chat template. Exit code 0: it passes; 1: it does not, with the reasons.
+FOLDER is a GGUF file, or a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families llama
+(SmolLM2 too), mistral, qwen2, qwen3, smollm3 or gpt2. The check loads it and computes a short prompt in one pass, token
+by token on the KV cache, in chunks and in a padded batch, and with transformers. Logits must agree within rounding
+error, and greedy tokens must be equal. The output lists family, parameters, memory by dtype, context, end tokens,
+positions, window and chat template. Exit code 0: it passes; 1: it fails, with the reasons.
 
-A reader ("reader" is the shipped one; or a folder that ``plumbline train reader`` wrote) is computed in the same ways
-and by the engine, and compared with one plain pass: nothing else computes it.
+A reader ("reader" is the shipped one, else a folder written by ``plumbline train reader``) is computed in the same ways
+and by the engine, and compared with one plain pass; no other program computes it.
 
-"decoder" is the small decoder that ships and "smollm2" the one that ``plumbline model add smollm2`` fetches, where no
-folder is called so.
+"decoder" is the small shipped decoder and "smollm2" the one fetched by ``plumbline model add smollm2``, unless a folder
+has that name.
 
-The SHA-256 of the weight files is recorded in the home whenever they are opened. A file that has the same size and
-another SHA-256 later was damaged or replaced: it is refused, here and wherever a model is named, until --accept.
+The home records the SHA-256 of weight files whenever they are opened. A file with the same size and another SHA-256 was
+damaged or replaced. It is refused by every command until --accept is given.
 
-Only one of the two models is in memory at a time. In bfloat16 or float16 the check is coarser: rounding explains more.
+Only one of the two models is in memory at a time. In bfloat16 or float16 the tolerance is larger, since rounding errors
+are.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint, or a reader")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint or reader")
     parser.add_argument(
         "--accept",
         action="store_true",
-        help="the weight files were replaced on purpose: record their SHA-256 as it is now",
+        help="accept weight files that were replaced on purpose: record their current SHA-256",
     )
     add_device(parser)
     parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float32", help="of the weights (default float32)")
@@ -75,22 +76,22 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def _lines(result: ModelCheck) -> list[tuple[str, str]]:
     lines = [] if result.facts is None else _fact_lines(result.facts)
     if result.facts is not None and result.chat_template is not None:
-        # What a checkpoint's author wrote: repr, so that no control character reaches the terminal.
+        # Text of the checkpoint's author: repr, so that no control character reaches the terminal.
         ends = ", ".join(f"{token} {text!r}" for token, text in result.end_tokens)
-        lines.append(("end tokens", ends or "none: every completion runs to its limit"))
+        lines.append(("end tokens", ends or "none: every completion runs until its limit"))
         lines.append(("tokenizer", f"{result.tokenizer_size:,} tokens, the embedding has {result.facts.vocabulary:,}"))
-        lines.append(("chat template", "yes" if result.chat_template else "no: the prompt is the text alone"))
+        lines.append(("chat template", "yes" if result.chat_template else "no: the prompt is plain text"))
     lines += [("weights", f"{name!r}, SHA-256 {sha256}") for name, sha256 in result.weights]
     lines.append(("used", f"{result.dtype} on {result.device}"))
     if (use := result.use) is not None:
         lines.append(("probabilities", f"temperature {use.temperature:g}, declining {use.null_bias:+g} nats"))
     if (split := result.split) is not None:
         ways = f"cached {split.cached:.2g}, in chunks {split.chunked:.2g}, padded {split.padded:.2g}"
-        lines.append(("one pass", f"{ways} away, on a prompt of {result.prompt_tokens} tokens"))
+        lines.append(("one pass", f"largest difference {ways}, on a prompt of {result.prompt_tokens} tokens"))
     if (found := result.reference) is not None:
         ours = "transformers" if result.use is None else "engine"
-        lines.append((ours, f"logits {found.logit_difference:.2g} away (allowed {found.tolerance:.2g})"))
-        tie = ", then a tie within rounding" if found.tie else ""
+        lines.append((ours, f"logits differ by {found.logit_difference:.2g} (allowed {found.tolerance:.2g})"))
+        tie = ", then a tie within rounding error" if found.tie else ""
         lines.append(("", f"{found.equal_tokens} of {found.tokens} greedy tokens equal{tie}"))
     lines.append(("result", "pass" if result.passed else "FAIL"))
     return lines

@@ -1,22 +1,22 @@
-"""Evaluate any reader or verifier, ours or one from elsewhere, on a file, with intervals.
+"""Evaluate any reader or verifier, shipped or external, on a file, with intervals.
 
 ``plumbline model eval NAME --data FILE``
 
-NAME is "verifier", "reader" or "decoder" (the shipped ones), "verifier-network" (the verifier without the reader that
-it asks about short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a
+NAME is "verifier", "reader" or "decoder" (the shipped ones), "verifier-network" (the verifier without the reader it
+uses for short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a
 Hugging Face folder (a sequence classifier is a verifier, a decoder a reader), or OWNER/NAME of a sequence classifier on
 the hub, which is then downloaded.
 
-FILE is told by its content. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source", "group"},
-or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl), judged per response by its worst sentence
-and that sentence's best window of evidence; a verifier trained on answers reads their sentences together (not with
---alone). For a reader: JSONL of {"question", "context", "answers", "answerable",
-"title", "source"}, or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
+The layout of FILE is detected. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source",
+"group"}, or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl). A RAGTruth response is judged by
+its worst sentence and that sentence's best evidence window; a verifier trained on answers reads the sentences together
+(unless --alone is given). For a reader: JSONL of {"question", "context", "answers", "answerable", "title", "source"},
+or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
 
 Figures are shares in [0, 1] with 95 % intervals, by group or article. Verifiers: AUROC, balanced accuracy and F1 of
-"hallucinated" at the threshold 0.5, calibration error (15 bins of equal mass), pairs of window and claim per second.
-Readers: F1 and exact match as SQuAD's script has them, of answerable questions (a refusal scores 0); the share of
-unanswerable ones refused; answers per second. What cannot be scored is counted as unscored, and the exit code is 4.
+"hallucinated" at the threshold 0.5, calibration error (15 bins of equal mass), window-claim pairs per second. Readers:
+F1 and exact match as in SQuAD's script, for answerable questions (a refusal scores 0); the share of unanswerable
+questions refused; answers per second. Examples that cannot be scored are counted as unscored, and the exit code is 4.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("name", metavar="NAME", help="verifier, reader, decoder, a baseline, a folder or a hub id")
-    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="what to evaluate on")
+    parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="file to evaluate on")
     parser.add_argument(
-        "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="do not look at the content"
+        "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="force a layout instead of detecting it"
     )
     parser.add_argument("--split", help='of RAGTruth\'s layout: "all", or default "test" where there is one')
     add_limit(parser, "examples")
     add_skip_bad(parser)
-    add_seed(parser, "the intervals")
+    add_seed(parser, "seed of the intervals")
     add_device(parser)
     readers = parser.add_argument_group("readers")
     readers.add_argument(
@@ -53,24 +53,28 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="documents that hold the passages of questions which only name them",
+        help="documents with the passages of questions that refer to them by excerpt",
     )
     readers.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
     verifiers = parser.add_argument_group("verifiers")
     verifiers.add_argument(
-        "--words", action="store_true", help="RAGTruth: mark weak words too (up to 24 pairs more for each low sentence)"
+        "--words",
+        action="store_true",
+        help="RAGTruth: also mark weak words (up to 24 more pairs for each low sentence)",
     )
     verifiers.add_argument(
-        "--alone", action="store_true", help="read each claim by itself, also where the verifier reads several together"
+        "--alone",
+        action="store_true",
+        help="read each claim separately, even if the verifier can read several together",
     )
     order = verifiers.add_mutually_exclusive_group()
     order.add_argument(
-        "--premise-first", dest="claim_first", action="store_false", help="a model reads evidence, claim (default)"
+        "--premise-first", dest="claim_first", action="store_false", help="the model reads evidence, claim (default)"
     )
-    order.add_argument("--claim-first", action="store_true", help="it reads claim, evidence")
+    order.add_argument("--claim-first", action="store_true", help="the model reads claim, evidence")
     parser.set_defaults(claim_first=False)
     verifiers.add_argument(
-        "--supported-label", metavar="LABEL", help="the label that means supported, where its name does not tell"
+        "--supported-label", metavar="LABEL", help="the label that means supported, if its name does not tell"
     )
 
 
@@ -127,7 +131,7 @@ def _watch(bar: Bar | LogLines) -> ProgressCallbacks:
 
 
 def _say(result: ModelEvaluation, output: Output) -> None:
-    """What a person should know beside the figures, on stderr."""
+    """Print notes beside the figures on stderr."""
     for note in result.data.notes:
         output.say(note)
     if result.data.skipped:
@@ -142,29 +146,36 @@ def _show(result: ModelEvaluation, output: Output) -> None:
     if result.reader is not None:
         output.out.print(reader_table(result.reader))
         output.data(
-            f"refused right: of unanswerable questions; wrong: of answerable ones. n: {'answerable + the others'}"
+            "refused right: share of unanswerable questions; wrong: share of answerable ones. n: "
+            f"{'answerable + the others'}"
         )
         output.data(speed(result.reader.answers_per_second, "answers"))
         if (risk := result.reader.risk) is not None:
-            output.data("answering only where surest (risk: 1 - F1; an unanswerable question answered counts 1):")
+            output.data(
+                "selective answering by confidence (risk: 1 - F1; answering an unanswerable question counts 1):"
+            )
             for point in (risk.points[i] for i in (1, 3, 5, 7, 9)):
-                sure = f"confidence from {point.confidence:.2f} on"
+                sure = f"confidence at least {point.confidence:.2f}"
                 output.data(f"  {point.coverage:4.0%} of its answers: risk {point.risk:.1%}, {sure}")
-            output.data(f"  area {risk.area:.3f}; perfect order {risk.best_area:.3f}, none {risk.random_area:.3f}")
+            output.data(
+                f"  area {risk.area:.3f}; perfect order {risk.best_area:.3f}, random order {risk.random_area:.3f}"
+            )
             output.data(f"calibration error of an answer's probability {result.reader.confidence_error:.1%}")
         if result.reader.misfits:
-            output.data(f"{result.reader.misfits} questions did not fit the reader and count as answered wrongly")
+            output.data(f"{result.reader.misfits} questions did not fit into the reader and count as wrong answers")
     if (report := result.verifier) is not None:
         output.out.print(verifier_table(report))
         if report.spans is not None:
             output.out.print(spans_table(report))
-            how = "together" if result.together else "each by itself"
+            how = "together" if result.together else "each separately"
             output.data(f"the sentences of a response were read {how}")
-            output.data(f"{report.abstained} responses decline and count as supported; split {result.data.split}")
+            output.data(
+                f"{report.abstained} responses decline to answer and count as supported; split {result.data.split}"
+            )
         if (best := report.table.best_threshold) is not None:
             output.data(
-                f"best threshold {best.threshold:.3f}: balanced accuracy {best.balanced_accuracy:.1%}, chosen on these "
-                "very data and so too good"
+                f"best threshold {best.threshold:.3f}: balanced accuracy {best.balanced_accuracy:.1%}; "
+                "optimistic, since it was chosen on the same data"
             )
         output.data(speed(report.pairs_per_second, "pairs"))
     output.data(f"{result.model} {result.fingerprint[:12]}")

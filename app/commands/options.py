@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and what they become."""
+"""Arguments that several commands share, and the values parsed from them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _LEAST_CONTEXT = 16
 
 
 def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
-    """--model (also --generator), --model-context, --prompt, --precision, and ``add_encoder``'s.
+    """Declare --model (also --generator), --model-context, --prompt, --precision, and the options of ``add_encoder``.
 
-    several: whether --model may be repeated; it is then a list.
+    several: whether --model may be repeated; its value is then a list.
     """
     group = parser.add_argument_group("models")
     group.add_argument(
@@ -33,24 +33,27 @@ def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None
         "--generator",
         action="append" if several else "store",
         default=[] if several else None,
-        help="reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), decoder (small, ships for "
-        "trying the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, transformers:FOLDER, "
-        "openai:URL#MODEL or openai-completions:URL#MODEL (its key: PLUMBLINE_MODEL_KEY)"
+        help="reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), decoder (small, ships "
+        "to try the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, transformers:FOLDER, "
+        "openai:URL#MODEL or openai-completions:URL#MODEL (API key: PLUMBLINE_MODEL_KEY)"
         + ("; given twice, the two models are compared" if several else ""),
     )
-    group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
+    group.add_argument(
+        "--model-context", type=int, default=None, help="context length of a server's model, in tokens (4096)"
+    )
     group.add_argument(
         "--prompt",
         default=None,
         metavar="FILE",
-        help="what a language model is told (plumbline prompts show: the default)",
+        help="prompt template of a language model (plumbline prompts show: the default)",
     )
     group.add_argument(
         "--precision",
         choices=PRECISIONS,
         default=None,
-        help="of a decoder's weights (default fp32, on a GPU bf16); int8 and int4 round what a GGUF file does not "
-        "have in so few bits; auto: a GGUF file's own blocks where this CPU can use them, else bf16 where it has it",
+        help="of a decoder's weights (default fp32, on a GPU bf16); int8 and int4 round weights that a GGUF file "
+        "stores with more bits; auto: a GGUF file's own blocks if this CPU supports them, else bf16 if it "
+        "has it",
     )
     rare(group, "--model-context", "--precision")
     add_encoder(group)
@@ -65,91 +68,106 @@ def add_encoder(group: argparse._ActionsContainer) -> None:
         "--encoder-precision",
         choices=ENCODER_PRECISIONS,
         default=None,
-        help="of indexed passages; auto (default): as the collection has it, for a new one bf16 where the CPU has it",
+        help="of indexed passages; auto (default): the precision of the collection, for a new one bf16 if the CPU "
+        "supports it",
     )
     add_device(group)
     rare(group, "--encoder", "--encoder-precision")
 
 
 def add_device(group: argparse._ActionsContainer) -> None:
-    """--device; left out it is as the settings say, which is auto unless PLUMBLINE_DEVICE is set."""
+    """Declare --device. Without it the setting PLUMBLINE_DEVICE applies, by default auto."""
     group.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
 
 
 def device_name(arguments: argparse.Namespace) -> str:
-    """The device of --device or of the settings, checked. Raises ModelError for one that is not there."""
+    """The device of --device or of the settings, checked. Raises ModelError for a device that does not exist."""
     from model.hardware.device import pick_device
 
     return str(pick_device(arguments.device or Settings().device))
 
 
 def add_collection(parser: argparse._ActionsContainer, what: str) -> None:
-    """--collection. what: it is for."""
-    parser.add_argument("--collection", metavar="NAME", help=f"{what}; default the only one")
+    """Declare --collection. what: what the collection is used for."""
+    parser.add_argument("--collection", metavar="NAME", help=f"{what}; default the only existing one")
 
 
 def add_limit(parser: argparse._ActionsContainer, what: str) -> None:
-    """--limit. what: is counted."""
+    """Declare --limit. what: the objects that are counted."""
     parser.add_argument("--limit", type=int, default=None, metavar="N", help=f"only the first N {what}")
 
 
 def add_report(parser: argparse._ActionsContainer, where: str) -> None:
-    """--report. where: it goes when the option is left out."""
+    """Declare --report. where: the default path."""
     parser.add_argument("--report", type=Path, default=None, metavar="OUT.html", help=f"HTML report ({where})")
 
 
 def add_answers_csv(parser: argparse._ActionsContainer) -> None:
     """--answers-csv."""
-    parser.add_argument("--answers-csv", type=Path, default=None, metavar="OUT.csv", help="every answer as a CSV row")
+    parser.add_argument(
+        "--answers-csv", type=Path, default=None, metavar="OUT.csv", help="write every answer as a CSV row"
+    )
 
 
 def check_writable(path: Path | None, flag: str) -> None:
-    """Raises UsageError for a file whose folder does not exist, before anything is computed."""
+    """Raise UsageError for a file whose folder does not exist, before any computation."""
     if path is not None and not path.absolute().parent.is_dir():
         raise UsageError(f"{flag} {path}: the folder {path.parent} does not exist")
 
 
 def add_skip_bad(parser: argparse._ActionsContainer) -> None:
     """--skip-bad."""
-    parser.add_argument("--skip-bad", action="store_true", help="leave out what cannot be read, and count it")
+    parser.add_argument("--skip-bad", action="store_true", help="skip items that cannot be read, and count them")
 
 
-def add_seed(parser: argparse._ActionsContainer, of: str = "everything random") -> None:
+def add_seed(parser: argparse._ActionsContainer, of: str = "seed of all random numbers") -> None:
     """--seed."""
     parser.add_argument("--seed", type=int, default=0, help=f"of {of} (default 0)")
 
 
 def add_mode(group: argparse._ActionsContainer) -> None:
-    """--mode and --fusion: left out, they are as the collection is searched."""
-    group.add_argument("--mode", type=mode, choices=MODES, default=None, help="which retrievers to ask")
-    group.add_argument("--fusion", choices=FUSIONS, default=None, help="how a hybrid joins them; makes it one")
+    """Declare --mode and --fusion. Without them the collection's saved settings apply."""
+    group.add_argument("--mode", type=mode, choices=MODES, default=None, help="retrievers to use")
+    group.add_argument(
+        "--fusion", choices=FUSIONS, default=None, help="how a hybrid combines them; implies --mode hybrid"
+    )
 
 
 def add_retrieval(parser: argparse.ArgumentParser) -> None:
-    """--k, --mode, --fusion: left out, the last two are as the collection is searched."""
-    group = parser.add_argument_group("retrieval (default: what tune --save chose, else a min-max hybrid)")
+    """Declare --k, --mode, --fusion. Without the last two the collection's saved settings apply."""
+    group = parser.add_argument_group("retrieval (default: settings saved by tune --save, else a min-max hybrid)")
     group.add_argument("-k", "--k", type=int, default=4, help="chunks to retrieve (default 4)")
     add_mode(group)
 
 
 def add_sampling(parser: argparse.ArgumentParser) -> None:
-    """--temperature, --top-k, --top-p, --min-p, --repetition-penalty, --max-tokens, --stop, --n, --seed.
+    """Declare --temperature, --top-k, --top-p, --min-p, --repetition-penalty, --max-tokens, --stop, --n, --seed.
 
-    Greedy and one sample unless asked otherwise, wherever answers are drawn: what is measured is what is served.
+    All commands use the same defaults, greedy and one sample, so that evaluation measures what is served.
     """
     group = parser.add_argument_group("sampling")
     group.add_argument(
         "--temperature",
         type=float,
         default=None,
-        help=f"0 is greedy (default 0; {SEVERAL} where --n asks for several samples)",
+        help=f"0 is greedy (default 0; {SEVERAL} if --n requests several samples)",
     )
-    group.add_argument("--top-k", type=int, default=None, help="keep the k likeliest tokens (default all)")
-    group.add_argument("--top-p", type=float, default=1.0, help="keep the likeliest tokens up to this mass (default 1)")
-    group.add_argument("--min-p", type=float, default=0.0, help="keep tokens this likely beside the best (default 0)")
-    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: repeat less (default 1)")
+    group.add_argument("--top-k", type=int, default=None, help="keep the k most likely tokens (default all)")
+    group.add_argument(
+        "--top-p",
+        type=float,
+        default=1.0,
+        help="keep the most likely tokens up to this cumulative probability (default 1)",
+    )
+    group.add_argument(
+        "--min-p",
+        type=float,
+        default=0.0,
+        help="keep tokens with at least this share of the top probability (default 0)",
+    )
+    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: less repetition (default 1)")
     group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
-    group.add_argument("--stop", action="append", default=[], help="text that ends an answer; may be repeated")
+    group.add_argument("--stop", action="append", default=[], help="stop sequence; repeatable")
     group.add_argument("--n", type=int, default=1, help="samples of each question (default 1)")
     add_seed(group)
     rare(group, "--top-k", "--min-p", "--repetition-penalty", "--stop")
@@ -157,34 +175,34 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
     """--signals, --faithfulness, --gold-evidence, --citations."""
-    group = parser.add_argument_group("further analysis (takes more verification)")
+    group = parser.add_argument_group("further analysis (needs more verification)")
     group.add_argument(
         "--signals",
         nargs="?",
         const="auto",
         default=None,
         metavar="MODEL",
-        help="how well signals without references tell wrong answers; MODEL: an entailment model other than the judge",
+        help="evaluate reference-free signals of wrong answers; MODEL: an entailment model other than the judge",
     )
     group.add_argument(
         "--faithfulness",
         action="store_true",
-        help="also judge answers by the chunks they were given (needs the scorer)",
+        help="also judge answers by the chunks in their prompts (needs the scorer)",
     )
     group.add_argument(
         "--gold-evidence",
         action="store_true",
-        help="also judge claims by fetched evidence and by the question's gold passages, beside each other",
+        help="also judge claims by retrieved evidence and by the question's gold passages, and compare",
     )
     group.add_argument(
         "--citations",
         action="store_true",
-        help="citation precision and recall (ALCE), with wrong, missing and needless citations",
+        help="citation precision and recall (ALCE), with wrong, missing and unnecessary citations",
     )
 
 
 def sampling(arguments: argparse.Namespace) -> SamplingParams:
-    """The checked SamplingParams; UsageError with the offending value."""
+    """The checked SamplingParams. Raises UsageError naming the invalid value."""
     try:
         return SamplingParams(
             temperature=temperature_for(arguments.temperature, arguments.n),
@@ -203,17 +221,18 @@ def sampling(arguments: argparse.Namespace) -> SamplingParams:
 
 
 def checked_k(arguments: argparse.Namespace) -> int:
-    """--k; UsageError below 1."""
+    """The value of --k. Raises UsageError below 1."""
     if arguments.k < 1:
         raise UsageError(
-            f"--k is {arguments.k}: at least one chunk must be retrieved (--no-retrieval asks the model alone)"
+            f"--k is {arguments.k}: it must be at least 1 (--no-retrieval queries the model without passages)"
         )
     return int(arguments.k)
 
 
 def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
-    """A pipeline on the environment's settings, overridden by the arguments that were given."""
-    from app.pipeline import Pipeline  # loads FAISS, numba and SQLAlchemy: not for --help
+    """Open a pipeline with the settings of the environment, overridden by the given arguments."""
+    # imported here because it loads FAISS, numba and SQLAlchemy, which --help does not need
+    from app.pipeline import Pipeline
 
     names = ("home", "model", "model_context", "precision", "prompt", "encoder", "encoder_precision", "device")
     given = {name: getattr(arguments, name, None) for name in names}
@@ -221,7 +240,7 @@ def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))
     except ValidationError:
         if given["model_context"] is None or given["model_context"] >= _LEAST_CONTEXT:
-            raise  # of the environment: the command line says which
+            raise  # errors in the environment: the command line names the variable
         raise UsageError(
             f"--model-context is {given['model_context']}: at least {_LEAST_CONTEXT} tokens are needed"
         ) from None

@@ -1,4 +1,4 @@
-"""The argument parser of every command: help in two lengths, suggestions for misspelt names, renamed options."""
+"""The argument parser of all commands: short and full help, suggestions for misspelt names, renamed options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from app.errors import EXIT_USAGE
 from data.blank import is_blank
 
 _BEFORE = "before the action: "
-"""Begins the names of options that were given before a nested command's name, until that is known."""
+"""Prefix of the names of options given before the name of a nested command, until that command is known."""
 
 Declare = Callable[[argparse.ArgumentParser], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose ``--help`` leaves rare options to ``--help-all`` and whose errors suggest names.
+    """An ArgumentParser whose ``--help`` omits rare options (``--help-all`` lists them) and whose errors suggest names.
 
-    A negative number is a value here ("--temperature -1" is refused as a temperature, not as an option).
+    A negative number is parsed as a value: "--temperature -1" is an invalid temperature, not an unknown option.
     """
 
     def __init__(self, *, add_help: bool = True, **options: Any) -> None:
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         super().__init__(add_help=False, **options)
         if add_help:
             self.add_argument("-h", "--help", action="help", help="show this help and exit")
-            self.add_argument("--help-all", action=_HelpAll, help="the same with the rarely needed options")
+            self.add_argument("--help-all", action=_HelpAll, help="show this help with rarely used options and exit")
 
     def format_help(self) -> str:
         """The help without rare options."""
@@ -58,7 +58,7 @@ class Parser(argparse.ArgumentParser):
         return argparse.RawDescriptionHelpFormatter(self.prog, max_help_position=26)
 
     def _short_usage(self) -> str:
-        """The command, "[options]", then what must be given."""
+        """Usage line: the command, "[options]", then the required arguments."""
         needed = [a for a in self._actions if not a.option_strings or a.required]
         plain = argparse.HelpFormatter(prog="")
         plain.add_usage(None, needed, [], prefix="")
@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
         return found, extras
 
     def _refuse_unknown(self, given: Sequence[str]) -> None:
-        """Before anything else is found missing: what is missing is often what was misspelt."""
+        """Report an unknown option before missing arguments: a missing argument is often a misspelt option."""
         known = list(self._option_string_actions)
         shown = [o for o, a in self._option_string_actions.items() if a.help != argparse.SUPPRESS]
         for word in given:
@@ -120,7 +120,7 @@ class _HelpAll(argparse.Action):
 
 
 class _Before(argparse.Action):
-    """An option of a nested command, given before that command's name."""
+    """An option of a nested command that was given before the command's name."""
 
     def __init__(self, of: argparse.Action) -> None:
         super().__init__(
@@ -144,7 +144,7 @@ class _Before(argparse.Action):
 
 
 class _Renamed(argparse.Action):
-    """An option's former name: it does what the new one does, and says so on stderr."""
+    """The former name of an option: works like the new one and prints a deprecation warning on stderr."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, to: argparse.Action) -> None:
         super().__init__(
@@ -162,18 +162,18 @@ class _Renamed(argparse.Action):
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
         new = self._to.option_strings[-1]
-        sys.stderr.write(f"plumbline: {option} is deprecated: write {new}. The next version no longer reads it.\n")
+        sys.stderr.write(f"plumbline: {option} is deprecated: use {new}. The next version removes it.\n")
         self._to(parser, namespace, values, new)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """ "; did you mean 'NAME'?" with the known name nearest to this one, "" where none is near."""
+    """Return "; did you mean 'NAME'?" with the closest known name, "" if none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def rare(parser: argparse._ActionsContainer, *flags: str) -> None:
-    """Leave these options to ``--help-all``. Raises ValueError for one that the parser does not have."""
+    """Show these options only in ``--help-all``. Raises ValueError for an option that the parser does not have."""
     for flag in flags:
         action = parser._option_string_actions.get(flag)
         if action is None:
@@ -186,18 +186,18 @@ def _is_rare(action: argparse.Action) -> bool:
 
 
 def renamed(container: argparse._ActionsContainer, old: str, to: argparse.Action) -> None:
-    """Let ``old`` stand for the option ``to`` for one version: hidden, with a line on stderr where it is used."""
+    """Keep ``old`` as a hidden alias of the option ``to`` for one version, with a deprecation warning on stderr."""
     container.add_argument(old, action=_Renamed, to=to)
 
 
 def add_common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """--home and --json, which every command takes. nested: of a command below another one, which has them too."""
+    """Declare --home and --json, which every command has. nested: of a command below another one that has them too."""
     kept: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
     parser.add_argument(
         "--home",
         type=folder,
         **({"default": None} | kept),
-        help="folder of the database and the indexes (PLUMBLINE_HOME, ~/.plumbline)",
+        help="folder of the database and the indexes (PLUMBLINE_HOME, default ~/.plumbline)",
     )
     parser.add_argument("--json", action="store_true", **kept, help="print one JSON document on stdout")
 
@@ -210,9 +210,9 @@ def add_nested(
     default: str | None = None,
     metavar: str = "ACTION",
 ) -> None:
-    """Commands below a command, each (name, text of its help, what declares its arguments).
+    """Declare nested commands, each (name, help text, function that declares its arguments).
 
-    default: what is done where none is named. Options of all of them are also read before the name.
+    default: the nested command if none is named. Options of all of them are also accepted before the name.
     """
     below = parser.add_subparsers(dest=dest, metavar=metavar, required=default is None)
     below.help = f"default {default}" if default else None
@@ -232,7 +232,7 @@ def add_nested(
 
 
 def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> frozenset[str]:
-    """The options of the command, perhaps a nested one, that was parsed into ``arguments``."""
+    """The options of the (possibly nested) command that was parsed into ``arguments``."""
     while below := next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None):
         chosen = below.choices.get(getattr(arguments, below.dest, None) or "")
         if chosen is None:
@@ -242,7 +242,7 @@ def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -
 
 
 def folder(text: str) -> Path:
-    """A folder's path. An empty one would be the current folder, which nobody meant."""
+    """Parse a folder's path. Rejects an empty one, which would mean the current folder."""
     if is_blank(text):
-        raise argparse.ArgumentTypeError("the name is empty: name a folder, or leave the option out")
+        raise argparse.ArgumentTypeError("the path is empty: name a folder, or leave the option out")
     return Path(text)

@@ -1,9 +1,9 @@
-"""Say how many questions, samples and labels a wanted interval or a detectable difference takes.
+"""Compute how many questions, samples and labels a given precision or detectable difference needs.
 
-From a pilot RUN (its rates, how alike samples of a question are, how the arms go together, what its labels say of the
-verifier), or from numbers: --rate, --other-rate, --sample-correlation, --arm-correlation. The planned analysis is
-simulated until it fits. A range holds what 80 of 100 pilots of the same size would ask for. With --alpha: how many
-labels a certificate of plumbline calibrate takes (exact, nothing is simulated).
+The plan starts from a pilot RUN (its rates, the correlation of samples of a question and of arms, the verifier's errors
+by its labels), or from numbers: --rate, --other-rate, --sample-correlation, --arm-correlation. The planned analysis is
+simulated with growing sizes until it meets the target. A range covers 80 of 100 pilots of the same size. With --alpha:
+the number of labels for a certificate of plumbline calibrate (exact, without simulation).
 """
 
 from __future__ import annotations
@@ -27,28 +27,30 @@ _COUNTS = re.compile(r"(\d{1,7})/(\d{1,7})")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="the pilot; leave it out to give numbers")
-    goal = parser.add_argument_group("what is wanted (default --half-width 0.05)")
-    goal.add_argument("--half-width", type=float, metavar="W", help="of the interval: 0.05 is 5 points either way")
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="the pilot run; leave it out to give numbers")
+    goal = parser.add_argument_group("target (default --half-width 0.05)")
     goal.add_argument(
-        "--detect", type=float, metavar="D", help="a difference of two arms that is to be seen, e.g. 0.05"
+        "--half-width", type=float, metavar="W", help="half-width of the interval: 0.05 is 5 points either way"
     )
-    goal.add_argument("--power", type=float, default=0.8, help="the chance of seeing it (default 0.8)")
-    goal.add_argument("--samples", default="1,3,5,8", help="samples a question, each planned for (default 1,3,5,8)")
+    goal.add_argument("--detect", type=float, metavar="D", help="difference of two arms to detect, e.g. 0.05")
+    goal.add_argument("--power", type=float, default=0.8, help="probability of detecting it (default 0.8)")
+    goal.add_argument(
+        "--samples", default="1,3,5,8", help="numbers of samples per question to plan for (default 1,3,5,8)"
+    )
     goal.add_argument("--level", type=float, default=0.95, help="of the interval (default 0.95)")
     pilot = parser.add_argument_group("pilot")
     pilot.add_argument(
-        "--arms", metavar="ARMS", help="one arm: its rate; two: their difference (default the first two)"
+        "--arms", metavar="ARMS", help="one arm: plan its rate; two: plan their difference (default the first two)"
     )
-    pilot.add_argument("--rate", type=float, help="without RUN: the share of responses that hallucinate, e.g. 0.2")
-    pilot.add_argument("--other-rate", type=float, help="of a second arm: then their difference is planned")
+    pilot.add_argument("--rate", type=float, help="without RUN: share of hallucinated responses, e.g. 0.2")
+    pilot.add_argument("--other-rate", type=float, help="rate of a second arm: plan the difference")
     within = pilot.add_argument(
         "--sample-correlation",
         dest="within",
         type=float,
         default=0.5,
         metavar="R",
-        help="of the samples of a question, 0 to 1 (default 0.5)",
+        help="correlation of the samples of a question, 0 to 1 (default 0.5)",
     )
     renamed(pilot, "--within", within)
     between = pilot.add_argument(
@@ -57,19 +59,25 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=0.5,
         metavar="R",
-        help="of the arms' rates over questions, -1 to 1 (default 0.5)",
+        help="correlation of the arms' rates over questions, -1 to 1 (default 0.5)",
     )
     renamed(pilot, "--together", between)
-    pilot.add_argument("--pilot-questions", type=int, default=0, metavar="N", help="questions the numbers come from")
-    labels = parser.add_argument_group("labels (a labelled RUN says both itself)")
-    labels.add_argument("--caught", metavar="X/Y", help="of Y answers hallucinated by label the verifier flagged X")
-    labels.add_argument("--passed", metavar="X/Y", help="of Y others it did not flag X")
-    labels.add_argument("--questions", type=int, metavar="N", help="questions that labels are drawn from")
-    certificate = parser.add_argument_group("labels of a certificate (instead of the above)")
+    pilot.add_argument(
+        "--pilot-questions", type=int, default=0, metavar="N", help="number of questions behind the given numbers"
+    )
+    labels = parser.add_argument_group("labels (a labelled RUN provides both)")
+    labels.add_argument(
+        "--caught", metavar="X/Y", help="the verifier flagged X of Y answers that people labelled hallucinated"
+    )
+    labels.add_argument("--passed", metavar="X/Y", help="the verifier did not flag X of the Y other answers")
+    labels.add_argument("--questions", type=int, metavar="N", help="number of questions from which labels are drawn")
+    certificate = parser.add_argument_group("labels for a certificate (instead of the above)")
     certificate.add_argument(
         "--alpha", type=float, action="append", default=[], help="largest rate among answers; repeatable, e.g. 0.1"
     )
-    certificate.add_argument("--delta", type=float, default=0.05, help="probability that it is wrong (default 0.05)")
+    certificate.add_argument(
+        "--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)"
+    )
     certificate.add_argument(
         "--answer-rate", type=float, default=0.5, help="share of questions above the first threshold (default 0.5)"
     )
@@ -77,7 +85,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Plan and print."""
+    """Compute and print the plan."""
     if arguments.alpha:
         from app.commands.plan_certificate import plan_certificate
 
@@ -99,7 +107,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     else:
         arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
         if len(arms) > 2:
-            raise UsageError(f"--arms {arguments.arms}: name one arm, or two whose difference is planned")
+            raise UsageError(f"--arms {arguments.arms}: name one arm, or two to plan their difference")
         with open_pipeline(arguments) as pipeline:
             pilot = pilot_of_run(pipeline, arguments.run_id, arms)
         pilot = replace(pilot, verifier=verifier or pilot.verifier)
@@ -123,7 +131,7 @@ def _check(arguments: argparse.Namespace) -> None:
         if value is not None and value < least:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: at least {least} is needed")
     if arguments.run_id is not None and (arguments.rate is not None or arguments.other_rate is not None):
-        raise UsageError("RUN and --rate: the numbers come from one or the other")
+        raise UsageError("give RUN or --rate, not both")
     if arguments.run_id is None and arguments.arms:
         raise UsageError("--arms names arms of a RUN: without one give --rate and --other-rate")
 
@@ -142,7 +150,7 @@ def _numbers(arguments: argparse.Namespace, verifier: VerifierPilot | None) -> P
         raise UsageError("give a pilot RUN (plumbline report lists them), or numbers: --rate 0.2")
     other = () if arguments.other_rate is None else (arguments.other_rate,)
     if arguments.detect is not None and not other:
-        other = (arguments.rate,)  # its rate is moved to the difference that is to be seen
+        other = (arguments.rate,)  # the second rate is moved to the difference to detect
     rates = (arguments.rate, *other)
     questions = arguments.pilot_questions
     return pilot_of_numbers(rates, arguments.within, arguments.together, questions, 3, verifier, seed=arguments.seed)
@@ -163,7 +171,7 @@ def _verifier(arguments: argparse.Namespace) -> VerifierPilot | None:
 
 
 def plan_json(plan: FullPlan) -> dict[str, Any]:
-    """As JSON values; null where more than 20,000 questions, or more labels than questions, are needed."""
+    """The plan as JSON values; null where more than 20,000 questions, or more labels than questions, are needed."""
     from dataclasses import asdict
 
     return {
@@ -182,28 +190,34 @@ def _show(plan: FullPlan, output: Output) -> None:
 
     pilot, model = plan.pilot, plan.questions.model
     what = " − ".join(pilot.arms) if len(pilot.arms) > 1 else pilot.arms[0]
-    source = f"a pilot of {pilot.questions} questions" if pilot.questions else "numbers taken as known"
+    source = f"a pilot of {pilot.questions} questions" if pilot.questions else "numbers taken as exact"
     rates = ", ".join(f"{100 * r:.1f} %" for r in model.rates)
     within = ", ".join(f"{w:.2f}" for w in model.within)
     together = f", together {model.together:.2f}" if len(model.rates) > 1 else ""
     output.data(f"{what}, from {source}: rate {rates}; correlation of samples of a question {within}{together}")
     level = f"{100 * plan.questions.level:g} %"
     if plan.wanted.half_width is not None:
-        output.data(f"wanted: a {level} interval of about ±{100 * plan.wanted.half_width:g} points")
+        output.data(f"target: a {level} interval of about ±{100 * plan.wanted.half_width:g} points")
     else:
         found = f"{100 * plan.questions.expected:+.1f} points"
-        output.data(f"wanted: a difference of {found} seen (a {level} interval without 0) in {plan.wanted.power:.0%}")
+        output.data(
+            f"target: detect a difference of {found} (a {level} interval without 0) with probability "
+            f"{plan.wanted.power:.0%}"
+        )
     header = ("samples", "questions", "range (80 %)" if plan.questions.ranges else "", "responses an arm")
     output.data("  ".join(f"{name:>21}" if i == 2 else f"{name:>9}" for i, name in enumerate(header)).rstrip())
     for row in plan.questions.rows:
         cells = (str(row.samples), _count(row.questions), _range(row, plan.questions.ranges), _count(row.responses))
         output.data("  ".join(f"{cell:>21}" if i == 2 else f"{cell:>9}" for i, cell in enumerate(cells)).rstrip())
     if any(row.questions is None for row in plan.questions.rows):
-        output.say(f"more than {MOST_QUESTIONS:,} questions are not planned for: want less, or compare other arms")
+        output.say(
+            f"more than {MOST_QUESTIONS:,} questions are needed, which is not supported: choose a wider target, "
+            "or compare other arms"
+        )
     if plan.labels is not None:
         output.data(_labels(plan.labels, plan.pilot.verifier))
     elif plan.wanted.half_width is not None:
-        output.say("labels are not planned: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
+        output.say("no plan for labels: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
     for note in pilot.notes:
         output.say(f"note: {note}")
 
@@ -218,13 +232,13 @@ def _labels(found: LabelPlan, verifier: VerifierPilot | None) -> str:
         )
     if found.labels is None:
         return (
-            f"labels: even all {found.questions} questions labelled leave ±{100 * found.half_width_all:.1f} points for "
-            f"the corrected {what} ({of}{seen})"
+            f"labels: even with all {found.questions} questions labelled, the corrected {what} has "
+            f"±{100 * found.half_width_all:.1f} points ({of}{seen})"
         )
     low, high = (str(v) if v is not None else f"more than {found.questions}" for v in (found.lower, found.upper))
     return (
-        f"labels: {found.labels} labelled questions ({low} to {high} over verifiers these labels leave possible), one "
-        f"answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}{seen}"
+        f"labels: {found.labels} labelled questions ({low} to {high} for other verifiers that fit these "
+        f"labels), one answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}{seen}"
     )
 
 

@@ -1,4 +1,4 @@
-"""``plumbline plan --alpha``: the labels that a certificate takes, as a table or JSON."""
+"""``plumbline plan --alpha``: the number of labels for a certificate, as a table or JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
-    """Print the plan. Raises UsageError for numbers outside their ranges, and for a RUN."""
+    """Print the plan. Raises UsageError for numbers out of range, and if a RUN is given."""
     from evaluation.errors import EvaluationError
     from evaluation.guarantee.label_needs import label_needs
 
@@ -30,14 +30,14 @@ def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
         return EXIT_OK
     for plan in plans:
         _show(plan, output)
-    output.say("the rate is that of hallucinated answers among those above the threshold; questions: one label each")
+    output.say("rate: hallucinated share of the answers above the threshold; questions: one label each")
     return EXIT_OK
 
 
 def _show(plan: LabelNeeds, output: Output) -> None:
     output.data(
-        f"alpha {plan.alpha:g} at level {plan.level:g}: at least {plan.fewest} answered labels; for a certificate in "
-        f"{plan.power:.0%} of cases, where {plan.answer_rate:.0%} are answered:"
+        f"alpha {plan.alpha:g} at level {plan.level:g}: at least {plan.fewest} answered labels; for a "
+        f"certificate with probability {plan.power:.0%}, if {plan.answer_rate:.0%} are answered:"
     )
     output.data(f"{'true rate':>10} {'answered':>9} {'labels':>9}")
     for need in plan.needs:

@@ -1,11 +1,13 @@
-"""Prompts: print what a language model is told (show), check a file of one's own (check).
+"""Prompts: print the prompt template (show), or check your own template file (check).
 
-``plumbline prompts show`` prints the default template, to be copied and changed; ``plumbline prompts show FILE`` what a
-model is told by another one, with an example's passages and without. ``plumbline prompts check FILE`` says whether it
-can be used. ``--prompt FILE`` (PLUMBLINE_PROMPT) then uses it; its SHA-256 is a part of every run's generator.
+``plumbline prompts show`` prints the default template, to copy and change. ``plumbline prompts show FILE`` prints the
+messages that another template gives, for an example with and without passages. ``plumbline prompts check FILE`` checks
+whether a template can be used. ``--prompt FILE`` (PLUMBLINE_PROMPT) uses it; its SHA-256 is part of every run's
+generator.
 
-Templates are Jinja: ``question``, ``passages`` (each has ``number``, ``title``, ``text``) and ``instructions`` (the
-caller's own, often empty), in the blocks ``system`` and ``user``. They show, test and loop over these, nothing else.
+Templates are Jinja with the variables ``question``, ``passages`` (each has ``number``, ``title``, ``text``) and
+``instructions`` (the caller's own, often empty), in the blocks ``system`` and ``user``. They can print these, test them
+and loop over them, nothing else.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from app.errors import EXIT_OK
 _SHOW = """Print the default template, or what a model is told by the one in FILE.
 
 Without FILE the text can be copied and changed; with FILE an example is shown with passages and without."""
-_CHECK = "Say whether the template in FILE can be used, and its SHA-256."
+_CHECK = "Check whether the template in FILE can be used, and print its SHA-256."
 _QUESTION = "How long is the warranty?"
 _PASSAGES = (("Warranty", "The warranty lasts for three years."), ("Repairs", "Repairs take two weeks."))
 

@@ -1,7 +1,7 @@
-"""Delete stored queries that are older than an age: questions and answers, for good.
+"""Delete stored queries older than a given age, with their answers, permanently.
 
-``plumbline prune --older-than 90d`` does it once; with PLUMBLINE_KEEP_QUERIES_DAYS=90 the worker of ``plumbline serve``
-does it every hour. By default they are kept.
+``plumbline prune --older-than 90d`` runs once. With PLUMBLINE_KEEP_QUERIES_DAYS=90 the worker of ``plumbline serve``
+prunes every hour. By default queries are kept.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Delete, and say how many."""
+    """Delete, and print how many."""
     from app.commands.options import open_pipeline
     from app.home.query_age import parse_age, prune_queries
 
     if arguments.older_than is None:
-        raise UsageError("name an age: --older-than 90d")
+        raise UsageError("give an age: --older-than 90d")
     age = parse_age(arguments.older_than)
     with open_pipeline(arguments) as pipeline:
         count = prune_queries(pipeline.store, age)

@@ -1,8 +1,8 @@
-"""Make a question set from a collection, review one, or import one from logs.
+"""Generate a question set from a collection, review one, or import one from logs.
 
-plumbline questions make COLLECTION --n 200 --output questions.jsonl writes questions with reference answers and the
-places that answer them. plumbline questions review FILE shows them one by one, to keep, mend or drop.
-plumbline questions import LOG --output FILE takes questions that people asked. What each does: docs/question_sets.md.
+plumbline questions make COLLECTION --n 200 --output questions.jsonl writes questions with reference answers and their
+evidence. plumbline questions review FILE shows them one by one, to keep, edit or drop. plumbline questions import LOG
+--output FILE imports questions from logs. See docs/question_sets.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _ACTIONS = ("make", "review", "import")
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of every action."""
     common = argparse.ArgumentParser(add_help=False)
-    # Every command takes these, before or after ACTION: suppressed, so that no default undoes what stood before.
+    # Every command accepts these before or after ACTION. SUPPRESS keeps a default from overriding an earlier value.
     common.add_argument("--home", type=Path, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     common.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print one JSON document on stdout"

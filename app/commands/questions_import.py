@@ -1,9 +1,10 @@
-"""Import questions that people asked from request logs and traces.
+"""Import user questions from request logs and traces.
 
 Reads OpenAI-style request logs, Langfuse and LangSmith exports, Phoenix and OpenTelemetry (OTLP) spans as JSON or JSON
-Lines, and CSV. E-mail addresses, telephone numbers and card numbers are replaced by rule and listed by record; rules
-miss names and addresses, so look before you share the file. Near-duplicates become one question with variants.
-The questions have no reference answers: plumbline questions review adds them, or the documents judge the answers.
+Lines, and CSV. E-mail addresses, telephone numbers and card numbers are replaced by rule and listed by record. The
+rules miss names and addresses: read the file before you share it. Near-duplicates become one question with variants.
+The questions have no reference answers: add them with plumbline questions review, or judge the answers by the
+documents.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", type=Path, nargs="+", metavar="LOG", help="JSON, JSON Lines or CSV")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the question file to write (JSONL)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    parser.add_argument("--column", metavar="NAME", help="the column of a CSV file that holds the question")
+    parser.add_argument("--column", metavar="NAME", help="the column of a CSV file with the question")
     add_encoder(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Import, and say what was kept, grouped, dropped and refused."""
+    """Import, and print how many were kept, grouped, dropped and refused."""
     from app.commands.options import open_pipeline
     from app.questions.importing import import_questions
 

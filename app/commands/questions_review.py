@@ -1,9 +1,9 @@
-"""Review a question file: keep, mend, drop or mark unanswerable, one key each.
+"""Review a question file: keep, edit, drop or mark unanswerable, one key each.
 
 Keys: k keep, t new text, r new references, u unanswerable, d drop, s skip, b back, q quit. Every decision is written to
-the file at once; dropped questions move to NAME.dropped.jsonl beside it. Several people may review the same file
-(--reviewer NAME): each sees what they have not reviewed. Reports of runs on the file say how many questions a person
-has seen.
+the file at once; dropped questions move to NAME.dropped.jsonl beside it. Several people can review the same file
+(--reviewer NAME): each sees the questions they have not reviewed. Reports of runs on the file show how many questions
+were reviewed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="questions as JSON Lines")
-    parser.add_argument("--reviewer", metavar="NAME", default="me", help="who reviews (default 'me')")
+    parser.add_argument("--reviewer", metavar="NAME", default="me", help="name of the reviewer (default 'me')")
     parser.add_argument("--collection", metavar="NAME", help="show the evidence from this collection's documents")
-    parser.add_argument("--web", action="store_true", help="in a browser, at an address of this machine only")
+    parser.add_argument("--web", action="store_true", help="review in a browser, served on this machine only")
     parser.add_argument("--port", type=int, default=0, help="of --web (default: a free one)")
-    parser.add_argument("--status", action="store_true", help="only say how far the review is")
+    parser.add_argument("--status", action="store_true", help="print the progress of the review only")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Review, and say how far it is."""
+    """Review, and print the progress."""
     from app.commands.options import open_pipeline
     from app.questions.review import QuestionReview
     from app.questions.review_terminal import review_in_terminal
@@ -80,5 +80,5 @@ def _serve(review: QuestionReview, texts: Texts, port: int, output: Output) -> N
         output.say(f"plumbline: review at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_review(review, texts, listener)
-        except KeyboardInterrupt:  # every decision is written: stopping is how one ends
+        except KeyboardInterrupt:  # every decision is written at once, so this is the normal end
             output.say("plumbline: stopped")

@@ -1,9 +1,9 @@
-"""Print a run's numbers and write its HTML report; compare two runs; export one. Without a run, list the runs.
+"""Print a run's numbers and write its HTML report; compare two runs; export one. Without RUN, list the runs.
 
---against RUN2 compares the two on the questions they share: paired differences, RUN2 less RUN, with intervals.
---format prints the figures as JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG and PNG files.
---export KIND FILE writes the run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder)
-or a TREC run of what was shown. Each may be named several times; docs/score.md says what each has room for.
+--against RUN2 compares the two on common questions: paired differences, RUN2 minus RUN, with intervals. --format prints
+JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG and PNG files. --export KIND FILE writes the
+run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder) or a TREC run of the passages
+in the prompts. Each can be given several times; docs/score.md lists the fields of each format.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
 
 @dataclass(frozen=True, slots=True)
 class PrintedReport:
-    """unscored: responses that a failure of search, model or verifier left without an outcome.
+    """The outcome of printing a report. unscored: number of responses without an outcome because search, model or
+    verifier failed.
 
-    failed: whether --fail-if's condition held.
+    failed: whether the condition of --fail-if was met.
     """
 
     unscored: int
@@ -44,9 +45,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
     add_report(parser, "default in home/reports")
     add_answers_csv(parser)
-    parser.add_argument(
-        "--format", choices=("table", "json", "csv", "markdown"), default="table", help="what is printed"
-    )
+    parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="output format")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write the charts as SVG and PNG files")
     parser.add_argument(
         "--export", nargs=2, action="append", default=[], metavar=("KIND", "FILE"), help=" | ".join(EXPORTS)
@@ -104,7 +103,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
     unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
     if unknown:
-        raise UsageError(f"--export {unknown[0]}: there are {', '.join(EXPORTS)}")
+        raise UsageError(f"--export {unknown[0]}: choose from {', '.join(EXPORTS)}")
     check_writable(arguments.answers_csv, "--answers-csv")
     needs_run = (
         "answers_csv",
@@ -123,11 +122,13 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
     if arguments.arms and not arguments.export:
-        raise UsageError("--arms chooses what is exported: name --export too")
+        raise UsageError("--arms selects arms to export: give --export too")
 
 
 def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
-    """What marks the weak words of a run's answers; None where nothing is to mark, or what judged it is gone."""
+    """The scorer that marks weak words of a run's answers; None if there is nothing to mark or the judge is not
+    available.
+    """
     from app.errors import USER_ERRORS
     from app.judging.run_judge import reopen_judge
     from evaluation.runs.run_store import RunStore
@@ -145,7 +146,7 @@ def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
 def show(pipeline: Any, run_id: str, path: Path | None, output: Output, marker: Any = None) -> int:
     """Print a run and write its report; returns the number of responses lost to a failure.
 
-    marker: the EntailmentVerifier that judged it, to mark the weak words of the worst answers.
+    marker: the EntailmentVerifier that judged the run, to mark the weak words of the worst answers.
     """
     return report_run(pipeline, run_id, path, output, marker).unscored
 
@@ -163,10 +164,10 @@ def report_run(
     looking: AnalysisOptions | None = None,
     answers_file: Path | None = None,
 ) -> PrintedReport:
-    """Print a run, or one against another, and write its report and plots. marker: as of ``show``. looking: what
-    else to look at.
+    """Print a run, or its comparison with another, and write its report and plots. marker: see ``show``. looking:
+    further analyses.
 
-    Raises UsageError for a gate that names a figure there is not, and what loading and writing raise.
+    Raises UsageError for a condition on an unknown figure, and the errors of loading and writing.
     """
     from app.commands.fail_if import gate_code
     from app.labelling.figures import gate_figures
@@ -187,7 +188,7 @@ def report_run(
         data = (
             comparison_data(pipeline, run_id, against)
             if against
-            else report_data(pipeline, run_id, looking, lambda done, total: bar.update("judging again", done, total))
+            else report_data(pipeline, run_id, looking, lambda done, total: bar.update("judging further", done, total))
         )
     declared = () if against else default_pairs([arm.arm for arm in data.summary.arms], data.summary.baseline)
     failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected, declared), output)

@@ -1,7 +1,7 @@
-"""Search a collection: show what is found and why, or measure it on questions with judgements.
+"""Search a collection: show the results and their ranks, or measure the search on judged questions.
 
-``plumbline retrieve "QUERY" --collection NAME`` shows rank, score, the ranks of both retrievers, document, place and
-text. With --queries and/or --qrels in place of a query it prints measures with 95 % intervals and the worst questions.
+``plumbline retrieve "QUERY" --collection NAME`` shows rank, score, the ranks of both retrievers, document, location and
+text. With --queries and/or --qrels instead of a query it prints measures with 95 % intervals and the worst questions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.search_options import add_fusion, add_options
 
     parser.add_argument("query", nargs="?", help="what to search for, in quotes")
-    add_collection(parser, "what to search")
+    add_collection(parser, "collection to search")
     parser.add_argument("-k", "--k", type=int, default=10, help="chunks to show (default 10)")
     parser.add_argument("--width", type=int, default=240, metavar="N", help="characters of text to show (0: all)")
     add_fusion(parser)
@@ -36,12 +36,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     batch = parser.add_argument_group("measuring")
     batch.add_argument("--queries", type=Path, metavar="FILE", help="questions: JSON Lines with id and text")
     batch.add_argument(
-        "--qrels", type=Path, metavar="FILE", help="judgements: TREC or BEIR; default the questions' own"
+        "--qrels", type=Path, metavar="FILE", help="relevance judgements: TREC or BEIR; default the questions' own"
     )
     batch.add_argument(
-        "--measure", action="append", default=[], metavar="M", help="as ir_measures names it; may be repeated"
+        "--measure", action="append", default=[], metavar="M", help="measure, as ir_measures names it; repeatable"
     )
-    batch.add_argument("--worst", type=int, default=10, metavar="N", help="questions to list (default 10)")
+    batch.add_argument(
+        "--worst", type=int, default=10, metavar="N", help="number of worst questions to list (default 10)"
+    )
     batch.add_argument("--run-file", type=Path, metavar="OUT", help="write the results as a TREC run")
     add_model(parser)
 
@@ -129,17 +131,17 @@ def _text(text: str, width: int) -> str:
 
 
 def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retriever: Retriever) -> list[str]:
-    """What explains an empty or a one-sided result."""
+    """Notes that explain an empty or one-sided result."""
     notes = []
     params = searched.params
     if params.mode != "dense" and not retriever.words(query):
-        notes.append("the query holds only stop words or punctuation: nothing was searched for by words")
+        notes.append("the query has only stop words or punctuation: keyword search was skipped")
     if not found and params.filters:
         for one in params.filters:
             if not retriever.filters.allowed((one,)).any():
                 notes.append(f"no document passes the filter {retriever.filters.described(one)}")
         if not notes:
-            notes.append(f"nothing that passes {', '.join(map(str, params.filters))} was found")
+            notes.append(f"no result passes {', '.join(map(str, params.filters))}")
     elif not found:
         notes.append("nothing was found")
     return notes
@@ -172,7 +174,7 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     if judged is None:
         for note in own.notes:
             output.say(note)
-        output.say("the questions name no relevant documents and there is no --qrels: nothing was measured")
+        output.say("the questions name no relevant documents and there is no --qrels: nothing to measure")
         return EXIT_OK
     result = evaluate_run(judged, found, measures, arguments.worst)
     for note in judged.notes:
@@ -187,12 +189,12 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
 def _print(result: RetrievalEvaluation, settings: str, output: Output) -> None:
     output.data(f"{len(result.judged.questions)} questions, {settings}; 95 % intervals by question")
     for name, mean in result.means.items():
-        limits = f"[{mean.lower:.4f}, {mean.upper:.4f}]" if mean.lower is not None else "[does not vary]"
+        limits = f"[{mean.lower:.4f}, {mean.upper:.4f}]" if mean.lower is not None else "[constant]"
         output.data(f"  {name:12} {mean.mean:.4f} {limits}")
     if result.worst:
         output.data(f"worst by {next(iter(result.values))}:")
     for failure in result.worst:
-        rank = f"first relevant at {failure.first_relevant}" if failure.first_relevant else "no relevant one found"
+        rank = f"first relevant at {failure.first_relevant}" if failure.first_relevant else "no relevant document found"
         first = f"found {failure.found_first}" if failure.found_first else "found nothing"
         text = _text(failure.question.text, 80)
         output.data(f"  {failure.value:.3f} {failure.question.id} ({rank} of {failure.relevant}; {first}): {text}")

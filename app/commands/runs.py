@@ -1,4 +1,4 @@
-"""List the evaluation runs, rename or delete one."""
+"""List, rename or delete evaluation runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LIST = """List the runs, the newest first: name, model, collection, state, id.
 
 plumbline report NAME prints one."""
-_RENAME = "Give a run another name, which then stands for it wherever a RUN is asked for."
+_RENAME = "Rename a run; every command then accepts the new name as RUN."
 _DELETE = "Delete a run with its answers, verdicts and labels. Asks first; --yes answers."
 
 
@@ -33,12 +33,12 @@ def _no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its name, its id, or the beginning of that")
+    parser.add_argument("run_id", metavar="RUN", help="its name, its id, or a prefix of the id")
 
 
 def _add_rename(parser: argparse.ArgumentParser) -> None:
     _add_run(parser)
-    parser.add_argument("name", metavar="NAME", help="what it is called from now on")
+    parser.add_argument("name", metavar="NAME", help="new name")
 
 
 def _add_delete(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +47,7 @@ def _add_delete(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Do what was asked."""
+    """Run the action."""
     from app.commands.options import open_pipeline
     from app.run_names import run_title
     from evaluation.runs.run_store import RunStore

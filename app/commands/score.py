@@ -1,12 +1,12 @@
 """Score answers that another system produced: verdicts, rates and intervals. Nothing is generated.
 
 FILE holds one answer a row: Ragas records, RAGTruth (the folder, or response.jsonl beside source_info.jsonl), or any
-JSONL, JSON list, CSV or TSV with an answer and contexts (or references), and perhaps a question, labels, the system,
-ids; also .gz and .bz2. Names of fields are guessed (docs/score.md has the table) or given with --answer-field ...
+JSONL, JSON list, CSV or TSV with an answer and contexts (or references), and optionally a question, labels, the system,
+ids; also .gz and .bz2. Field names are guessed (table in docs/score.md) or given with --answer-field ...
 
-References judge factuality, contexts faithfulness: whether the answer says what it was shown. Where
-answers have both, references judge the answer and contexts whatever else it says.
-Answers to the same question count as one unit of independence, and systems are compared on the questions they share.
+References measure factuality, contexts faithfulness (whether the answer is supported by its contexts). Where answers
+have both, references judge the answer and contexts everything else it states. Answers to the same question form one
+cluster for the intervals, and systems are compared on common questions.
 """
 
 from __future__ import annotations
@@ -41,29 +41,35 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="answers, or RAGTruth's folder")
     reading = parser.add_argument_group("reading")
-    reading.add_argument("--format", choices=("jsonl", "json", "csv", "tsv", "ragtruth"), help="do not look for it")
+    reading.add_argument(
+        "--format", choices=("jsonl", "json", "csv", "tsv", "ragtruth"), help="force a format instead of detecting it"
+    )
     for field in _FIELDS:
-        reading.add_argument(f"--{field}-field", metavar="NAME", help=f"the field that is the {_MEANING[field]}")
-    reading.add_argument("--group", metavar="FIELD", help="the field that names what is one unit of independence")
-    reading.add_argument("--ignore-labels", action="store_true", help="do not read what people say of the answers")
+        reading.add_argument(f"--{field}-field", metavar="NAME", help=f"the field with the {_MEANING[field]}")
+    reading.add_argument(
+        "--group", metavar="FIELD", help="the field that identifies the cluster of an answer for the intervals"
+    )
+    reading.add_argument("--ignore-labels", action="store_true", help="ignore human labels of the answers")
     reading.add_argument("--split", help='of RAGTruth: "all", or default "test" where there is one')
     add_limit(reading, "answers")
     add_skip_bad(reading)
     judging = parser.add_argument_group("judging")
-    add_verifier(judging, VERIFIERS, "references where all have some, with contexts for the rest; else contexts")
+    add_verifier(judging, VERIFIERS, "references if all answers have some, with contexts for the rest; else contexts")
     evidence = judging.add_argument(
         "--evidence-from",
         dest="evidence",
         choices=("contexts", "references"),
         default="contexts",
-        help="what entailment and --judge read (default contexts; references suits long reference answers)",
+        help="evidence of entailment and --judge (default contexts; references suits long reference answers)",
     )
     renamed(judging, "--evidence", evidence)
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add_device(judging)
     out = parser.add_argument_group("output")
-    out.add_argument("--answers", type=Path, metavar="OUT.jsonl", help="verdicts answer by answer; resumes from it")
+    out.add_argument(
+        "--answers", type=Path, metavar="OUT.jsonl", help="write verdicts answer by answer; resumes from the file"
+    )
     add_report(out, "default none")
     add_fail_if(out)
     rare(parser, *(f"--{field}-field" for field in _FIELDS if field not in ("question", "answer", "contexts")))
@@ -75,17 +81,17 @@ _MEANING = {
     "answer": "answer",
     "contexts": "contexts",
     "references": "reference answers",
-    "arm": "system that answered",
+    "arm": "system that produced the answer",
     "id": "answer's id",
-    "sample": "number of an answer among those of one id",
-    "answerable": "mark of questions that the documents do not answer; false means so",
+    "sample": "sample number among answers with the same id",
+    "answerable": "whether the documents answer the question; false means they do not",
     "hallucinated": "label; true means hallucinated",
     "supported": "label; true means supported",
 }
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Read, judge, print; write what was asked for."""
+    """Read, judge, print, and write the requested files."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import device_name
     from app.commands.verifier_options import verifier_choice, verifier_source
@@ -144,7 +150,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
-    """Tables or one JSON document, the report, and the exit code."""
+    """Print tables or one JSON document, write the report, and return the exit code."""
     from app.commands.fail_if import gate_code
     from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.labelling.figures import gate_figures

@@ -1,4 +1,4 @@
-"""Arguments that say how to search, and the Search they become."""
+"""Search arguments, and the Search built from them."""
 
 from __future__ import annotations
 
@@ -19,44 +19,64 @@ if TYPE_CHECKING:
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:
-    """--mode, --fusion, --dense-weight, --rrf-constant, --depth: left out, they are as saved, else the default."""
-    group = parser.add_argument_group("how to search (default: what tune --save chose, else a min-max hybrid)")
+    """Declare --mode, --fusion, --dense-weight, --rrf-constant, --depth. Defaults: the saved settings, else the
+    built-in ones.
+    """
+    group = parser.add_argument_group("how to search (default: settings saved by tune --save, else a min-max hybrid)")
     add_mode(group)
-    group.add_argument("--dense-weight", type=float, metavar="W", help="of the vectors, 0 to 1; words have the rest")
-    group.add_argument("--rrf-constant", type=float, metavar="K", help="of reciprocal rank (default 60)")
-    group.add_argument("--depth", type=int, metavar="N", help="chunks each retriever puts forward (default 100)")
+    group.add_argument(
+        "--dense-weight",
+        type=float,
+        metavar="W",
+        help="weight of the dense scores, 0 to 1; keyword scores have the rest",
+    )
+    group.add_argument("--rrf-constant", type=float, metavar="K", help="of reciprocal rank fusion (default 60)")
+    group.add_argument("--depth", type=int, metavar="N", help="candidates of each retriever (default 100)")
     rare(group, "--rrf-constant", "--depth")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """--filter, --rm3, --rerank, --mmr, --deduplicate, --neighbours, --rewrites, --hyde, --hops: all off by default."""
-    group = parser.add_argument_group("options, all off (docs/retrieval.md says what each is worth)")
+    """Declare --filter, --rm3, --rerank, --mmr, --deduplicate, --neighbours, --rewrites, --hyde, --hops: all off by
+    default.
+    """
+    group = parser.add_argument_group("options, all off (docs/retrieval.md measures their effect)")
     group.add_argument(
-        "--filter", action="append", default=[], metavar="F", help="key=value, key=a|b, key!=v, key>=v; may be repeated"
+        "--filter", action="append", default=[], metavar="F", help="key=value, key=a|b, key!=v, key>=v; repeatable"
     )
-    group.add_argument("--rm3", action="store_true", help="add words of the first passages to the query's")
+    group.add_argument("--rm3", action="store_true", help="expand the query with words of the top passages (RM3)")
     group.add_argument(
-        "--rerank", metavar="MODEL", help="cross-encoder (folder, hub id, verifier) that reads the best again"
+        "--rerank", metavar="MODEL", help="cross-encoder (folder, hub id, verifier) that rescores the top results"
     )
-    group.add_argument("--rerank-depth", type=int, default=50, metavar="N", help="how many it reads (default 50)")
+    group.add_argument(
+        "--rerank-depth", type=int, default=50, metavar="N", help="number of results to rescore (default 50)"
+    )
     group.add_argument("--query-first", action="store_true", help="the cross-encoder reads query, passage")
-    group.add_argument("--mmr", type=float, metavar="L", help="weight of relevance against novelty, 0 to 1")
+    group.add_argument("--mmr", type=float, metavar="L", help="weight of relevance against diversity, 0 to 1")
     group.add_argument(
-        "--deduplicate", type=float, metavar="R", help="leave out chunks that resemble a better one by R"
+        "--deduplicate", type=float, metavar="R", help="drop chunks whose similarity to a better one is at least R"
     )
-    group.add_argument("--neighbours", type=int, default=0, metavar="N", help="add N chunks on each side of every one")
-    group.add_argument("--rewrites", type=int, default=0, metavar="N", help="N other wordings by --model")
-    group.add_argument("--hyde", type=int, default=0, metavar="N", help="N imagined passages by --model")
-    group.add_argument("--hops", type=int, default=1, metavar="N", help="searches in all; the later ones ask for more")
+    group.add_argument("--neighbours", type=int, default=0, metavar="N", help="add N neighbouring chunks on each side")
     group.add_argument(
-        "--hop-by", choices=("title", "model"), default="title", help="who asks again: the best title, or --model"
+        "--rewrites", type=int, default=0, metavar="N", help="N paraphrases of the query, written by --model"
+    )
+    group.add_argument(
+        "--hyde", type=int, default=0, metavar="N", help="N hypothetical passages, written by --model (HyDE)"
+    )
+    group.add_argument(
+        "--hops", type=int, default=1, metavar="N", help="number of searches in all; later ones use a follow-up query"
+    )
+    group.add_argument(
+        "--hop-by",
+        choices=("title", "model"),
+        default="title",
+        help="source of the follow-up query: the top title, or --model",
     )
     rare(group, "--rerank-depth", "--query-first", "--deduplicate", "--neighbours", "--rewrites", "--hyde", "--hops")
     rare(group, "--hop-by", "--mmr", "--rm3")
 
 
 def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> RetrievalParams:
-    """``base`` with what was given. Raises UsageError with the offending value."""
+    """``base`` with the given arguments applied. Raises UsageError naming the invalid value."""
     from retrieval.saved_search import with_given
 
     given = {name: getattr(arguments, name) for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")}
@@ -67,7 +87,7 @@ def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> Retri
 
 
 def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -> Search:
-    """The collection's search as the arguments say. Raises UsageError for values that cannot be meant."""
+    """The collection's search with the given arguments. Raises UsageError for invalid values."""
     from retrieval.ranking.diversity import MmrParams
     from retrieval.ranking.filtering import parse_filter
     from retrieval.ranking.reranking import RerankParams
@@ -76,7 +96,7 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
     from retrieval.saved_search import saved_search
     from retrieval.search import Search
 
-    retriever = pipeline.retriever(collection)  # first: it says which collections there are
+    retriever = pipeline.retriever(collection)  # first, because its error lists the collections
     saved = saved_search(pipeline.home, collection)
     params = fusion_params(arguments, saved.params if saved else RetrievalParams())
     for name, least in (("rewrites", 0), ("hyde", 0), ("hops", 1)):
@@ -98,7 +118,7 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
 
 
 def _scorer(name: str, device: str, query_first: bool, home: Path) -> PairScorer:
-    """The shipped verifier ("verifier"), one that was trained here (its folder), or any cross-encoder."""
+    """Load the shipped verifier ("verifier"), a verifier trained here (its folder), or any cross-encoder."""
     from app.known_tokenizers import check_tokenizer
     from app.models.support_scorers import open_support_scorer
     from model.pairs.foreign_scorer import ForeignPairScorer

@@ -1,9 +1,9 @@
-"""Serve the REST API and the page on this machine.
+"""Serve the REST API and the web pages on this machine.
 
-POST /v1/query answers; /openapi.json describes everything; / is a page for people. Without API keys only this machine
-is served, and needs none; other machines need one (plumbline keys create), unless --allow-remote is given. Behind a
-reverse proxy give --require-key: what it passes on comes from this machine. Jobs are done by a process of their own
-(plumbline work). Ctrl-C or SIGTERM stops the server after the requests in progress.
+POST /v1/query answers; /openapi.json describes the API; / is the web interface. Without API keys only this machine is
+served. Other machines need a key (plumbline keys create), unless --allow-remote is given. Use --require-key behind a
+reverse proxy, because its requests come from this machine. A separate process runs the jobs (plumbline work). Ctrl-C or
+SIGTERM stops the server after the requests in progress.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ from app.service.http.sub_path import checked_root_path
 from app.service.observability.logs import Format, formatter
 from data.errors import DataError
 
-# The thread that decodes holds Python's lock between operations; whoever waits to send what is there asks for it after
-# so long. With Python's 5 ms a lone streamed query took 122 ms, with this 114 to 117 (two cores, 2026-11-21).
+# The decoding thread holds the GIL between operations; this is how long another thread waits before it requests it. A
+# single streamed query took 122 ms with Python's default of 5 ms, 114 to 117 ms with this value (two cores,
+# 2026-11-21).
 SWITCH_S = 0.0005
 _BACKLOG = 128
 _LONGEST_DRAIN_S = 3600
@@ -37,48 +38,56 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_model
 
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="0 takes a free one (default 8000)")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
     parser.add_argument(
         "--allow-remote",
         action="store_true",
-        help="serve other machines without keys too: whoever reaches the port may ask anything",
+        help="serve other machines without keys: everybody who reaches the port has full access",
     )
-    parser.add_argument("--require-key", action="store_true", help="every request needs a key, this machine's too")
+    parser.add_argument(
+        "--require-key", action="store_true", help="require a key for every request, also from this machine"
+    )
     parser.add_argument(
         "--proxy-headers",
         nargs="?",
         const="127.0.0.1",
         metavar="ADDRESSES",
-        help="believe X-Forwarded-Proto and X-Forwarded-For of these addresses or networks, separated by commas "
-        "(without any: 127.0.0.1): the proxy must set both itself",
+        help="trust X-Forwarded-Proto and X-Forwarded-For from these addresses or networks, separated by commas "
+        "(without a value: 127.0.0.1): the proxy must set both headers",
     )
     parser.add_argument(
-        "--log-format", choices=("text", "json"), default="text", help="of the log on stderr; json: one object a line"
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="format of the log on stderr; json: one object a line",
     )
-    parser.add_argument("--log-text", action="store_true", help="log questions and answers too")
+    parser.add_argument("--log-text", action="store_true", help="log questions and answers")
     parser.add_argument(
         "--drain-seconds",
         type=float,
         default=0.0,
-        help="on SIGTERM, listen for so long while /readyz says not ready (default 0: until the work is done)",
+        help="on SIGTERM, keep listening for at least this long while /readyz reports not ready (default 0: until "
+        "running requests have ended)",
     )
     parser.add_argument(
         "--root-path",
         default="",
         metavar="PATH",
-        help="path of a site that the service is under, such as /plumbline; a proxy may take it off or leave it",
+        help="URL path prefix of the service, such as /plumbline; a proxy may strip it or not",
     )
-    parser.add_argument("--no-worker", action="store_true", help="start no worker: jobs wait for a plumbline work")
+    parser.add_argument(
+        "--no-worker", action="store_true", help="start no worker: jobs wait for a separate plumbline work"
+    )
     add_model(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Load, listen, serve until told to stop."""
+    """Load, listen and serve until stopped."""
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
     if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
         raise UsageError(f"--drain-seconds is {arguments.drain_seconds}: it must be in 0..{_LONGEST_DRAIN_S}")
-    trusted_proxies(arguments.proxy_headers)  # before anything is loaded
+    trusted_proxies(arguments.proxy_headers)  # before models are loaded
     try:
         checked_root_path(arguments.root_path)
     except ValueError as error:
@@ -94,7 +103,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def key_needed(arguments: argparse.Namespace) -> bool:
-    """Whether every request is to need an API key. Raises UsageError where one is, and there is none."""
+    """Whether every request needs an API key. Raises UsageError if one is needed and none exists."""
     from app.accounts.keys import KeyStore
     from app.commands.options import open_pipeline
 
@@ -105,10 +114,11 @@ def key_needed(arguments: argparse.Namespace) -> bool:
         if KeyStore(pipeline.store).any_active():
             return True
     if arguments.require_key:
-        raise UsageError("--require-key: there is no API key yet; make one with plumbline keys create NAME")
+        raise UsageError("--require-key: there is no API key yet; create one with plumbline keys create NAME")
     raise UsageError(
-        f"--host {arguments.host}: other machines could reach that, and there is no API key: make one with plumbline "
-        "keys create NAME. Or use 127.0.0.1, or give --allow-remote if whoever reaches the port may read everything"
+        f"--host {arguments.host}: other machines could reach this address, and there is no API key: create "
+        "one with plumbline keys create NAME. Or use 127.0.0.1, or give --allow-remote if everybody who "
+        "reaches the port may read everything"
     )
 
 
@@ -132,7 +142,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         return True
 
     with open_pipeline(arguments) as pipeline:
-        # Opened before anything is served: a model that is missing is an error of this command, not of a request.
+        # Opened before serving: a missing model is an error of this command, not of a request.
         _ = (pipeline.store, pipeline.encoder, pipeline.generator)
         app = create_app(
             pipeline,
@@ -144,7 +154,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         proxies = trusted_proxies(arguments.proxy_headers)
         trusted = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {}
         config = server_config(app, **trusted)
-        # From here on uvicorn stops in order on SIGTERM, and raises it again when it has: that second one is no news.
+        # From here on uvicorn shuts down on SIGTERM and raises the signal again afterwards; that second one is ignored.
         for name in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(name) is not signal.SIG_IGN:
                 signal.signal(name, _ignored)
@@ -155,7 +165,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
 
 
 def trusted_proxies(given: str | None) -> list[str]:
-    """The addresses and networks of --proxy-headers. Raises UsageError for what is none."""
+    """The addresses and networks of --proxy-headers. Raises UsageError for invalid ones."""
     found = [part.strip() for part in given.split(",")] if given is not None else []
     for part in found:
         try:
@@ -168,28 +178,31 @@ def trusted_proxies(given: str | None) -> list[str]:
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:
-    """What the worker's command line needs to work on the same home with the same models."""
+    """Arguments for a worker on the same home with the same models."""
     names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
     given = ((name, getattr(arguments, name, None)) for name in names)
     return [part for name, value in given if value is not None for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
-    """A bound socket; it does not accept yet. Raises UsageError for a host that is not this machine's own loopback,
-    unless allowed, and AppError when the address cannot be had."""
+    """A bound socket that does not accept yet.
+
+    Raises UsageError for a host that is not loopback, unless allowed, and AppError if the address is not available.
+    """
     found = _addresses(host, port)
     if not allow_remote and not is_loopback(host, port):
         raise UsageError(
-            f"--host {host}: other machines could reach that without an API key, and whoever reaches the port reads "
-            "every collection. Use 127.0.0.1, or give --allow-remote if that is what you want"
+            f"--host {host}: other machines could reach this address without an API key, and everybody who "
+            "reaches the port can read every collection. Use 127.0.0.1, or give --allow-remote if that is "
+            "intended"
         )
     family, kind, protocol, address = found[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        # On Linux two sockets may be bound alike with SO_REUSEADDR until one of them listens: listen, so that a second
-        # server fails now and not after it has loaded. Requests that come early wait in the backlog.
+        # On Linux two sockets may bind the same port with SO_REUSEADDR until one of them listens. Listening now makes a
+        # second server fail before it has loaded its models. Early requests wait in the backlog.
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
@@ -198,7 +211,7 @@ def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
 
 
 def is_loopback(host: str, port: int) -> bool:
-    """Whether only this machine reaches the host. Raises AppError for one that is none."""
+    """Whether the host is a loopback address. Raises AppError for an unknown host."""
     return all(ip_address(str(entry.address[0]).partition("%")[0]).is_loopback for entry in _addresses(host, port))
 
 
@@ -218,12 +231,12 @@ def _addresses(host: str, port: int) -> list[_Address]:
 
 
 def url(host: str, port: int) -> str:
-    """Where to point a browser."""
+    """The URL for a browser."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def own_hosts(host: str) -> tuple[str, ...]:
-    """What a Host header may name when only this machine is served."""
+    """Valid Host headers if only this machine is served."""
     return ("localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host)
 
 
@@ -247,7 +260,7 @@ def _terminated_quietly() -> Iterator[None]:
 
 @contextmanager
 def logging_to_stderr(kind: Format = "text") -> Iterator[None]:
-    """Requests, errors and uvicorn's complaints as lines on stderr; as JSON, every query's stages too."""
+    """Log requests, errors and uvicorn's messages as lines on stderr; in JSON also every query's stages."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(kind))
     levels = {"plumbline": logging.DEBUG if kind == "json" else logging.INFO, "uvicorn.error": logging.WARNING}

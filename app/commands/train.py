@@ -1,6 +1,6 @@
-"""Train a model on your own data: a reader, a verifier, a decoder from scratch, or one that exists.
+"""Train a model on your own data: a reader, a verifier, a decoder from scratch, or an existing decoder.
 
-``plumbline train WHAT``; ``plumbline train WHAT --help`` says what each reads and writes.
+``plumbline train WHAT``; ``plumbline train WHAT --help`` describes its input and output.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import importlib
 from app.commands.parser import add_nested
 from app.console import Output
 
-# Each is a module app.commands.train_NAME with add and run, imported for its arguments only.
+# Each is a module app.commands.train_NAME with add and run, imported only to declare its arguments.
 WHAT = ("reader", "verifier", "pretrain", "decoder")
 
 
@@ -24,5 +24,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Hand over to the one that was named."""
+    """Run the named command."""
     return int(importlib.import_module(f"app.commands.train_{arguments.what}").run(arguments, output))

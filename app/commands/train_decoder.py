@@ -1,10 +1,10 @@
-"""Teach a decoder checkpoint to answer from passages, on your own questions.
+"""Fine-tune a decoder checkpoint to answer from passages, on your own questions.
 
-``plumbline train decoder --model FOLDER --data FILE`` goes on from a Hugging Face checkpoint of Llama's shape (what
-``train pretrain`` writes is one) and reads what ``train reader`` reads. Each row is the very prompt that ``query
---model`` makes: instructions, several numbered passages with distractors among them, the question; and the answer with
-its number, or that the documents do not answer. Articles are held out to score on. The run may be killed and started
-again: it resumes.
+``plumbline train decoder --model FOLDER --data FILE`` fine-tunes a Hugging Face checkpoint of the Llama architecture
+(such as one written by ``train pretrain``) and reads the same files as ``train reader``. Each row has the prompt of
+``query --model``: instructions, several numbered passages including distractors, and the question. The target is the
+answer with its citation, or a statement that the documents do not answer. Articles are held out for scoring. An
+interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -33,15 +33,17 @@ from app.training.reader.figures import print_scores
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="the checkpoint to go on from")
+    parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="the checkpoint to start from")
     add_sources(parser, made=0)
-    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="where it and checkpoints go")
-    parser.add_argument("--context", type=int, help="positions of a row at most (default the checkpoint's)")
-    parser.add_argument("--chunks", type=int, default=6, help="passages shown at most (default 6)")
+    parser.add_argument(
+        "--output", type=a_path, required=True, metavar="FOLDER", help="folder of the model and its checkpoints"
+    )
+    parser.add_argument("--context", type=int, help="maximum number of positions in a row (default the checkpoint's)")
+    parser.add_argument("--chunks", type=int, default=6, help="maximum number of passages (default 6)")
     add_rows(parser, tokens=None)
     add_run(parser, at_once=16_384, rate=5e-4, development=300)
-    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="as written")
-    parser.add_argument("--shard-bytes", type=int, help="longest file of the weights (default no limit)")
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="precision of the written weights")
+    parser.add_argument("--shard-bytes", type=int, help="maximum size of a weight file (default no limit)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

@@ -1,13 +1,13 @@
 """Train a decoder from scratch on your own text.
 
-``plumbline train pretrain --data PATH --output FOLDER`` reads what ``index`` reads: folders of .txt and .md files, such
-files, .jsonl (also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises once into
-FOLDER/corpus, trains a Llama decoder with checkpoints in FOLDER/checkpoints, and writes a Hugging Face checkpoint to
-FOLDER that ``query --model FOLDER`` answers with and transformers loads. Documents are held out whole to measure on.
+``plumbline train pretrain --data PATH --output FOLDER`` reads the same sources as ``index``: folders of .txt and .md
+files, single files, .jsonl (also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises
+the text once into FOLDER/corpus, trains a Llama decoder with checkpoints in FOLDER/checkpoints, and writes a Hugging
+Face checkpoint to FOLDER for ``query --model FOLDER`` and transformers. Whole documents are held out for evaluation.
 
-Killed, or stopped by --max-seconds (exit code 0, with a line that says so), the same command goes on where it was.
-Where runs are short and little crosses: --shard-bytes 15000000 cuts corpus, checkpoints and model in files of at most
-that; a machine that has FOLDER/corpus needs no --data.
+If it was killed or stopped by --max-seconds (exit code 0, with a message), the same command continues. For short
+sessions on several machines: --shard-bytes 15000000 splits corpus, checkpoints and model into files of at most that
+size; a machine that has FOLDER/corpus needs no --data.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _POSITIVE = (
     "checkpoint_seconds",
 )
 _SMALLEST_SHARD = 100_000
-# Where a size's settings differ from PretrainSettings' own, which are those of "full".
+# Settings of a size that differ from PretrainSettings' defaults, which are those of "full".
 _SETTINGS: dict[Size, dict[str, Any]] = {
     "tiny": {"epochs": 1.0, "tokens_per_step": 4096, "tokens_at_once": 4096, "learning_rate": 3e-3},
     "small": {"epochs": 1.0, "tokens_per_step": 16_384, "tokens_at_once": 8192, "learning_rate": 3e-3},
@@ -54,8 +54,8 @@ _VALIDATION_TOKENS: dict[Size, int] = {"tiny": 20_000, "small": 100_000, "full":
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="may be repeated")
-    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="where everything goes")
+    parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="repeatable")
+    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="output folder")
     parser.add_argument(
         "--size",
         choices=("tiny", "small", "full"),
@@ -63,26 +63,44 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     add_limit(parser, "documents")
     add_skip_bad(parser)
-    parser.add_argument("--hold-out", type=int, default=4, metavar="PERCENT", help="of the documents (default 4)")
-    parser.add_argument("--tokenizer", type=Path, metavar="FILE", help="a tokenizer.json made here before")
-    parser.add_argument("--vocabulary", type=int, help="most tokens (default 12288, small 4096, tiny 2048)")
     parser.add_argument(
-        "--context", type=int, help="positions, and tokens of a window (default 2048, small 1024, tiny 256)"
+        "--hold-out", type=int, default=4, metavar="PERCENT", help="per cent of the documents to hold out (default 4)"
     )
-    parser.add_argument("--epochs", type=float, help="rounds through the text (default 4, small and tiny 1)")
-    parser.add_argument("--steps", type=int, help="end after so many steps (the schedule ends there)")
+    parser.add_argument(
+        "--tokenizer", type=Path, metavar="FILE", help="an existing tokenizer.json written by this command"
+    )
+    parser.add_argument(
+        "--vocabulary",
+        type=int,
+        help="maximum number of tokens in the vocabulary (default 12288, small 4096, tiny 2048)",
+    )
+    parser.add_argument(
+        "--context",
+        type=int,
+        help="context length, and tokens of a training window (default 2048, small 1024, tiny 256)",
+    )
+    parser.add_argument("--epochs", type=float, help="epochs over the text (default 4, small and tiny 1)")
+    parser.add_argument("--steps", type=int, help="stop after this many steps (the learning-rate schedule ends there)")
     parser.add_argument("--tokens-per-step", type=int, help="default 65536, small 16384, tiny 4096")
     parser.add_argument(
-        "--tokens-at-once", type=int, help="of one forward pass: memory (default 16384, small 8192, tiny 4096)"
+        "--tokens-at-once",
+        type=int,
+        help="tokens of one forward pass; determines memory (default 16384, small 8192, tiny 4096)",
     )
-    parser.add_argument("--learning-rate", type=float, help="at its highest (default 0.001, small and tiny 0.003)")
+    parser.add_argument("--learning-rate", type=float, help="peak learning rate (default 0.001, small and tiny 0.003)")
     parser.add_argument(
-        "--validation-tokens", type=int, help="measure at most so many (default 200000, small 100000, tiny 20000)"
+        "--validation-tokens",
+        type=int,
+        help="evaluate on at most this many tokens (default 200000, small 100000, tiny 20000)",
     )
-    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="as written")
-    parser.add_argument("--shard-bytes", type=int, help="longest file of corpus, checkpoint, model (default no limit)")
-    parser.add_argument("--max-seconds", type=float, help="stop after so long; the same command goes on")
-    parser.add_argument("--checkpoint-seconds", type=float, default=120.0, help="between checkpoints (default 120)")
+    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="precision of the written weights")
+    parser.add_argument(
+        "--shard-bytes", type=int, help="maximum file size of corpus, checkpoints and model (default no limit)"
+    )
+    parser.add_argument("--max-seconds", type=float, help="stop after this many seconds; the same command continues")
+    parser.add_argument(
+        "--checkpoint-seconds", type=float, default=120.0, help="seconds between checkpoints (default 120)"
+    )
     add_seed(parser)
     add_device(parser)
     rare(parser, "--tokenizer", "--tokens-per-step", "--tokens-at-once", "--validation-tokens", "--shard-bytes")
@@ -104,13 +122,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         if value is not None and not value > 0:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be positive")
     if not 0 <= arguments.hold_out < 100:
-        raise UsageError(f"--hold-out is {arguments.hold_out}: per cent, from 0 to 99")
+        raise UsageError(f"--hold-out is {arguments.hold_out}: it must be a percentage from 0 to 99")
     if arguments.shard_bytes is not None and arguments.shard_bytes < _SMALLEST_SHARD:
         raise UsageError(f"--shard-bytes is {arguments.shard_bytes}: it must be at least {_SMALLEST_SHARD}")
     device = pick_device(device_name(arguments))
     size: Size = arguments.size or ("full" if device.type == "cuda" else "tiny")
     if arguments.size is None and size == "tiny":
-        output.say("no GPU: training the tiny configuration; --size full trains the full one here, in days")
+        output.say(
+            "no GPU: training the tiny configuration; --size full trains the full one, which takes days on a CPU"
+        )
     recipe = _recipe(arguments, size)
     with output.progress() as bar, exclusive_run(arguments.output):
 
@@ -143,7 +163,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         output.say(f"{len(corpus.facts.skipped)} bad items left out, the first: {corpus.facts.skipped[0]}")
     if not trained.finished:
         done = "tokenising" if training is None else f"step {training.step} of {training.steps}"
-        output.say(f"--max-seconds: stopped at {done}; everything is kept, run the same command again to go on")
+        output.say(f"--max-seconds: stopped at {done}; everything is saved, run the same command again to continue")
     if output.as_json:
         output.json(
             {
@@ -169,7 +189,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
-    """The checked recipe; UsageError with the offending value."""
+    """The checked recipe. Raises UsageError naming the invalid value."""
     import torch
 
     from app.training.pretraining.corpus import CorpusRecipe

@@ -34,29 +34,31 @@ if TYPE_CHECKING:
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_sources(parser, made=40_000)
-    parser.add_argument("--plain", action="store_true", help="the first readers' network: no marks, no following")
+    parser.add_argument(
+        "--plain", action="store_true", help="the original network: no match marks, no copy continuation"
+    )
     add_layers(parser)
-    add_start(parser, "this reader")
+    add_start(parser, "start from this reader")
     parser.add_argument(
         "--decline-rows",
         type=int,
         default=8000,
         metavar="N",
-        help="read N rows once more behind the training and fit on them when the reader declines; what --start had "
-        "for it is kept where that is better on other articles (default 8000; 0: as trained)",
+        help="read N rows again after training and fit on them when the reader declines; keeps the fit of --start "
+        "if that is better on other articles (default 8000; 0: no fit)",
     )
     parser.add_argument(
-        "--only-decline", action="store_true", help="train nothing: fit anew when the reader of --start declines"
+        "--only-decline", action="store_true", help="no training: only fit again when the reader of --start declines"
     )
     parser.add_argument(
-        "--output", type=a_path, required=True, metavar="FOLDER", help="where reader and checkpoints go"
+        "--output", type=a_path, required=True, metavar="FOLDER", help="folder of the reader and its checkpoints"
     )
     add_rows(parser, tokens=4_600_000)
     add_run(parser, at_once=8000, rate=3e-4, development=600)
 
 
 def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
-    """The recipe that the arguments ask for. Raises UsageError for values that are out of range or contradict."""
+    """The recipe from the arguments. Raises UsageError for values that are out of range or contradict."""
     from app.training.reader.training import ReaderRecipe
     from generation.errors import GenerationError
     from model.errors import ModelError
@@ -120,20 +122,22 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.calibration:
-        output.say("temperature and readiness to refuse were chosen on these articles: what is refused flatters")
+        output.say(
+            "temperature and refusal threshold were chosen on these articles: the refusal figures are optimistic"
+        )
     print_scores(trained.scores, output)
     output.data(f"reader {trained.folder}")
     return EXIT_OK
 
 
 def _check_decline(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for what cannot be meant."""
+    """Raise UsageError for invalid values."""
     if arguments.decline_rows < 0:
         raise UsageError(f"--decline-rows is {arguments.decline_rows}: it must not be negative")
     if not arguments.only_decline:
         return
     if arguments.start is None:
-        raise UsageError("--only-decline is of a trained reader: name its folder with --start")
+        raise UsageError("--only-decline needs a trained reader: name its folder with --start")
     if not arguments.decline_rows:
         raise UsageError("--only-decline with --decline-rows 0 does nothing: give it rows")
     for name in ("steps", "epochs", "minutes", "start_share"):

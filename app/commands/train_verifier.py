@@ -1,9 +1,9 @@
-"""Train the embedded verifier on your own pairs of evidence and claim, and on claims made from your documents by rule.
+"""Train the embedded verifier on your own pairs of evidence and claim, and on synthetic claims from your documents.
 
 ``plumbline train verifier --data FILE --output FOLDER`` reads JSONL (also .gz, .bz2) of {"evidence", "claim",
-"supported", "question", "source", "group"}, or responses whose hallucinated words people marked, in RAGTruth's layout
-(a folder; its split "train"), which are read sentence by sentence. Groups of other evidence are held out to calibrate
-and score on. The run may be killed and started again: it resumes.
+"supported", "question", "source", "group"}, or responses with human-marked hallucinated words in RAGTruth's layout (a
+folder; its split "train"), which are read sentence by sentence. Groups with other evidence are held out for calibration
+and scoring. An interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, calibrate, score, print; with --rows-to only make the rows and write them."""
+    """Train, write, calibrate, score, print; with --rows-to only build the rows and write them."""
     from app.training.progress import TrainingProgress, warn_if_collapsed
     from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
@@ -67,7 +67,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.calibration and trained.development:
-        output.say("development claims are those that the curves were fitted on: but for AUROC their figures flatter")
+        output.say(
+            "development claims are the ones the curves were fitted on: except for AUROC, their figures are optimistic"
+        )
     for name, report in (("development", trained.development), ("unseen", trained.unseen)):
         for found in report.table.sources if report else ():
             scores = found.scores
@@ -87,7 +89,7 @@ def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Out
     from app.training.verifier.row_files import RowsFolder
     from app.training.verifier.rows import make_rows
 
-    with RowsFolder(folder) as written:  # what is wrong with it is said at once, before minutes of reading
+    with RowsFolder(folder) as written:  # check the folder first, before minutes of reading
         rows = make_rows(recipe, told_apart=not plain, say=output.say)
         if rows.skipped:
             output.say(f"{len(rows.skipped)} bad lines left out, the first: {rows.skipped[0]}")

@@ -1,7 +1,7 @@
-"""Choose how a collection is searched, on questions with judgements, and say whether the gain is real.
+"""Choose the search settings of a collection on judged questions, and test whether the gain is significant.
 
-Every way of fusing is scored by cross-validation over questions; a paired randomisation test compares what was chosen,
-on questions it was not chosen on, with what is in force now. Nothing is written unless --save.
+Every fusion setting is scored by cross-validation over questions. A paired randomisation test compares the chosen
+setting with the current one on held-out questions. Nothing is written unless --save is given.
 """
 
 from __future__ import annotations
@@ -24,19 +24,21 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("name", metavar="NAME", help="the collection")
     parser.add_argument(
-        "--qrels", type=Path, metavar="FILE", help="judgements: TREC or BEIR; default the questions' own"
+        "--qrels", type=Path, metavar="FILE", help="relevance judgements: TREC or BEIR; default the questions' own"
     )
     parser.add_argument(
         "--queries", type=Path, metavar="FILE", help="questions; default queries.jsonl beside a BEIR folder's qrels"
     )
-    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="what to raise (default nDCG@10)")
-    parser.add_argument("--folds", type=int, default=5, metavar="N", help="of the cross-validation (default 5)")
-    add_seed(parser, "folds, intervals and tests")
-    parser.add_argument("--save", action="store_true", help="search this way from now on, if the gain is real")
+    parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to maximise (default nDCG@10)")
     parser.add_argument(
-        "--save-anyway", action="store_true", help="save what was chosen even if the gain may be chance"
+        "--folds", type=int, default=5, metavar="N", help="number of cross-validation folds (default 5)"
     )
-    parser.add_argument("--forget", action="store_true", help="search as by default again; tunes nothing")
+    add_seed(parser, "seed of folds, intervals and tests")
+    parser.add_argument("--save", action="store_true", help="save the chosen settings if the gain is significant")
+    parser.add_argument(
+        "--save-anyway", action="store_true", help="save the chosen settings even if the gain may be chance"
+    )
+    parser.add_argument("--forget", action="store_true", help="restore the default search settings; tunes nothing")
     add_encoder(parser)
 
 
@@ -52,7 +54,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         with open_pipeline(arguments) as pipeline:
             collection_info(pipeline.store, arguments.name)
             forgot = forget_search(pipeline.home, arguments.name)
-        output.say(f"{arguments.name} is searched as by default" + ("" if forgot else ", as it was before"))
+        output.say(f"{arguments.name} is searched with the default settings" + ("" if forgot else ", as it was before"))
         return EXIT_OK
     if arguments.qrels is None and arguments.queries is None:
         raise UsageError("give --qrels FILE, or --queries FILE whose questions name relevant documents")
@@ -84,14 +86,16 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     else:
         _show(tuning, output)
     if path is not None:
-        output.say(f"saved to {path}: {arguments.name} is searched this way wherever nothing else is asked for")
+        output.say(
+            f"saved to {path}: these settings now apply to every search of {arguments.name} without explicit settings"
+        )
     elif arguments.save or arguments.save_anyway:
-        output.say("nothing was saved: what is in force stays")
+        output.say("nothing was saved: the current settings remain")
     return EXIT_OK
 
 
 def to_json(tuning: Tuning) -> dict[str, Any]:
-    """As JSON values; the grid with its means."""
+    """The result as JSON values; the grid with its means."""
     from retrieval.saved_search import search_fields
 
     gain = tuning.gain.difference
@@ -120,8 +124,8 @@ def _show(tuning: Tuning, output: Output) -> None:
     ranked = sorted(zip(tuning.means, tuning.settings, strict=True), key=lambda item: -item[0])
     for mean, params in ranked[:8]:
         output.data(f"  {mean:.4f}  {options(params)}")
-    output.data(f"in force now: {tuning.baseline_mean.mean:.4f}  {options(tuning.baseline)}")
-    output.data(f"cross-validated choice, on questions it was not chosen on: {tuning.held_out.mean:.4f}")
+    output.data(f"current: {tuning.baseline_mean.mean:.4f}  {options(tuning.baseline)}")
+    output.data(f"cross-validated choice, on held-out questions: {tuning.held_out.mean:.4f}")
     limits = gain.difference
     interval = f" [{limits.lower:+.4f}, {limits.upper:+.4f}]" if limits.lower is not None else ""
     output.data(
@@ -129,13 +133,13 @@ def _show(tuning: Tuning, output: Output) -> None:
         f"paired randomisation p = {gain.p_value:.4f}"
     )
     if tuning.is_real:
-        output.data(f"the gain is real at the 5 % level; use: {options(tuning.chosen)}")
+        output.data(f"the gain is significant at the 5 % level; use: {options(tuning.chosen)}")
     else:
         output.data(f"the gain may be chance; keep: {options(tuning.baseline)}")
 
 
 def options(params: RetrievalParams) -> str:
-    """The setting as arguments of ``plumbline retrieve``."""
+    """The settings as arguments of ``plumbline retrieve``."""
     if params.mode != "hybrid":
         return f"--mode {params.mode}"
     constant = f" --rrf-constant {params.rrf_constant:g}" if params.fusion == "rrf" else ""

@@ -1,4 +1,4 @@
-"""Arguments that say what judges: a verifier by name, and what each needs."""
+"""Arguments that choose a verifier, and the sources that each verifier needs."""
 
 from __future__ import annotations
 
@@ -14,8 +14,15 @@ _NEEDED = ("facts", "judge", "labels")
 
 
 def add_verifier(group: argparse._ActionsContainer, choices: Sequence[str], default: str) -> None:
-    """--verifier, --verifier-model, --threshold. choices: of --verifier; default: what "auto" stands for, in words."""
-    group.add_argument("--verifier", choices=choices, default="auto", help=f"what judges (default auto: {default})")
+    """Declare --verifier, --verifier-model, --threshold. choices: of --verifier; default: what "auto" means, in
+    words.
+    """
+    group.add_argument(
+        "--verifier",
+        choices=choices,
+        default="auto",
+        help=f"verifier that judges the answers (default auto: {default})",
+    )
     group.add_argument(
         "--verifier-model",
         metavar="NAME",
@@ -23,56 +30,65 @@ def add_verifier(group: argparse._ActionsContainer, choices: Sequence[str], defa
         help="a folder, OWNER/NAME, token-overlap, verifier-network; default embedded",
     )
     group.add_argument(
-        "--threshold", type=float, default=0.5, help="support from which a claim counts as supported (default 0.5)"
+        "--threshold",
+        type=float,
+        default=0.5,
+        help="support from which a claim counts as supported, in (0, 1] (default 0.5)",
     )
     add_verifier_sources(group)
 
 
 def check_threshold(arguments: argparse.Namespace) -> None:
-    """Raises UsageError for a --threshold that cannot be meant."""
+    """Raise UsageError for an invalid --threshold."""
     if not 0.0 < arguments.threshold <= 1.0:
         raise UsageError(f"--threshold is {arguments.threshold}: it must be above 0 and at most 1")
 
 
 def add_verifier_sources(group: argparse._ActionsContainer) -> None:
-    """--facts, --tolerance, --judge, --votes, --labels, --split-claims, --together, --alone."""
+    """Declare --facts, --tolerance, --judge, --votes, --labels, --split-claims, --together, --alone."""
     group.add_argument(
         "--facts",
         metavar="SOURCE",
         help="table of subject, relation, value: a database URL#TABLE, or a CSV or JSONL file",
     )
     group.add_argument(
-        "--tolerance", type=float, default=0.0, help="of numbers held against facts, as a share (default 0: exact)"
+        "--tolerance",
+        type=float,
+        default=0.0,
+        help="relative tolerance of numbers compared with facts (default 0: exact)",
     )
     group.add_argument("--judge", metavar="MODEL", help="a language model that is asked yes or no, named like --model")
-    group.add_argument("--votes", type=int, default=5, help="answers of --judge to each claim (default 5)")
+    group.add_argument("--votes", type=int, default=5, help="number of answers of --judge to each claim (default 5)")
+    group.add_argument("--labels", type=Path, metavar="FILE", help="human labels: question, answer (or claim), label")
     group.add_argument(
-        "--labels", type=Path, metavar="FILE", help="people's labels: question, answer (or claim), label"
-    )
-    group.add_argument(
-        "--split-claims", action="store_true", help="cut sentences into simpler claims at conjunctions and relatives"
+        "--split-claims",
+        action="store_true",
+        help="split sentences into simpler claims at conjunctions and relative clauses",
     )
     read = group.add_mutually_exclusive_group()
     read.add_argument(
         "--together",
         action="store_true",
         default=None,
-        help="read the claims of an answer together (usual but in evaluate, where it leaves drift out)",
+        help="read the claims of an answer together (default except in evaluate, where the separate reading "
+        "allows the drift analysis)",
     )
-    read.add_argument("--alone", dest="together", action="store_false", help="read every claim of an answer by itself")
+    read.add_argument("--alone", dest="together", action="store_false", help="read every claim of an answer separately")
     rare(group, "--tolerance", "--votes", "--split-claims", "--together", "--alone")
 
 
 def verifier_choice(arguments: argparse.Namespace) -> str:
-    """--verifier; where it was left at "auto", what --facts, --judge or --labels imply.
+    """The value of --verifier; for "auto", the verifier implied by --facts, --judge or --labels.
 
-    Raises UsageError for several of them, for one that another --verifier does not use, and for impossible numbers.
+    Raises UsageError for several of them, for one that another --verifier does not use, and for invalid numbers.
     """
     source = verifier_source(arguments)
     given = [name for name in _NEEDED if getattr(source, name) is not None]
     choice = str(arguments.verifier)
     if len(given) > 1:
-        raise UsageError(f"--{given[0]} and --{given[1]} are two verifiers: one judges, so that rates are of one kind")
+        raise UsageError(
+            f"--{given[0]} and --{given[1]} are two verifiers: give one, so that all verdicts are of one kind"
+        )
     if choice == "auto" and given:
         choice = given[0]
     if choice in _NEEDED and not given:
@@ -81,16 +97,16 @@ def verifier_choice(arguments: argparse.Namespace) -> str:
         raise UsageError(f"--verifier {choice} does not use --{given[0]}: leave one of the two out")
     if source.together is not None and choice not in ("auto", "entailment"):
         flag = "--together" if source.together else "--alone"
-        raise UsageError(f"--verifier {choice} does not read claims as {flag} says: entailment does")
+        raise UsageError(f"--verifier {choice} does not support {flag}: entailment does")
     if not 0.0 <= source.tolerance < 1.0:
-        raise UsageError(f"--tolerance is {source.tolerance}: a share of the value, at least 0 and below 1")
+        raise UsageError(f"--tolerance is {source.tolerance}: it must be a share of the value, at least 0 and below 1")
     if source.votes < 1:
-        raise UsageError(f"--votes is {source.votes}: the judge must answer at least once")
+        raise UsageError(f"--votes is {source.votes}: it must be at least 1")
     return choice
 
 
 def verifier_source(arguments: argparse.Namespace) -> VerifierSource:
-    """What the arguments name; arguments that were not declared (those of the demo) are at their defaults."""
+    """The VerifierSource of the arguments. Undeclared arguments (as in the demo) have their defaults."""
     plain = VerifierSource()
     return VerifierSource(
         getattr(arguments, "facts", plain.facts),

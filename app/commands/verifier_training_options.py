@@ -1,4 +1,4 @@
-"""Arguments of ``train verifier``, and the recipe that they are."""
+"""Arguments of ``train verifier``, and the recipe built from them."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_rows(parser.add_argument_group("rows", "what it is trained on"))
+    add_rows(parser.add_argument_group("rows", "training data"))
     add_run(parser.add_argument_group("training"))
 
 
 def add_run(group: argparse._ArgumentGroup) -> None:
-    """All others."""
+    """Declare all other arguments."""
     add_layers(group)
-    add_start(group, "this verifier, or from the layers of this reader")
+    add_start(group, "start from this verifier, or from the layers of this reader")
     group.add_argument(
         "--mix",
         action="append",
         default=[],
         metavar="FOLDER=SHARE",
-        help="so much of this verifier's weights in those written, beside --start-share; may be repeated: runs that "
-        "began alike are often better in the mean",
+        help="share of this verifier's weights in the written weights, beside --start-share; repeatable: the "
+        "average of runs with a common start is often better",
     )
     group.add_argument(
         "--teacher",
@@ -50,14 +50,14 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FOLDER",
-        help="learn also from what this verifier says of each claim; may be repeated: their mean",
+        help="also learn from this verifier's scores (distillation); repeatable: their mean",
     )
     group.add_argument(
         "--teacher-share",
         type=float,
         default=0.5,
         metavar="SHARE",
-        help="so much of a claim's target is the teachers', the rest its label's (default 0.5)",
+        help="share of the teachers in a claim's target, the rest is its label (default 0.5)",
     )
     no_distill = group.add_argument(
         "--no-distill",
@@ -65,17 +65,17 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="SOURCE",
-        help="no distillation from teachers on rows of this source (NAME* for all that begin so); may be repeated",
+        help="no distillation on rows of this source (NAME* for a prefix); repeatable",
     )
     renamed(group, "--not-taught", no_distill)
-    group.add_argument("--output", type=a_path, metavar="FOLDER", help="where it and checkpoints go")
+    group.add_argument("--output", type=a_path, metavar="FOLDER", help="folder of the verifier and its checkpoints")
     number_penalty = group.add_argument(
         "--number-penalty",
         dest="number_lack",
         type=float,
         default=2.0,
         metavar="W",
-        help="subtracted from the logit of a claim with a number its evidence lacks (default 2; 0: not looked for)",
+        help="subtracted from the logit of a claim with a number that its evidence lacks (default 2; 0: not checked)",
     )
     renamed(group, "--number-lack", number_penalty)
     name_penalty = group.add_argument(
@@ -84,7 +84,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         type=float,
         default=1.0,
         metavar="W",
-        help="the same for a name (default 1; give 0 where nouns have capitals, as in German)",
+        help="the same for a name (default 1; use 0 for languages that capitalise nouns, such as German)",
     )
     renamed(group, "--name-lack", name_penalty)
     word_penalty = group.add_argument(
@@ -102,20 +102,25 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         type=float,
         default=1.5,
         metavar="W",
-        help="the same for a short answer, times the share of its question's words not around it (default 1.5)",
+        help="the same for a short answer, times the share of its question's words that are missing around it "
+        "(default 1.5)",
     )
     renamed(group, "--question-lack", question_penalty)
-    group.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst word")
+    group.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst-word head")
     add_length(group)
-    group.add_argument("--tokens-at-once", type=int, default=8000, help="of one batch: memory (default 8000)")
+    group.add_argument(
+        "--tokens-at-once", type=int, default=8000, help="tokens of one batch; determines memory (default 8000)"
+    )
     group.add_argument("--learning-rate", type=float, default=2e-4, help="default 0.0002")
-    group.add_argument("--development", type=int, default=4000, help="pairs to score on at the end (default 4000)")
+    group.add_argument(
+        "--development", type=int, default=4000, help="maximum number of pairs to score on at the end (default 4000)"
+    )
     group.add_argument(
         "--check",
         type=int,
         default=250,
         metavar="STEPS",
-        help="say every so many steps how well it tells held-out claims (default 250; 0: never)",
+        help="score held-out claims every N steps (default 250; 0: never)",
     )
     add_seed(group)
     add_device(group)
@@ -124,7 +129,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
 
 
 def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
-    """What the arguments ask for. Raises UsageError for what cannot be meant."""
+    """The recipe from the arguments. Raises UsageError for invalid values."""
     from app.training.verifier.recipe import VerifierRecipe
     from evaluation.errors import EvaluationError
     from evaluation.training_examples.answer_rows import AnswerMix
@@ -184,7 +189,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
 
 
 def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
-    """Raises UsageError naming a number that cannot be meant."""
+    """Raise UsageError naming an invalid number."""
     from model.verifier.files import MOST_LACK
 
     for name in ("limit", "rows", "source_cap", "windows"):
@@ -196,33 +201,31 @@ def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
             flag = RENAMED.get(name, name)
             raise UsageError(f"--{flag} is {value}: it must not be negative")
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
-        if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # nor NaN
+        if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # rejects NaN too
             flag = f"--{name.removesuffix('_lack')}-penalty"
             raise UsageError(f"{flag} is {value}: it must be a number from 0 to {MOST_LACK}")
-    if asked.balance is not None and not 0 < asked.balance < math.inf:  # nor NaN
+    if asked.balance is not None and not 0 < asked.balance < math.inf:  # rejects NaN too
         raise UsageError(f"--balance is {asked.balance}: it must be a positive number")
-    if not 0 <= arguments.teacher_share <= 1:  # nor NaN
+    if not 0 <= arguments.teacher_share <= 1:  # rejects NaN too
         raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
     if arguments.not_taught and not arguments.teacher:
-        raise UsageError("--no-distill names sources without distillation: name a --teacher too")
-    if not 0 <= asked.altered <= 1:  # nor NaN
+        raise UsageError("--no-distill excludes sources from distillation: name a --teacher too")
+    if not 0 <= asked.altered <= 1:  # rejects NaN too
         raise UsageError(f"--altered is {asked.altered}: it must be a share from 0 to 1")
     if asked.altered and not asked.together:
-        raise UsageError("--altered is of answers whose claims are read together: not with --joint-tokens 0")
+        raise UsageError("--altered needs answers whose claims are read together: not with --joint-tokens 0")
     check_start(arguments)
     if (most := arguments.start_share + sum(_share(said)[1] for said in arguments.mix)) > 1 + 1e-9:
-        raise UsageError(
-            f"--start-share and the shares of --mix come to {most:g}: no more than 1 can be others' weights"
-        )
+        raise UsageError(f"--start-share and the shares of --mix add up to {most:g}: they must not exceed 1")
 
 
 def _share(said: str) -> tuple[Path, float]:
-    """FOLDER=SHARE. Raises UsageError for anything else."""
+    """Parse FOLDER=SHARE. Raises UsageError for anything else."""
     folder, _, share = said.rpartition("=")
     try:
         value = float(share)
     except ValueError:
         value = math.nan
-    if not folder or not 0 <= value <= 1:  # nor NaN
+    if not folder or not 0 <= value <= 1:  # rejects NaN too
         raise UsageError(f"--mix is {said!r}: it must be FOLDER=SHARE, the share in [0, 1]")
     return Path(folder), value

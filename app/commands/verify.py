@@ -1,15 +1,15 @@
-"""Say whether evidence supports a claim: support, label, the best evidence sentence, the words that fail.
+"""Judge whether evidence supports a claim: support, label, the best evidence sentence, the weak words.
 
 ``plumbline verify --evidence FILE "claim"`` judges one claim; FILE is a document (text, Markdown, PDF, ...; repeatable)
 or - for standard input. ``plumbline verify --pairs FILE.jsonl`` (or -) judges {"claim", "evidence", "question", "id"}
-line by line, the evidence a text or a list of texts; with --json it prints one JSON object a line.
+line by line, the evidence being a text or a list of texts; with --json it prints one JSON object a line.
 
-Support is in [0, 1]; from the threshold on a claim is supported. Below it, it is contradicted where a rule finds that
-the best evidence says otherwise (another value, a denial, exchanged parts), else unverifiable. A claim of several
-sentences is as good as its worst. --fail-unsupported gives exit code 3 where a claim is not supported; 4 where some
-are unscored.
+Support is in [0, 1]; a claim is supported if it reaches the threshold. Below it, the claim is contradicted if a rule
+finds that the best evidence states otherwise (another value, a negation, swapped roles), else unverifiable. A claim of
+several sentences gets the support of its worst one. --fail-unsupported gives exit code 3 if a claim is not supported; 4
+if some are unscored.
 
---facts SOURCE holds claims against a table of subject, relation and value (no evidence needed: another value
+--facts SOURCE checks claims against a table of subject, relation and value (no evidence needed: another value
 contradicts); --judge MODEL asks a language model about the evidence. See docs/verifiers.md.
 """
 
@@ -38,16 +38,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_device, add_skip_bad
     from app.commands.verifier_options import add_verifier
 
-    parser.add_argument("claim", nargs="?", metavar="CLAIM", help="what is to be judged")
+    parser.add_argument("claim", nargs="?", metavar="CLAIM", help="the claim to judge")
     parser.add_argument(
         "--evidence", action="append", default=[], metavar="FILE", help="a document, or - for standard input"
     )
-    parser.add_argument("--question", default="", help="what the claim answers")
+    parser.add_argument("--question", default="", help="the question that the claim answers")
     parser.add_argument(
-        "--unanswerable", action="store_true", help="the documents do not answer --question: read no short answer"
+        "--unanswerable",
+        action="store_true",
+        help="the documents do not answer --question: do not use the reader for a short answer",
     )
     parser.add_argument("--pairs", metavar="FILE", help="JSONL of claim and evidence, or - for standard input")
-    parser.add_argument("--words", action="store_true", help="look for weak words in --pairs too (slower)")
+    parser.add_argument("--words", action="store_true", help="also find weak words in --pairs (slower)")
     add_skip_bad(parser)
     add_verifier(parser, CLAIM_VERIFIERS, "entailment; facts and judge need --facts and --judge")
     add_device(parser)
@@ -66,15 +68,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
     if arguments.pairs is not None and (arguments.evidence or arguments.question or arguments.unanswerable):
         raise UsageError(
-            "--pairs holds its own evidence, questions and marks: leave --evidence, --question and --unanswerable out"
+            "--pairs has its own evidence, questions and marks: leave --evidence, --question and --unanswerable out"
         )
     if arguments.unanswerable and not arguments.question:
-        raise UsageError("--unanswerable is of a question: give --question too")
+        raise UsageError("--unanswerable marks a question: give --question too")
     choice, source = verifier_choice(arguments), verifier_source(arguments)
     if choice == "labels":
-        raise UsageError("--labels judge answers that were labelled (plumbline score --labels), not claims of your own")
+        raise UsageError("--labels judges labelled answers (plumbline score --labels), not single claims")
     if arguments.claim is not None and not arguments.evidence and choice != "facts":
-        raise UsageError("--evidence FILE is missing: what is the claim to be held against?")
+        raise UsageError("--evidence FILE is missing: name the evidence for the claim")
     if arguments.claim is not None and not any(c.isalnum() for c in arguments.claim):
         raise UsageError(f"the claim {arguments.claim!r} has no letter and no digit")
     evidence = tuple(_evidence(arguments.evidence)) if arguments.claim is not None else ()
@@ -113,7 +115,7 @@ def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker)
         while block := list(islice(pairs, AT_ONCE)):
             refused = [item for item in block if isinstance(item, Refused)]
             if refused and not arguments.skip_bad:
-                raise AppError(f"{refused[0]}; mend the line or skip such lines with --skip-bad")
+                raise AppError(f"{refused[0]}; fix the line or skip such lines with --skip-bad")
             bad, first_bad = bad + len(refused), first_bad or (str(refused[0]) if refused else "")
             results = checker.check([item for item in block if isinstance(item, ClaimPair)], arguments.words)
             for checked in results:
@@ -138,7 +140,7 @@ def _code(arguments: argparse.Namespace, results: tuple[CheckedClaim, ...] | lis
 
 
 def _lines(checked: CheckedClaim) -> Iterator[str]:
-    """One claim, for a person."""
+    """One claim as lines of text."""
     yield f"{checked.label}  support {_support(checked)}"
     for verdict in checked.verdicts:
         yield from verdict_lines(verdict, alone=len(checked.verdicts) == 1)
@@ -150,7 +152,7 @@ def _lines(checked: CheckedClaim) -> Iterator[str]:
 
 
 def verdict_lines(verdict: Verdict, *, alone: bool) -> Iterator[str]:
-    """One claim's verdict, why, and its best evidence. alone: its label and text are said already."""
+    """One claim's verdict, reason, and best evidence. alone: omit label and text, which are already printed."""
     if not alone:
         support = "unscored" if verdict.support is None else f"{verdict.support:.3f}"
         yield f"  {support} {verdict.label}: {verdict.claim.text}"
@@ -170,7 +172,7 @@ def _support(checked: CheckedClaim) -> str:
 
 
 def _evidence(names: list[str]) -> Iterator[EvidenceText]:
-    """The texts of the evidence files. Raises AppError for one without text, DataError for one that cannot be read."""
+    """The texts of the evidence files. Raises AppError for an empty one, DataError for one that cannot be read."""
     from data.loaders import Refused, load_documents
     from evaluation.verifiers.evidence import EvidenceText
 
@@ -189,7 +191,7 @@ def _evidence(names: list[str]) -> Iterator[EvidenceText]:
 
 
 def _numbered(name: str) -> Iterator[tuple[str, str]]:
-    """(where, line) of a file's lines, or of standard input's."""
+    """(location, line) for the lines of a file or of standard input."""
     from data.compressed import numbered_lines
 
     if name != "-":

@@ -1,8 +1,8 @@
-"""Do the jobs that were asked of the service: index uploaded documents, run evaluations.
+"""Run the jobs of the service: index uploaded documents, run evaluations.
 
-``plumbline serve`` starts one such worker of its own, in another process, so that work never holds up an answer. Start
-more of them, or run serve with --no-worker and this command elsewhere, on the same database and the same home folder.
-Ctrl-C or SIGTERM ends it: the job it works on is queued again, and goes on where it was.
+``plumbline serve`` starts one such worker in another process, so that jobs do not delay answers. Start more workers, or
+run serve with --no-worker and this command elsewhere, on the same database and home folder. Ctrl-C or SIGTERM ends it:
+its current job is queued again and continues where it stopped.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_model
 
-    parser.add_argument("--once", action="store_true", help="end when no job waits")
+    parser.add_argument("--once", action="store_true", help="exit when no job is waiting")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     add_model(parser)
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Work until told to stop."""
+    """Work until stopped."""
     from app.commands.options import open_pipeline
     from app.commands.serve import logging_to_stderr
     from app.jobs.worker import Worker
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             if name != signal.SIGHUP or signal.getsignal(name) is not signal.SIG_IGN:
                 signal.signal(name, stop)
         if arguments.child:
-            os.nice(_NICE)  # questions come first
+            os.nice(_NICE)  # queries have priority
             threading.Thread(target=_with_parent, args=(worker,), daemon=True).start()
         if arguments.once:
             worker.tidy()
@@ -63,6 +63,6 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _with_parent(worker: Worker) -> None:
-    """End with the server that started this process, however that ended: its end of our standard input closes then."""
+    """Exit when the parent server exits for any reason: its end of our standard input closes then."""
     sys.stdin.buffer.read()
     worker.stopping.set()

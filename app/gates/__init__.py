@@ -1,1 +1,1 @@
-"""Gates: a stored run against a baseline file."""
+"""Gates: compare a stored run with a baseline file."""

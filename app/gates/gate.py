@@ -1,4 +1,4 @@
-"""A stored run as a baseline, and a run held against one."""
+"""Write a stored run as a baseline, and compare a run with one."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ class GatedRun:
 
 
 def gated_run(pipeline: Pipeline, run_id: str) -> GatedRun:
-    """A finished run; ``latest`` is the newest one. Raises EvaluationError for an unknown one, AppError for one that is
-    not finished or not there."""
+    """A finished run; ``latest`` is the newest one.
+
+    Raises EvaluationError for an unknown run, AppError for one that is not finished or if there is none.
+    """
     runs = RunStore(pipeline.store)
     if run_id == LATEST:
         listed = runs.list_runs()
@@ -88,7 +90,7 @@ def baseline_of(run: GatedRun) -> Baseline:
 def hold_against(
     run: GatedRun, path: Path, *, level: float, margin: float, other_questions: bool, conditions: tuple[str, ...] = ()
 ) -> GateReport:
-    """The run against a baseline file. Raises EvaluationError as read_baseline and compare_to_baseline do."""
+    """Compare the run with a baseline file. Raises EvaluationError as read_baseline and compare_to_baseline do."""
     baseline = read_baseline(path)
     premises = premises_of(run.info.config)
     broken = broken_premises(baseline, premises, other_questions)

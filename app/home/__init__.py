@@ -1,1 +1,1 @@
-"""The home folder: its permissions and the age of what it keeps."""
+"""The home folder: its permissions and the retention of stored queries."""

@@ -1,4 +1,4 @@
-"""The home folder is for its owner alone; what an earlier version left open to others is closed when it is used."""
+"""Restrict the home folder to its owner, including files that an earlier version left readable to others."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _DATABASE = "plumbline.db"
 
 
 def open_private_home(home: Path) -> int:
-    """Make the home if it is missing, and take what is Plumbline's in it from everybody but its owner.
+    """Create the home if it is missing, and remove the permissions of other users on Plumbline's files in it.
 
-    Returns how many files and folders were open to others, and logs a line if there were any. A folder that holds
-    other things beside Plumbline's own stays as it is; only Plumbline's own entries in it are closed. Nothing is raised
-    for a home that cannot be made: whoever needs it says so.
+    Returns the number of files and folders that others could read, and logs a line if there were any. A folder that
+    also holds other things keeps its own permissions; only Plumbline's entries in it are restricted. Raises nothing for
+    a home that cannot be created; its first user reports that.
     """
     try:
         if not home.exists():
@@ -32,8 +32,8 @@ def open_private_home(home: Path) -> int:
         closed += make_private(home)
     if closed:
         logging.getLogger(LOGGER).warning(
-            "plumbline: %d files and folders in %s were open to other users of this machine: now they are their "
-            "owner's alone (0700, 0600)",
+            "plumbline: %d files and folders in %s were open to other users of this machine: access is now "
+            "restricted to their owner (0700, 0600)",
             closed,
             home,
         )

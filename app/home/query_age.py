@@ -1,4 +1,4 @@
-"""How long stored queries are kept: questions and answers older than an age are deleted for good."""
+"""Retention of stored queries: permanently delete questions and answers older than a given age."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = 500
 
 
 def parse_age(text: str) -> timedelta:
-    """``90d``, ``12h`` or ``4w``. Raises UsageError for anything else."""
+    """Parse ``90d``, ``12h`` or ``4w``. Raises UsageError for anything else."""
     match = _AGE.fullmatch(text.strip())
     if match is None or not match[1].isascii():
         raise UsageError(f"the age {text!r} cannot be read: give hours, days or weeks, such as 12h, 90d or 4w")
@@ -26,9 +26,9 @@ def parse_age(text: str) -> timedelta:
 
 
 def prune_queries(store: Store, age: timedelta) -> int:
-    """Delete the stored queries that are older than ``age``; returns how many. Others may write in between.
+    """Delete the stored queries that are older than ``age``; returns their number. Other processes may write meanwhile.
 
-    In SQLite their bytes are overwritten in the file, so that a copy of it does not hold them any more.
+    In SQLite the deleted bytes are overwritten, so that a copy of the file does not contain them.
     """
     before = utc_now() - age
     total = 0

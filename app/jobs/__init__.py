@@ -1,1 +1,1 @@
-"""Long work: jobs in the database, taken up by workers under a lease, and what each kind of job does."""
+"""Background jobs: stored in the database, taken by workers under a lease, with one module per kind of job."""

@@ -1,4 +1,4 @@
-"""An evaluation job: a request becomes a plan, and the plan a run that is stored under its tenant."""
+"""Evaluation jobs: turn a request into a plan, run it, and store the run under its tenant."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from retrieval.retriever import Fusion, Mode
 
 
 def run_evaluation(pipeline: Pipeline, job: Job, report: Report, started: Callable[[str], None]) -> Mapping[str, Any]:
-    """Do the job, or go on with it; returns its result. started: told the run's id as soon as it is known.
+    """Run the job, or continue it; returns its result. started: called with the run's id as soon as it is known.
 
-    Raises AppError for a request that cannot be met, and what evaluating raises. Samples are committed on the way.
+    Raises AppError for an invalid request, and the errors of evaluation. Samples are committed as they are done.
     """
     plan = plan_of(pipeline, job.tenant, EvaluationRequest.from_json(job.request))
 
@@ -48,12 +48,12 @@ def run_evaluation(pipeline: Pipeline, job: Job, report: Report, started: Callab
 
 
 def plan_of(pipeline: Pipeline, tenant: str, request: EvaluationRequest) -> EvaluationPlan:
-    """What a tenant's request asks for. Raises AppError, GenerationError or EvaluationError where it cannot be met."""
+    """The plan of a tenant's request. Raises AppError, GenerationError or EvaluationError for an invalid one."""
     questions = questions_of(request)[: request.limit]
     collection = _stored(pipeline, tenant, request.collection)
     if collection is None and _needs_documents(request, questions):
-        # Never left to the pipeline, which would take the only collection there is, whoever's that may be.
-        raise AppError("name a collection: an arm searches it, or questions without references are judged by it")
+        # Never left to the pipeline, which would take the only existing collection, even of another tenant.
+        raise AppError("name a collection: an arm searches it, or it judges questions without references")
     plan = EvaluationPlan(
         questions=questions,
         arms=request.arms,
@@ -83,7 +83,7 @@ def _needs_documents(request: EvaluationRequest, questions: Sequence[Question]) 
 
 
 def questions_of(request: EvaluationRequest) -> tuple[Question, ...]:
-    """The questions that a request holds, or those that come with Plumbline. Raises AppError naming a bad one."""
+    """The questions of a request, or the shipped ones. Raises AppError naming an invalid one."""
     if request.questions is None:
         return load_question_files(sample_question_paths())
     found: list[Question] = []
@@ -101,7 +101,7 @@ def questions_of(request: EvaluationRequest) -> tuple[Question, ...]:
 
 
 def _stored(pipeline: Pipeline, tenant: str, name: str | None) -> str | None:
-    """The name in the store of a tenant's collection. None stands for none, or for the only one there is."""
+    """The store's name of a tenant's collection. None means none, or the only existing one."""
     if name is None:
         known = own_collections(pipeline.store, tenant)
         return known[0].stored if len(known) == 1 else None

@@ -1,7 +1,7 @@
-"""An index job: the documents that a collection holds, less those to be removed, with those that were uploaded.
+"""Index jobs: the current documents of a collection, minus removed ones, plus uploaded ones.
 
-The documents that stay are read from the store, so that a collection keeps what it was given by whatever way; they are
-neither parsed nor embedded again.
+Unchanged documents are read from the store, so that a collection keeps all its documents, however they were added. They
+are neither parsed nor embedded again.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from retrieval.generations.publishing import current_generation
 from retrieval.indexing.report import IndexProgress
 
 SHOWN_REFUSED = 1000
-"""So many refusals are kept with a job; the number of all is kept too."""
+"""Maximum number of refusals stored with a job; the total is stored too."""
 
 
 @dataclass(slots=True)
 class Refusals:
-    """What was refused so far, for the job's row whether it succeeds or not."""
+    """Refused items so far, stored with the job whether it succeeds or fails."""
 
     count: int = 0
     kept: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, refused: Refused, folder: Path) -> Refused:
-        """Count it; returns the refusal without the staging folder's path. Notes are not counted."""
+        """Add and count a refusal; returns it without the staging folder's path. Notes are not counted."""
         place = f"{folder}/"
         shown = replace(refused, where=refused.where.replace(place, ""), reason=refused.reason.replace(place, ""))
         if shown.kind != "note":
@@ -52,14 +52,14 @@ class Refusals:
         return shown
 
     def to_json(self) -> dict[str, Any]:
-        """For the job's result."""
+        """JSON values for the job's result."""
         return {"refused": self.kept, "refused_count": self.count}
 
 
 def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) -> Mapping[str, Any]:
-    """Do the job; returns its result. refusals: filled as they come.
+    """Run the job; returns its result. refusals: filled during the run.
 
-    Raises AppError when the collection is gone or would hold nothing, and what indexing raises.
+    Raises AppError if the collection is gone or would be empty, and the errors of indexing.
     """
     if job.stored is None:
         raise AppError("the collection was deleted before the job could be done")
@@ -87,13 +87,13 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
     for name in ("collection", "refused", "notes", "removed_ids"):
         facts.pop(name)
     for one in found.refused:
-        if one.where.startswith("document "):  # what the indexer itself could not take
+        if one.where.startswith("document "):  # refused by the indexer itself
             refusals.add(one, folder)
     return facts | refusals.to_json()
 
 
 def published_params(store: Store, stored: str) -> IndexParams:
-    """The parameters that the collection's index was built with; the default ones where there is none."""
+    """The parameters of the collection's published index, or the defaults if there is none."""
     with store.read() as connection:
         published = current_generation(connection, stored)
     if published is None:
@@ -104,8 +104,10 @@ def published_params(store: Store, stored: str) -> IndexParams:
 def _contents(
     store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals, names: list[str]
 ) -> Iterator[Document | Refused]:
-    """The uploaded documents, whose ids go into ``names``, then those that stay. Read by the indexer while it holds
-    the collection's lock."""
+    """The uploaded documents, whose ids are added to ``names``, then the remaining ones.
+
+    Read by the indexer while it holds the collection's lock.
+    """
     passed = set(request.remove)
     versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
     kept = 0
@@ -130,9 +132,9 @@ def _contents(
 
 
 def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
-    """The uploaded document, under an id with its file's name where a row of another file has its id.
+    """The uploaded document, with its file's name in the id if a row of another file has the same id.
 
-    Two tables have rows 1, 2, 3 by custom; a row replaces what was uploaded before only if that came of the same file.
+    Tables often number rows 1, 2, 3; a row replaces an earlier one only if both came from the same file.
     """
     file, held = dict(document.metadata).get("file"), versions.get(document.id)
     if file is None or held is None:

@@ -1,4 +1,4 @@
-"""Job: one piece of long work as the database has it, and the errors of asking for one."""
+"""Job: a background job as stored in the database, and the errors of requesting one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDED: frozenset[JobStatus] = frozenset({"succeeded", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far one step of a job is, in the step's own unit. total: None while unknown."""
+    """Progress of one step of a job, in the step's unit. total: None while unknown."""
 
     step: str
     done: int
@@ -26,10 +26,11 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """collection: as its tenant calls it; stored: its name in the store; both None where it is gone, or none is needed.
+    """A background job.
 
-    steps: how far it is. error: why it failed. attempts: how often it was begun. stopping: it was asked to end.
-    request: what is to be done; result: what came of it. run_id: of an evaluation, once it is known.
+    collection: the tenant's name; stored: the store's name; both None if it is gone or not needed. steps: progress.
+    error: reason of failure. attempts: number of starts. stopping: whether a stop was requested. request: the work;
+    result: its outcome. run_id: of an evaluation, once known.
     """
 
     id: str
@@ -51,21 +52,21 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will happen to it, unless it is retried."""
+        """Whether the job is in a final state, unless it is retried."""
         return self.status in ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """new: False where the client had sent the same request, under the same key of its own, before."""
+    """A submitted job. new: False if the client sent the same request with the same idempotency key before."""
 
     job: Job
     new: bool
 
 
 class KeyReusedError(AppError):
-    """An idempotency key came back with another request."""
+    """An idempotency key was reused for a different request."""
 
 
 class JobStateError(AppError):
-    """The job is in a state in which that cannot be asked of it."""
+    """The operation is not allowed in the job's state."""

@@ -1,4 +1,4 @@
-"""JobStore: jobs in the SQL store; every look-up of a client's names the tenant. Leases are JobLeases' affair."""
+"""JobStore: jobs in the SQL store. Every look-up by a client filters by tenant. JobLeases handles the leases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from data.store import Store
 
 
 class JobStore:
-    """Maps jobs to rows. Keeps no state of its own."""
+    """Maps jobs to database rows. Holds no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,14 +33,14 @@ class JobStore:
     ) -> Submitted:
         """Queue a job, or find the one that the same client queued under the same key with the same request.
 
-        Raises KeyReusedError when the request under that key was another, IntegrityError when the collection is gone.
+        Raises KeyReusedError if the key was used for another request, IntegrityError if the collection is gone.
         """
         try:
             return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
         except IntegrityError:
             if idempotency_key is None:
                 raise
-        # Another process of a PostgreSQL server was faster by the same key: its job is there now.
+        # On a PostgreSQL server another process inserted the same key first; its job exists now.
         return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
 
     def _submit(
@@ -82,7 +82,7 @@ class JobStore:
         return Submitted(job_of(dict(row)), new=True)
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """The tenant's job of this id; None when it has none."""
+        """The tenant's job with this id; None if it has none."""
         with self._store.read() as connection:
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
         return job_of(dict(row)) if row is not None else None
@@ -107,7 +107,7 @@ class JobStore:
             return tuple(job_of(dict(row)) for row in connection.execute(wanted).mappings())
 
     def count(self, tenant: str, *, waiting: bool = True) -> int:
-        """How many of the tenant's jobs have not ended (or, waiting=False, how many it has)."""
+        """The number of the tenant's jobs that have not ended (or of all its jobs with waiting=False)."""
         wanted = select(func.count()).select_from(jobs).where(jobs.c.tenant == tenant)
         if waiting:
             wanted = wanted.where(jobs.c.status.in_(("queued", "running")))
@@ -115,9 +115,9 @@ class JobStore:
             return connection.execute(wanted).scalar_one()
 
     def cancel(self, tenant: str, job_id: str) -> Job | None:
-        """End a waiting job at once, ask a running one to end; None when the tenant has none of this id.
+        """Cancel a waiting job at once, request a running one to stop; None if the tenant has none with this id.
 
-        Raises JobStateError for one that has ended (one that was cancelled before is returned as it is).
+        Raises JobStateError for a job that has ended (one that was cancelled before is returned unchanged).
         """
         with self._store.write() as connection:
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
@@ -135,9 +135,9 @@ class JobStore:
         return job_of(dict(row))
 
     def retry(self, tenant: str, job_id: str) -> Job | None:
-        """Queue a failed or cancelled job again; it goes on from what it had kept. None as ``cancel``.
+        """Queue a failed or cancelled job again; it continues from its saved work. None as in ``cancel``.
 
-        Raises JobStateError for one that waits, runs or succeeded.
+        Raises JobStateError for a job that waits, runs or succeeded.
         """
         with self._store.write() as connection:
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()

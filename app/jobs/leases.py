@@ -1,7 +1,7 @@
-"""JobLeases: how workers share the jobs. Whoever takes one up holds it until its lease ends, and renews that meanwhile.
+"""JobLeases: workers share the jobs. A worker holds a job under a lease, which it renews while it works.
 
-A worker that was killed renews nothing, so that another takes the job up when the lease has ended. A worker that was
-only slow finds, when it renews or ends the job, that it no longer holds it, and leaves it alone.
+A killed worker stops renewing, so another worker takes the job when the lease expires. A worker that was only slow
+finds on renewing or ending that it no longer holds the job, and drops it.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from data.store import Store
 
 LEASE_S = 30.0
 MOST_ATTEMPTS = 3
-"""A job whose worker died so often is given up: it would take every worker down, one after the other."""
+"""Number of worker deaths after which a job is given up, since it would kill every worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """held: whether the job is still this worker's. stopping: whether somebody asked that it end."""
+    """The reply to a renewal. held: whether the worker still holds the job. stopping: whether a stop was requested."""
 
     held: bool
     stopping: bool
 
 
 def _turns() -> tuple[ColumnElement[Any], ...]:
-    """Whose turn it is: first the tenants that never had a job done, then those whose last one is longest ago."""
+    """Order of tenants: first those without any job so far, then by the time of their last job, oldest first."""
     others = jobs.alias()
     last = select(func.max(others.c.heartbeat_at)).where(others.c.tenant == jobs.c.tenant).scalar_subquery()
     return (last.asc().nulls_first(),)
 
 
 class JobLeases:
-    """owner: this worker's name, unlike any other's. now: the present moment."""
+    """Leases of jobs. owner: the unique name of this worker. now: the current time."""
 
     def __init__(
         self, store: Store, owner: str, *, lease_s: float = LEASE_S, now: Callable[[], datetime] = utc_now
@@ -52,15 +52,15 @@ class JobLeases:
         self._now = now
 
     def waiting(self) -> bool:
-        """Whether a job could be taken up now; only reads."""
+        """Whether a job could be taken now; read-only."""
         with self._store.read() as connection:
             return connection.execute(select(jobs.c.id).where(self._due()).limit(1)).first() is not None
 
     def take(self) -> Job | None:
-        """Take up a job that waits, or whose worker let its lease end; None when there is none.
+        """Take a waiting job, or one whose lease has expired; None if there is none.
 
-        Tenants take turns: the one whose last job was taken up longest ago comes first, with its oldest job. Two jobs
-        that index one collection never run at once. Those that are beyond help are ended on the way.
+        Tenants take turns: the tenant whose last job is oldest comes first, with its oldest job. Two jobs on one
+        collection never run at once. Jobs with too many dead workers are failed on the way.
         """
         while True:
             with self._store.write() as connection:
@@ -78,14 +78,14 @@ class JobLeases:
                 now = self._now()
                 values = {"status": "running", "owner": self.owner, "attempts": row["attempts"] + 1}
                 moments = {"heartbeat_at": now, "lease_until": now + self._lease}
-                # On PostgreSQL two may have read the same row; only one of them still finds it as it was.
+                # On PostgreSQL two workers may have read the same row; only one of them still finds it unchanged.
                 taken = connection.execute(self._unchanged(row).values(**values, **moments))
                 if taken.rowcount == 1:
                     found = connection.execute(all_jobs().where(jobs.c.id == row["id"])).mappings().one()
                     return job_of(dict(found))
 
     def renew(self, job_id: str, steps: Sequence[Step], run_id: str | None = None) -> Heartbeat:
-        """Say that the work goes on, and how far it is."""
+        """Renew the lease and store the progress."""
         now = self._now()
         values: dict[str, Any] = {"heartbeat_at": now, "lease_until": now + self._lease}
         if steps:
@@ -100,7 +100,7 @@ class JobLeases:
     def end(
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None
     ) -> bool:
-        """Record how the job ended; False when it was no longer this worker's."""
+        """Record how the job ended; False if this worker no longer held it."""
         values: dict[str, Any] = {
             "status": status,
             "error": error,
@@ -113,7 +113,7 @@ class JobLeases:
             return connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
 
     def give_back(self, job_id: str, wait_s: float = 0.0) -> bool:
-        """Queue the job again, as if it had never been begun; it is not taken up before wait_s seconds have passed."""
+        """Queue the job again as if it had not been started; it is not taken for the next wait_s seconds."""
         values = {"status": "queued", "owner": "", "attempts": jobs.c.attempts - 1, "heartbeat_at": None}
         until = self._now() + timedelta(seconds=wait_s) if wait_s else None
         with self._store.write() as connection:
@@ -124,7 +124,7 @@ class JobLeases:
         now = self._now()
         over = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until < now)
         other = jobs.alias()
-        # A NULL among those of NOT IN would make it unknown for all.
+        # A NULL in the list would make NOT IN unknown for all rows.
         busy = (
             select(func.coalesce(other.c.collection_id, -1))
             .where(other.c.kind == "index", other.c.status == "running", other.c.lease_until >= now)

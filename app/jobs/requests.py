@@ -1,4 +1,4 @@
-"""What jobs are asked to do, as values and as the JSON that their rows keep."""
+"""Job requests, as values and as the JSON stored in their rows."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Documents that a collection is to gain and lose. uploads: names of the files in the job's staging folder.
+    """Documents to add to and remove from a collection. uploads: names of the files in the job's staging folder.
 
-    remove: ids of documents. Everything else the collection holds stays.
+    remove: ids of documents. All other documents of the collection remain.
     """
 
     uploads: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """For the job's row."""
+        """JSON for the job's row."""
         return {"uploads": list(self.uploads), "remove": list(self.remove)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> IndexRequest:
-        """What to_json wrote."""
+        """Parse the output of to_json."""
         return cls(tuple(fields.get("uploads", ())), tuple(fields.get("remove", ())))
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """A run to be made. questions: fields of each (data/question_json.py), or None for those that come with Plumbline.
+    """A run to execute.
 
-    collection, trusted: as the tenant calls them. arms: None for the default ones of the server's model. limit: only
-    the first so many questions.
+    questions: fields of each (data/question_json.py), or None for the shipped ones. collection, trusted: the tenant's
+    names. arms: None for the default arms of the server's model. limit: only the first N questions.
     """
 
     questions: tuple[Mapping[str, Any], ...] | None
@@ -53,14 +53,14 @@ class EvaluationRequest:
     limit: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """For the job's row."""
+        """JSON for the job's row."""
         questions = None if self.questions is None else [dict(q) for q in self.questions]
         arms = None if self.arms is None else list(self.arms)
         return asdict(self) | {"questions": questions, "arms": arms, "decoding": dict(self.decoding)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> EvaluationRequest:
-        """What to_json wrote. Raises TypeError for the fields of another version."""
+        """Parse the output of to_json. Raises TypeError for the fields of another version."""
         questions = fields["questions"]
         held = None if questions is None else tuple(questions)
         arms = fields["arms"]
@@ -68,6 +68,6 @@ class EvaluationRequest:
 
 
 def digest(*parts: object) -> str:
-    """SHA-256 (hex) of what a request asks, to tell whether two are the same."""
+    """SHA-256 (hex) of a request, to compare requests."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

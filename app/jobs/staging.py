@@ -1,4 +1,4 @@
-"""Where uploaded files wait for the job that reads them: ``home/staging/JOB/``, and what such a file may be called."""
+"""The staging folder ``home/staging/JOB/`` of uploaded files, and the valid names of such files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069
 
 
 class BadNameError(AppError):
-    """A name that an uploaded file may not have."""
+    """An invalid name of an uploaded file."""
 
 
 def safe_name(name: str) -> str:
-    """The name, if it is a file's or a path below the folder that is uploaded (with ``/``). Else BadNameError.
+    """The name, if it is a file name or a relative path below the uploaded folder (with ``/``). Raises BadNameError
+    otherwise.
 
-    Nothing is repaired: a name that tries to leave its folder is refused, not turned into another one.
+    Invalid names are refused, never rewritten.
     """
     shown = _CONTROL.sub("?", name)[:80]
     parts = name.split("/")
@@ -33,35 +34,34 @@ def safe_name(name: str) -> str:
     elif len(name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
         reason = f"it is longer than {LONGEST_NAME} bytes"
     elif _CONTROL.search(name) or not _is_text(name):
-        reason = "it holds control characters, or is no Unicode"
+        reason = "it has control characters, or is not valid Unicode"
     elif "\\" in name or re.match(r"[A-Za-z]:", name):
-        reason = "it is a path of Windows: use forward slashes, and none in front"
+        reason = "it is a Windows path: use forward slashes, and no leading slash"
     elif any(part in ("", ".", "..") for part in parts):
-        reason = "it leaves its folder: give a name, or a path below one"
+        reason = "it leaves its folder: give a name, or a path below the folder"
     elif any(part.startswith(".") for part in parts):
-        reason = "names with a dot in front are hidden, and not read"
+        reason = "names with a leading dot are hidden, and not read"
     elif any(part != part.strip() for part in parts):
-        reason = "it has blanks at an end"
+        reason = "it has leading or trailing spaces"
     if reason:
         raise BadNameError(f"a file cannot be called {shown!r}: {reason}")
     return name
 
 
 def staging_folder(home: Path, job_id: str) -> Path:
-    """The folder of a job's files. Raises ValueError for an id that is none of ours."""
+    """The folder of a job's files. Raises ValueError for an invalid id."""
     if not _JOB.fullmatch(job_id):
-        raise ValueError(f"{job_id!r} is no job id")
+        raise ValueError(f"{job_id!r} is not a job id")
     return home / "staging" / job_id
 
 
 def remove_staging(home: Path, job_id: str) -> None:
-    """Remove a job's files, if it has any."""
+    """Remove a job's files, if any."""
     shutil.rmtree(staging_folder(home, job_id), ignore_errors=True)
 
 
 def remove_orphans(home: Path, known: Iterable[str]) -> None:
-    """Remove folders of jobs that are not among the known ones and are older than an hour: a process died in
-    between."""
+    """Remove folders of unknown jobs that are older than an hour; they remain after a crash."""
     folder = home / "staging"
     if not folder.is_dir():
         return

@@ -1,4 +1,4 @@
-"""Stopped: how work that goes on for long is ended from outside, at the next moment that it reports."""
+"""JobStopped: ends long work from outside, when it next reports progress."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from app.jobs.job import Step
 
 StopReason = Literal["cancelled", "lost", "shutdown"]
 Report = Callable[[Sequence[Step]], None]
-"""Takes note of how far the work is; raises Stopped when it is to end."""
+"""Receives progress; raises JobStopped if the work should end."""
 
 
 class JobStopped(BaseException):
-    """cancelled: somebody asked. lost: the lease ended, and the job may be another worker's. shutdown: the worker ends.
+    """The job must stop.
 
-    Not an Exception, so that what is in between treats it as it would a person's Ctrl-C.
+    cancelled: a user requested it. lost: the lease expired, and another worker may hold the job. shutdown: the worker
+    exits. Derives from BaseException, so that code in between treats it like KeyboardInterrupt.
     """
 
     def __init__(self, reason: StopReason) -> None:

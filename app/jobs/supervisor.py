@@ -1,4 +1,4 @@
-"""The worker process beside the server: started with it, started again when it dies, ended with it."""
+"""Supervisor of the worker process beside the server: starts it, restarts it after a crash, ends it with the server."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from app.jobs.worker import LOGGER
 
 _GRACE_S = 15.0
 _PAUSES_S = (0.5, 2.0, 10.0, 30.0)
-"""Before it is started again, one after the other: a worker that cannot start must not take the machine's time."""
+"""Increasing delays before restarts, in seconds, so that a worker that cannot start does not use up the CPU."""
 
 
 class WorkerProcess:
-    """``plumbline work`` as a child. arguments: those that say which home and which models. may_start: asked before it
-    is started, again and again until it says yes: a worker must not make a database anew where one was taken away."""
+    """``plumbline work`` as a child process.
+
+    arguments: those that name the home and the models. may_start: polled before each start until it returns true,
+    because a worker must not create a new database where the old one was removed.
+    """
 
     def __init__(self, arguments: Sequence[str], may_start: Callable[[], bool] = lambda: True) -> None:
         self._may_start = may_start
-        # -P: a folder named app where the server was started must not be taken for ours.
+        # -P: a folder named app in the server's working directory must not shadow ours.
         self._command = [sys.executable, "-P", "-m", "app.cli", "work", "--child", *arguments]
         self._ending = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
@@ -35,10 +38,10 @@ class WorkerProcess:
         self._ending.set()
         process = self._process
         if process is not None and process.stdin is not None:
-            process.stdin.close()  # it ends by itself, and queues what it works on again
+            process.stdin.close()  # it exits by itself, and queues its current job again
         self._thread.join(_GRACE_S)
         if process is not None and process.poll() is None:
-            process.kill()  # its job is taken up again when the lease has ended
+            process.kill()  # another worker takes its job when the lease expires
             process.wait()
 
     def _watch(self) -> None:
@@ -48,7 +51,7 @@ class WorkerProcess:
             if not self._may_start():
                 self._ending.wait(_PAUSES_S[-1])
                 continue
-            # Its own session: a Ctrl-C on the terminal is for the server, which then ends the worker in order.
+            # In its own session: Ctrl-C on the terminal goes to the server, which then stops the worker in order.
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 self._command, stdin=subprocess.PIPE, start_new_session=True
             )

@@ -1,4 +1,4 @@
-"""The worker: takes jobs up one after the other, says every second that it is alive, and records how each ended."""
+"""The worker: takes jobs one by one, renews its lease every second, and records how each job ended."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ LOGGER = "plumbline.jobs"
 BEAT_S = 1.0
 POLL_S = 0.5
 UPLOADS_KEPT_DAYS = 7
-"""Of a job that failed or was cancelled, so that it can be tried again."""
+"""Seconds for which uploads of a failed or cancelled job are kept, for a retry."""
 TIDY_S = 3600.0
 BUSY_WAIT_S = 2.0
-"""Before a job is tried again whose collection another process writes."""
+"""Seconds before a job is retried whose collection another process writes."""
 
 
 class Worker:
-    """One thread of work on one pipeline. Make ``stopping`` set to have it end: what it works on is queued again."""
+    """One worker thread on one pipeline. Set ``stopping`` to end it; its current job is queued again."""
 
     def __init__(
         self, pipeline: Pipeline, *, leases: JobLeases | None = None, lease_s: float = LEASE_S, beat_s: float = BEAT_S
@@ -54,7 +54,7 @@ class Worker:
         self._log = logging.getLogger(LOGGER)
 
     def run(self, poll_s: float = POLL_S) -> None:
-        """Work until told to stop. A database that does not answer is waited for."""
+        """Work until stopped. Waits while the database does not answer."""
         tidied = time.monotonic() - TIDY_S
         while not self.stopping.is_set():
             if time.monotonic() - tidied >= TIDY_S:
@@ -64,17 +64,17 @@ class Worker:
             try:
                 did = self._leases.waiting() and self.run_one()
             except DataError as error:
-                self._log.error("cannot look for jobs: %s", error)
+                self._log.error("cannot query the job table: %s", error)
                 did = False
             if not did:
                 self.stopping.wait(poll_s)
 
     def run_one(self) -> bool:
-        """Take one job up and do it; False when there is none. Raises DataError when the database does not answer."""
+        """Take one job and run it; False if there is none. Raises DataError if the database does not answer."""
         job = self._leases.take()
         if job is None:
             return False
-        self._log.info("job %s (%s) begun, attempt %d", job.id, job.kind, job.attempts)
+        self._log.info("job %s (%s) started, attempt %d", job.id, job.kind, job.attempts)
         refusals = Refusals()
         try:
             with self._beating(job) as beating:
@@ -82,12 +82,13 @@ class Worker:
         except JobStopped as stopped:
             self._stopped(job, stopped.reason, refusals)
         except (CollectionBusyError, StoreBusyError) as error:
-            # Somebody else writes: what was kept is kept, and the job goes on from there.
+            # Another process writes the collection; saved work remains, and the job continues from there.
             self._log.info("job %s waits: %s", job.id, error)
             self._leases.give_back(job.id, BUSY_WAIT_S)
         except (*USER_ERRORS, OSError) as error:
             self._failed(job, self._public(str(error)), refusals)
-        except Exception as error:  # one job must not end the worker; its text may quote documents, so the log has none
+        # a job must not end the worker; the error text may quote documents, so it is not logged
+        except Exception as error:
             where = "".join(traceback.format_tb(error.__traceback__))
             self._log.error("job %s failed\n%s%s", job.id, where, type(error).__name__)
             self._failed(job, f"internal error ({type(error).__name__}): see the server's log", refusals)
@@ -98,8 +99,9 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads that no job will read (of jobs that are gone, and of those that failed long ago), and stored
-        queries that are older than the settings allow."""
+        """Remove uploads of unknown jobs and of jobs that failed long ago, and stored queries beyond the retention
+        period.
+        """
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
             waiting = jobs.c.finished_at.is_(None) | (jobs.c.finished_at > lately)
@@ -130,7 +132,7 @@ class Worker:
         self._leases.end(job.id, "failed", error=error, result=result)
 
     def _public(self, text: str) -> str:
-        """Where the home lies is this machine's business."""
+        """Remove the home's path from a message, which clients must not see."""
         home = str(self._pipeline.home)
         return text.replace(f"{home}/staging/", "").replace(home, "HOME")[:4000]
 
@@ -148,7 +150,7 @@ class Worker:
 
 
 class _Beating:
-    """Renews the lease in a thread of its own, with the newest progress; the work learns here that it is to end."""
+    """Renews the lease in a thread with the latest progress, and tells the work when to stop."""
 
     def __init__(self, renew: Callable[..., Any], stopping: threading.Event, every_s: float) -> None:
         self.over = threading.Event()
@@ -160,7 +162,7 @@ class _Beating:
         self._stop: StopReason | None = None
 
     def report(self, steps: Sequence[Step]) -> None:
-        """Take note. Raises Stopped."""
+        """Store the progress. Raises JobStopped."""
         self._steps = tuple(steps)
         if self._stop is not None:
             raise JobStopped(self._stop)
@@ -168,17 +170,17 @@ class _Beating:
             raise JobStopped("shutdown")
 
     def started(self, run_id: str) -> None:
-        """Take note of an evaluation's run, and say so at once."""
+        """Store the id of an evaluation's run, and publish it at once."""
         self._run = run_id
         self._beat()
 
     def run(self) -> None:
-        """Beat until it is over."""
+        """Renew until the work ends."""
         while not self.over.wait(self._every_s):
             self._beat()
 
     def last(self) -> None:
-        """The progress as it was at the end."""
+        """The final progress."""
         if self._stop != "lost":
             self._beat()
 
@@ -186,7 +188,7 @@ class _Beating:
         try:
             beat = self._renew(self._steps, self._run)
         except DataError:
-            return  # locked or away for a moment: the lease is longer than a beat
+            return  # locked or unavailable for a moment: the lease is longer than one interval
         if not beat.held:
             self._stop = "lost"
         elif beat.stopping:

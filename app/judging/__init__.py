@@ -1,1 +1,1 @@
-"""Which verifier judges what."""
+"""Choose and open the verifier that judges answers."""

@@ -1,4 +1,4 @@
-"""Judging answers of other systems: which verifier, by what, and what happens when it fails half way."""
+"""Judge answers of other systems: choose the verifier and its evidence, and handle verifier failures."""
 
 from __future__ import annotations
 
@@ -36,21 +36,22 @@ Evidence = Literal["contexts", "references"]
 Kind = Literal["contexts", "references", "references and contexts", "facts", "labels"]
 Measure = Literal["factuality", "faithfulness"]
 _SENTENCE_WORDS = 4
-"""A reference of so many words states something; a shorter one only names the answer."""
+"""Minimum number of words of a reference that makes a statement; a shorter one only names the answer."""
 AT_ONCE = 64
-"""Answers judged in one call: the scorer sorts them by length, and so many are lost at most when the process dies."""
+"""Answers judged in one call. The scorer sorts them by length; at most this many are lost if the process dies."""
 _FIRST = min(8, AT_ONCE)
 FAILURES_IN_A_ROW = 8
-"""After so many answers in a row that the verifier failed on, it is not asked again: the rest stays unscored."""
+"""Number of consecutive verifier failures after which the remaining answers stay unscored."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
-    """How answers are judged. choice: auto takes references where every answer has some (and contexts, where there are
-    some, for what else an answer says), else contexts.
+    """How answers are judged.
 
-    evidence: what entailment and a judge read. model: the entailment scorer as ``model eval`` names it (a folder,
-    OWNER/NAME of a sequence classifier, token-overlap, ...), None for the shipped one. source: what others judge by.
+    choice: auto takes references if every answer has some (and contexts, if present, for the rest of the answer), else
+    contexts. evidence: evidence of entailment and a language-model judge. model: the entailment scorer as ``model
+    eval`` names it (a folder, OWNER/NAME of a sequence classifier, token-overlap, ...), None for the shipped one.
+    source: evidence of other verifiers.
     """
 
     choice: Choice = "auto"
@@ -63,11 +64,11 @@ class JudgePlan:
 
 @dataclass(frozen=True, slots=True)
 class AnswerJudge:
-    """A verifier and the question that each answer is judged under, in the order of the answers.
+    """A verifier, and the question under which each answer is judged, in the order of the answers.
 
-    entailment: the verifier, where it judges by entailment. threshold: support from which a claim counts, None where
-    there is none. measure: what its verdicts are about. kind: of what is read as truth. missing: why an answer has
-    nothing to be judged by, "" where it has. notes: what a person should know.
+    entailment: the verifier, if it judges by entailment. threshold: support from which a claim is supported, None if
+    not applicable. measure: what the verdicts measure. kind: kind of evidence. missing: for each answer, why it has no
+    evidence, "" if it has. notes: remarks for the user.
     """
 
     verifier: Verifier
@@ -81,20 +82,20 @@ class AnswerJudge:
 
 
 def load_scorer(name: str | None, device: str) -> PairScorer:
-    """The entailment scorer of a name, None for the shipped one. Raises AppError or ModelError as loading it does."""
+    """The entailment scorer of this name, None for the shipped one. Raises AppError or ModelError as loading does."""
     from app.models.evaluate import ModelRequest, load_verifier, model_role
 
     if name is not None and model_role(name) != "verifier":
-        raise AppError(f"{name!r} is a reader: it writes answers, and cannot judge them")
+        raise AppError(f"{name!r} is a reader: it generates answers, and cannot judge them")
     return load_verifier(ModelRequest(name or "verifier", device))
 
 
 def open_answer_judge(
     records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None = None
 ) -> AnswerJudge:
-    """The judge of these answers. load: of a scorer, which is loaded only where entailment is needed.
+    """Open the judge of these answers. load: loads a scorer, called only if entailment is needed.
 
-    Raises AppError when no answer has what the choice needs, and what loading the scorer raises.
+    Raises AppError if no answer has the evidence that the choice needs, and the errors of loading the scorer.
     """
     if plan.choice in ("facts", "labels"):
         return _by_itself(records, plan)
@@ -115,9 +116,9 @@ def open_answer_judge(
         choice = "reference" if plan.evidence == "contexts" and by_references else "entailment"
         if choice == "reference" and with_contexts:
             notes.append(
-                f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, which judge "
-                "what an answer says beside answering; the verifier reference leaves that out, entailment "
-                "measures faithfulness to the contexts alone."
+                f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, "
+                "which judge the statements beside the answer itself; the verifier reference ignores those, "
+                "entailment measures faithfulness to the contexts alone."
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":
             notes.append(
@@ -128,14 +129,15 @@ def open_answer_judge(
         both = plan.choice == "auto" and with_contexts > 0
         questions = tuple(
             AnsweredQuestion(
-                str(i) if both else r.id or str(i),  # evidence is found by this id, and an answer's is its own
+                # evidence is looked up by this id, and each answer has its own evidence
+                str(i) if both else r.id or str(i),
                 r.question,
                 references=r.references,
-                answerable=r.answerable or bool(r.references),  # what is accepted says more than a mark
+                answerable=r.answerable or bool(r.references),  # the accepted references take precedence over the mark
             )
             for i, r in enumerate(records)
         )
-        # Whatever claims to answer what has no answer is wrong by the mark alone.
+        # An answer to an unanswerable question is wrong by the mark alone.
         judgeable = [bool(r.references) or not r.answerable for r in records]
         missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
         if both:
@@ -152,7 +154,7 @@ def open_answer_judge(
             parameter=f"{kind}_field",
         )
     missing = tuple("" if held else f"the answer came with no {kind[:-1]}" for held in texts)
-    # An answer's evidence is its own, so each answer is judged under a question of its own.
+    # Each answer has its own evidence, so each is judged under its own question.
     source = ContextEvidence({str(i): held for i, held in enumerate(texts)}, kind[:-1])
     questions = tuple(AnsweredQuestion(str(i), r.question, answerable=r.answerable) for i, r in enumerate(records))
     measure: Measure = "faithfulness" if kind == "contexts" else "factuality"
@@ -169,7 +171,9 @@ def open_answer_judge(
 def _references_and_contexts(
     records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None
 ) -> RoutedVerifier:
-    """References judge whether an answer is right, and its contexts (with references that are sentences) the rest."""
+    """References judge whether an answer is right; contexts (and references that are sentences) judge its other
+    statements.
+    """
     texts = {
         str(i): (*r.contexts, *(t for t in r.references if len(t.split()) >= _SENTENCE_WORDS))
         for i, r in enumerate(records)
@@ -183,12 +187,12 @@ def _references_and_contexts(
         split=plan.source.split,
         together=reads_together(scorer, plan.source.together),
     )
-    # A question without references is wrong by its mark, or unscored: references judge it alone.
+    # A question without references is wrong by its mark, or unscored: only references judge it.
     return RoutedVerifier(ReferenceVerifier(), entailment, has_evidence=lambda question: question.id in texts)
 
 
 def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
-    """A judge that needs nothing of the answers but their words: facts, or labels."""
+    """A judge that needs only the answers' text: facts, or labels."""
     questions = tuple(AnsweredQuestion(r.id or str(i), r.question) for i, r in enumerate(records))
     missing = ("",) * len(records)
     if plan.choice == "labels":
@@ -197,7 +201,7 @@ def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
 
 
 def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
-    """What a verdict depends on, as one hash: verifier, question, answer and what it is judged by."""
+    """A hash of everything that determines a verdict: verifier, question, answer and evidence."""
     digest = hashlib.sha256(b"plumbline/answer/1")
     both = (*record.references, "contexts", *record.contexts)
     evidence = {
@@ -215,7 +219,7 @@ def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """place: of the record among those given. failed: whether the verifier failed on it."""
+    """A judged answer. place: index of the record. failed: whether the verifier failed on it."""
 
     place: int
     evaluation: AnswerEvaluation
@@ -228,10 +232,10 @@ def judge_answers(
     known: Mapping[int, AnswerEvaluation] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[JudgedAnswer, ...]]:
-    """Judge all answers but those ``known``, some at a time, in order; what is not known comes as it is judged.
+    """Judge all answers except ``known``, in batches, in order; yields results as they are done.
 
-    Where the verifier raises, or its verdicts are no verdicts (NaN), the answers of that call are judged one by one;
-    each that fails is unscored with the reason. After FAILURES_IN_A_ROW of them it is not asked again.
+    If the verifier raises or returns NaN for a batch, its answers are judged one by one; each that fails is unscored
+    with the reason. After FAILURES_IN_A_ROW failures the verifier is not called again.
     """
     known = known or {}
     open_places = [i for i in range(len(records)) if i not in known]
@@ -245,7 +249,7 @@ def judge_answers(
         else:
             try:
                 found = _judge(records, judge, places)
-            except Exception:  # which answer it was is found out one by one
+            except Exception:  # judge one by one to find the failing answer
                 found = []
                 for i in places:
                     one = _judge_one(records, judge, i, in_a_row)
@@ -261,14 +265,14 @@ def judge_answers(
 
 
 def _growing(places: Sequence[int]) -> Iterator[Sequence[int]]:
-    """In parts that double up to AT_ONCE: the first ones soon tell how long all of them take."""
+    """Batches that double in size up to AT_ONCE: the first ones soon give a time estimate."""
     start, size = 0, _FIRST
     while start < len(places):
         yield places[start : start + size]
         start, size = start + size, min(2 * size, AT_ONCE)
 
 
-_GIVEN_UP = f"the verifier failed on {FAILURES_IN_A_ROW} answers in a row and was not asked again"
+_GIVEN_UP = f"the verifier failed on {FAILURES_IN_A_ROW} answers in a row and was not called again"
 
 
 def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, place: int, in_a_row: int) -> JudgedAnswer:
@@ -291,7 +295,7 @@ def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence
     items = [VerificationItem(judge.questions[i], said[i].claims, records[i].answer) for i in asked]
     found = verifier.verify(items) if items else ()
     if [tuple(v.claim for v in verdicts) for verdicts in found] != [item.claims for item in items]:
-        raise EvaluationError("its verdicts do not belong to the claims it was given")
+        raise EvaluationError("its verdicts do not match the given claims")
     verdicts = dict(zip(asked, found, strict=True))
     results = []
     for i in places:

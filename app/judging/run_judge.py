@@ -1,4 +1,4 @@
-"""Which verifier judges a run, wired: references, entailment against a trusted collection, or each where it applies."""
+"""Open the verifier of a run: references, entailment against a trusted collection, or each where it applies."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ ScorerLoader = Callable[[str | Path | None, str], PairScorer]
 
 @dataclass(frozen=True, slots=True)
 class VerifierPlan:
-    """How answers are judged. choice: "auto" takes references for the answer where a question has some, and the trusted
-    collection for all else that is said.
+    """How answers are judged.
 
+    choice: "auto" takes references for questions that have some, and the trusted collection for all other statements.
     model: the entailment scorer, as ``model eval`` names it, None for the shipped one. trusted: collection whose
-    documents count as truth, None for the one that is searched. threshold: support from which a claim is supported. k:
-    chunks looked at. source: what other verifiers judge by.
+    documents count as truth, None for the searched one. threshold: support from which a claim is supported. k: number
+    of chunks retrieved. source: evidence of other verifiers.
     """
 
     choice: VerifierChoice = "auto"
@@ -50,9 +50,9 @@ class VerifierPlan:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A run's verifier. entailment: the part of it that judges by entailment, None where no question needs it.
+    """A run's verifier. entailment: its part that judges by entailment, None if no question needs it.
 
-    labels: what a report needs to know of the trusted collection, for RunStore.
+    labels: facts about the trusted collection for the report, stored with the run.
     """
 
     verifier: Verifier
@@ -61,7 +61,7 @@ class Judge:
 
 
 def load_scorer(name: str | Path | None, device: str) -> PairScorer:
-    """The entailment scorer of a name, or the shipped one. Raises AppError and ModelError as loading it does."""
+    """The entailment scorer of this name, or the shipped one. Raises AppError and ModelError as loading does."""
     from app.judging.answer_judge import load_scorer as load
 
     return load(None if name is None else str(name), device)
@@ -74,10 +74,10 @@ def open_judge(
     collection: str | None,
     load: ScorerLoader | None = None,
 ) -> Judge:
-    """The verifier for these questions. collection: the one that is searched, None when nothing is. load: of a scorer.
+    """Open the verifier for these questions. collection: the searched one, None if there is none. load: loads a scorer.
 
-    Nothing is loaded when references are all that is needed. Raises AppError when there is no trusted collection, and
-    what opening it and loading the scorer raise.
+    Loads nothing if references suffice. Raises AppError if there is no trusted collection, and the errors of opening it
+    and loading the scorer.
     """
     if plan.choice == "facts":
         return Judge(open_fact_verifier(plan.source))
@@ -91,13 +91,14 @@ def open_judge(
     except AppError as error:
         unanswerable = sum(not q.references and not q.answerable for q in questions)
         if plan.choice == "auto" and not plan.trusted and bare == unanswerable:
-            return Judge(ReferenceVerifier())  # no documents to search: references judge, what has none is unscored
+            # no documents to search: references judge; questions without any are unscored
+            return Judge(ReferenceVerifier())
         raise AppError(
             f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
             f"a trusted collection (the verifier reference leaves such questions unscored): {error}",
             parameter="trusted",
         ) from error
-    search = pipeline.search(name)  # as the collection is searched, whatever the arm does
+    search = pipeline.search(name)  # with the collection's own search settings, whatever the arm uses
     retriever = search.retriever
     evidence = GoldOrSearchedEvidence(
         GoldEvidence(Passages(retriever), search, plan.k),
@@ -113,7 +114,7 @@ def open_judge(
         return Judge(judge, None, labels)
     scorer = _scorer(pipeline, plan, load)
     split = plan.source.split
-    # Where references judge every answer, a scorer that reads claims alone judges what else is said.
+    # If references judge every answer, a scorer that reads claims separately judges the other statements.
     together = bool(plan.source.together) and (bare > 0 or plan.choice != "auto" or answer_tokens(scorer) > 0)
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
@@ -127,7 +128,7 @@ def _scorer(pipeline: Pipeline, plan: VerifierPlan, load: ScorerLoader | None) -
 
 
 def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:
-    """How entailment judges, for whoever opens the run again."""
+    """The settings of entailment, stored to open the run's judge again."""
     return (
         ("threshold", repr(plan.threshold)),
         ("verifier model", str(plan.model or "")),
@@ -144,9 +145,9 @@ def _called(plan: VerifierPlan) -> str:
 def reopen_judge(
     pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], load: ScorerLoader | None = None
 ) -> Judge | None:
-    """The judge of a stored run, to look closer at its verdicts; None when the run needs none.
+    """Open the judge of a stored run, for further analysis of its verdicts; None if the run needs none.
 
-    Raises AppError when collection or scorer are no longer the same, and what opening and loading them raise.
+    Raises AppError if collection or scorer have changed, and the errors of opening and loading them.
     """
     if not any(judged_by_entailment(info.config.verifier, q) for q in questions):
         return None

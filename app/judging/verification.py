@@ -1,4 +1,4 @@
-"""Single claims against evidence given with them: support, label, the best evidence sentence, the words that fail."""
+"""Verify single claims against given evidence: support, label, the best evidence sentence, weak words."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from evaluation.verifiers.failing_words import WeakWord
 from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier, failed
 
 AT_ONCE = 256
-"""Pairs judged in one call of the scorer, which sorts them by length."""
+"""Pairs per call of the scorer, which sorts them by length."""
 
 _MOST_CHARACTERS = 200_000
-"""Of evidence that is looked through for a contradiction: a second or so."""
+"""Maximum evidence searched for a contradiction, in characters; takes about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimPair:
-    """A claim, what may support it, and the question it answers (may be empty). id: the caller's own, "" for none.
+    """A claim, its evidence, and the question it answers (may be empty). id: the caller's id, "" for none.
 
-    answerable: whether the documents answer the question, as far as anybody says.
+    answerable: whether the documents answer the question, if known.
     """
 
     claim: str
@@ -44,10 +44,10 @@ class ClaimPair:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """What a verifier says of a claim. A claim of several sentences is as good as its worst one.
+    """The verdict on a claim. A claim of several sentences gets the support of its worst one.
 
-    support: None where it is unscored, and then reason says why. verdicts: one for each sentence. weak: words of the
-    claim without which its evidence would support it more; None where they were not looked for.
+    support: None if it is unscored; reason then explains why. verdicts: one per sentence. weak: words whose removal
+    would raise the support; None if they were not computed.
     """
 
     pair: ClaimPair
@@ -62,9 +62,10 @@ class ClaimChecker:
     """Judges claims with one scorer, each against its own evidence."""
 
     def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
-        """Opens the verifier that plan.choice names: facts, judge, or else entailment, whose scorer is loaded.
+        """Open the verifier named by plan.choice: facts, judge, or else entailment, whose scorer is loaded.
 
-        Raises ModelError when that cannot be loaded, EvaluationError for a bad threshold, and what opening others does.
+        Raises ModelError if it cannot be loaded, EvaluationError for an invalid threshold, and the errors of opening
+        the others.
         """
         self._evidence, self._split = _Own(), plan.source.split
         self._verifier: Verifier
@@ -84,14 +85,14 @@ class ClaimChecker:
 
     @property
     def name(self) -> str:
-        """The verifier's."""
+        """The verifier's name."""
         return self._verifier.name
 
     def check(self, pairs: Sequence[ClaimPair], words: bool = False) -> tuple[CheckedClaim, ...]:
-        """One result a pair, in order. words: also look for weak words (up to 24 more pairs a failing sentence).
+        """One result per pair, in order. words: also find weak words (up to 24 more pairs per failing sentence).
 
-        Where the verifier fails on all of them together they are judged one by one, and what fails then is unscored
-        with the reason. Raises AppError when FAILURES_IN_A_ROW fail in a row.
+        If the verifier fails on the batch, the pairs are judged one by one; those that fail are unscored with the
+        reason. Raises AppError after FAILURES_IN_A_ROW consecutive failures.
         """
         try:
             found = self._check(pairs, words)
@@ -102,7 +103,7 @@ class ClaimChecker:
             lost = [v for v in checked.verdicts if failed(v)]
             in_a_row = in_a_row + 1 if lost else 0
             if in_a_row >= FAILURES_IN_A_ROW:
-                raise AppError(f"{lost[0].reason} ({in_a_row} claims in a row: no more are tried)")
+                raise AppError(f"{lost[0].reason} ({in_a_row} claims in a row: stopped)")
         return found
 
     def _one_by_one(self, pairs: Sequence[ClaimPair], words: bool) -> Iterator[CheckedClaim]:
@@ -115,7 +116,7 @@ class ClaimChecker:
                 in_a_row += 1
                 reason = f"{FAILED}: {type(error).__name__}: {error}"[:500]
                 if in_a_row >= FAILURES_IN_A_ROW:
-                    raise AppError(f"{reason} ({in_a_row} claims in a row: no more are tried)") from error
+                    raise AppError(f"{reason} ({in_a_row} claims in a row: stopped)") from error
                 yield CheckedClaim(pair, "unscored", None, reason, ())
 
     def _check(self, pairs: Sequence[ClaimPair], words: bool) -> tuple[CheckedClaim, ...]:
@@ -147,7 +148,7 @@ class ClaimChecker:
 
 
 class _Own:
-    """An EvidenceSource whose texts are those of the pairs at work."""
+    """An EvidenceSource with the texts of the current pairs."""
 
     name = "given evidence"
 
@@ -160,8 +161,10 @@ class _Own:
 
 
 def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
-    """Pairs of JSON lines, each (where, text): {"claim", "evidence" (text or list)}; "question", "answerable" and "id"
-    may be missing."""
+    """Parse JSON lines, each (location, text), into pairs.
+
+    Fields: {"claim", "evidence" (text or list)}; "question", "answerable" and "id" are optional.
+    """
     for where, line in lines:
         try:
             value = json.loads(line)
@@ -173,7 +176,9 @@ def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> I
 
 
 def checked_json(checked: CheckedClaim) -> dict[str, Any]:
-    """One result as JSON. ``best``: of the worst sentence, the evidence that bears it best; offsets are its own."""
+    """One result as JSON. ``best``: the evidence that supports the worst sentence best, with offsets in that
+    evidence.
+    """
     worst = _worst(checked.verdicts)
     return {
         **({"id": checked.pair.id} if checked.pair.id else {}),
@@ -199,7 +204,7 @@ def checked_json(checked: CheckedClaim) -> dict[str, Any]:
 
 
 def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
-    """The pair of a JSON value, or why it is none."""
+    """The pair of a JSON value, or the reason why it is invalid."""
     if not isinstance(value, dict):
         return "a line must be a JSON object"
     evidence = value.get("evidence", value.get("contexts"))
@@ -221,14 +226,19 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
 
 
 def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
-    """The sentences of a claim, or simpler claims; all of it where it has one, or none that claims anything."""
+    """The sentences of a claim, or simpler claims; the whole claim if it has one sentence or none that states
+    anything.
+    """
     found = extract_by(split, claim).claims
     return found if len(found) > 1 else (Claim(claim, 0, len(claim)),)
 
 
 def with_contradiction(verdict: Verdict, evidence: Sequence[EvidenceText]) -> Verdict:
-    """An unverifiable verdict whose claim the evidence contradicts by rule becomes "contradicted", with the reason and
-    the sentence; any other stays as it is. A network of support alone cannot tell a contradiction from silence."""
+    """Relabel an unverifiable verdict as "contradicted" if a rule finds that the evidence contradicts the claim.
+
+    Adds the reason and the sentence; other verdicts are unchanged. The network scores support only and cannot tell a
+    contradiction from missing evidence.
+    """
     if verdict.label != "unverifiable":
         return verdict
     claim = verdict.claim.text
@@ -249,9 +259,11 @@ def _worst(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 
 def _result(pair: ClaimPair, verdicts: tuple[Verdict, ...], weak: tuple[WeakWord, ...] | None) -> CheckedClaim:
-    """The claim is as good as its worst sentence; unscored where one is and no other fails."""
+    """Combine sentences: the claim is as good as its worst sentence; unscored if one is and no other fails."""
     worst = _worst(verdicts)
     unscored = next((v for v in verdicts if v.label == "unscored"), None)
     if worst is None or (unscored is not None and worst.label not in ("contradicted", "unverifiable")):
-        return CheckedClaim(pair, "unscored", None, unscored.reason if unscored else "nothing is claimed", verdicts)
+        return CheckedClaim(
+            pair, "unscored", None, unscored.reason if unscored else "the claim states nothing", verdicts
+        )
     return CheckedClaim(pair, worst.label, worst.support, worst.reason, verdicts, weak)

@@ -1,4 +1,4 @@
-"""What verifiers other than references and entailment judge by: a table of facts, a language model, people's labels."""
+"""Evidence of verifiers other than references and entailment: a table of facts, a language model, human labels."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VerifierSource:
-    """facts: a database URL (with #TABLE) or a file. tolerance: of numbers, as a share. judge: a model as --model names
-    it; votes: answers it gives to a claim. labels: a file. split: whether sentences are cut into simpler claims.
-    together: whether an entailment verifier reads an answer's claims together; None: as is usual where it is asked for.
+    """Sources of a verifier.
+
+    facts: a database URL (with #TABLE) or a file. tolerance: relative tolerance of numbers. judge: a model named like
+    --model; votes: its number of answers per claim. labels: a file. split: whether sentences are split into simpler
+    claims. together: whether an entailment verifier reads an answer's claims together; None: the default of the caller.
     """
 
     facts: str | None = None
@@ -33,9 +35,9 @@ class VerifierSource:
 
 
 def reads_together(scorer: PairScorer, wanted: bool | None) -> bool:
-    """Whether answers' claims are read together where nobody looks for drift: if it is wanted, or the scorer can.
+    """Whether an answer's claims are read together, without drift analysis: if requested, or if the scorer supports it.
 
-    Wanted of a scorer that cannot, it is refused by the verifier that is made with it.
+    Requested for a scorer that does not support it, the verifier that is built with it raises the error.
     """
     return answer_tokens(scorer) > 0 if wanted is None else wanted
 
@@ -65,10 +67,9 @@ def open_label_verifier(source: VerifierSource) -> LabelVerifier:
 def open_language_judge(
     source: VerifierSource, evidence: EvidenceSource, threshold: float, device: str, home: Path | None = None
 ) -> LanguageJudge:
-    """The model stays open for the rest of the process. home: see open_generator.
+    """Open a language-model judge; the model stays open until the process ends. home: see open_generator.
 
-    Raises AppError when none is named or there is no such model,
-    and what opening it and asking it for its fingerprint raise.
+    Raises AppError if none is named or it does not exist, and the errors of opening it and of its fingerprint.
     """
     from app.models.generators import open_generator
     from app.settings import Settings

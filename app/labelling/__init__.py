@@ -1,1 +1,1 @@
-"""Labels of people for a run."""
+"""Human labels of a run's answers."""

@@ -1,4 +1,4 @@
-"""What people's labels make of a stored run's rates: for its report, its gate and its summary."""
+"""Rates of a stored run corrected by human labels: for its report, its gate and its summary."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answ
 def label_figures(
     pipeline: Pipeline, run_id: str, samples: Sequence[SampleRecord], summary: RunSummary
 ) -> CorrectedFigures | None:
-    """Corrected figures of a run, None where nobody labelled any of it. samples, summary: all of the run's.
+    """Corrected figures of a run, None if it has no label. samples, summary: all of the run's.
 
-    What cannot be corrected yet, or any more, is no error: the figures say why.
+    Figures that cannot be corrected (yet, or any more) carry a reason instead of raising an error.
     """
     store = LabelStore(pipeline.store)
     stored = store.load_draw(run_id)
@@ -37,7 +37,7 @@ def label_figures(
 
 
 def corrected_names(words: dict[str, str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """What a gate may call the corrected figures of arms (by arm, its name in a condition) and of pairs of them."""
+    """Names of the corrected figures in a condition, by arm, and by pair of arms."""
     names = [f"{QUANTITIES[q]}_{word}" for word in words.values() for q in ("hallucinated", "answered")]
     names += [f"{QUANTITIES['difference']}_{words[one]}_{words[two]}" for one, two in pairs]
     if len(words) == 1:
@@ -48,7 +48,7 @@ def corrected_names(words: dict[str, str], pairs: Iterable[tuple[str, str]]) -> 
 def corrected_estimates(
     figures: CorrectedFigures | None, words: dict[str, str], pairs: Iterable[tuple[str, str]], level: float
 ) -> dict[str, HallucinationEstimate]:
-    """The corrected figures by ``corrected_names``; those that labels do not give are undefined, and say why."""
+    """The corrected figures by ``corrected_names``; those that the labels do not allow are undefined, with a reason."""
     found = dict.fromkeys(corrected_names(words, pairs), without_labels(level, figures.reason if figures else ""))
     for row in corrected_rows(figures.run) if figures and figures.run else ():
         place = f"{words[row.arm]}_{words[row.against]}" if row.against else words[row.arm]
@@ -61,10 +61,10 @@ def corrected_estimates(
 def gate_figures(
     summary: RunSummary, corrected: CorrectedFigures | None, declared: Sequence[tuple[str, str]] = ()
 ) -> dict[str, HallucinationEstimate]:
-    """Every figure that a condition may name, those of ``summary_figures`` and the corrected ones.
+    """Every figure that a condition may name: those of ``summary_figures`` and the corrected ones.
 
-    declared: pairs of arms that were to be compared; one that the run cannot compare (all its questions are apart) has
-    an undefined difference and not none, or a gate that was right before the run would be an unknown name after it.
+    declared: pairs of arms that were to be compared. If the run cannot compare a pair (no common question), its
+    difference is undefined instead of missing, so that a condition that was valid before the run stays valid.
     """
     words, level = arm_words([arm.arm for arm in summary.arms]), summary.settings.level
     pairs = [(pair.baseline, pair.other) for pair in summary.pairs]

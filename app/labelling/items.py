@@ -1,4 +1,4 @@
-"""What a person sees of a response that is to be labelled: question, answer and evidence, blind to arm and verdict."""
+"""The view of a response for labelling: question, answer and evidence, without arm and verdict."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BATCH = 400
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Evidence with what stands around it. before + text + after are one stretch of the document called ``title``."""
+    """Evidence with its context. before + text + after is one contiguous part of the document called ``title``."""
 
     title: str
     before: str
@@ -35,7 +35,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class LabelItem:
-    """One response. id: opaque, the same for everybody. remark: what else is known of the question, "" for nothing."""
+    """One response. id: opaque, the same for every annotator. remark: further information on the question, "" for
+    none.
+    """
 
     id: str
     key: ResponseKey
@@ -47,7 +49,7 @@ class LabelItem:
 
 
 def item_id(run_id: str, decoding: str, key: ResponseKey) -> str:
-    """12 hexadecimal digits that say nothing of the arm to a reader."""
+    """12 hexadecimal digits that do not reveal the arm."""
     return hashlib.sha256("\0".join((run_id, decoding, *map(str, key))).encode()).hexdigest()[:12]
 
 
@@ -61,9 +63,9 @@ def label_items(
 ) -> tuple[LabelItem, ...]:
     """The items of these responses, in order.
 
-    Passages: the question's own evidence, then what was fetched for the answer's claims; where an answer made none,
-    what was fetched for the other answers to its question. That depends on question and answer only, never on what the
-    arm was shown.
+    Passages: the question's own evidence, then the evidence retrieved for the answer's claims. If an answer has none,
+    the evidence retrieved for the other answers to its question. This depends only on question and answer, never on the
+    passages in the arm's prompt.
     """
     by_id = {q.id: q for q in questions}
     held = {(s.question_id, s.arm, s.sample): s for s in samples if s.decoding == decoding}
@@ -95,7 +97,7 @@ class _Text:
 
 
 def _documents(store: Store, info: RunInfo, ids: Sequence[str]) -> dict[str, _Text]:
-    """Documents of the collection that was trusted (or searched), as it is now; what is gone is left out."""
+    """Documents of the collection that was trusted (or searched), in their current state; missing ones are left out."""
     labels = dict(info.labels)
     name = labels.get("trusted") or labels.get("collection") or ""
     found: dict[str, _Text] = {}
@@ -114,7 +116,7 @@ def _documents(store: Store, info: RunInfo, ids: Sequence[str]) -> dict[str, _Te
 
 
 def _evidence(sample: SampleRecord) -> list[Evidence]:
-    """What was fetched for a response's claims; reference answers (which have no document) are shown as such."""
+    """Evidence retrieved for a response's claims; reference answers (which have no document) are marked as such."""
     return [e for v in sample.evaluation.verdicts for e in v.evidence if e.document_id is not None]
 
 
@@ -130,7 +132,7 @@ def _passages(question: Question, fetched: Iterable[Evidence], texts: Mapping[st
 
 
 def _passage(place: Evidence, held: _Text | None) -> Passage | None:
-    """The place in its document; alone where the document is gone or says something else now."""
+    """The evidence in its document; without context if the document is gone or has changed."""
     inside = held is not None and (not place.text or held.text[place.start : place.end] == place.text)
     if held is None or not inside:
         return Passage(place.document_id or "", "", place.text, "") if place.text else None
@@ -145,7 +147,7 @@ def _passage(place: Evidence, held: _Text | None) -> Passage | None:
 
 
 def _blind(completion: Completion) -> str:
-    """The answer without its citation marks: only an arm that was shown passages has any."""
+    """The answer without citation marks, which only an arm with passages has."""
     text, pieces, place = completion.text, [], 0
     for citation in sorted(completion.citations, key=_start):
         if citation.start < place:
@@ -164,5 +166,5 @@ def _remark(question: Question, sample: SampleRecord) -> str:
     if not question.answerable:
         remarks.append("The question set says that the documents do not answer this question.")
     if sample.completion is None:
-        remarks.append("Nothing was generated here: label it as one of which you cannot tell.")
+        remarks.append("Nothing was generated here: choose the label for answers you cannot tell.")
     return " ".join(remarks)

@@ -1,4 +1,4 @@
-"""Labelling in a browser: one item a page, one key a label. Serves this machine's own loopback address only."""
+"""Labelling in a browser: one item per page, one key per label. Serves the loopback address only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ HOSTS = frozenset({"127.0.0.1", "localhost"})
 
 
 class PageError(Exception):
-    """A request that is refused, with its HTTP status."""
+    """A refused request, with its HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -40,7 +40,7 @@ class PageError(Exception):
 
 
 def label_app(session: LabelSession) -> Starlette:
-    """The pages of one person's session. Every answer of a model is escaped, and scripts of others cannot run."""
+    """The pages of one annotator's session. Answers are escaped, and foreign scripts cannot run."""
     pages = _Pages(session)
     return Starlette(
         routes=[
@@ -58,7 +58,7 @@ class _Pages:
         self._template = _environment().get_template("label.html.j2")
 
     async def start(self, request: Request) -> Response:
-        """The first item without a label, or the end."""
+        """The first unlabelled item, or the end page."""
         return await self._guarded(request, self._start)
 
     async def item(self, request: Request) -> Response:
@@ -66,7 +66,7 @@ class _Pages:
         return await self._guarded(request, self._item)
 
     async def give(self, request: Request) -> Response:
-        """A label, committed; then the next item."""
+        """Commit a label; then show the next item."""
         try:
             check_own_form(request)
             label = _label(await form_body(request))
@@ -75,12 +75,12 @@ class _Pages:
         return await self._guarded(request, functools.partial(self._give, label=label))
 
     async def done(self, request: Request) -> Response:
-        """How much is labelled, and by whom."""
+        """Progress, and the annotators."""
         return await self._guarded(request, self._done)
 
     async def _guarded(self, request: Request, work: Any) -> Response:
         try:
-            if host_of(request) not in HOSTS:  # another name is a page elsewhere that points its own name here
+            if host_of(request) not in HOSTS:  # another host name may be DNS rebinding
                 raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
             found: Response = await anyio.to_thread.run_sync(work, request)
             return found
@@ -155,7 +155,7 @@ class _Pages:
 
 
 def loopback_socket(port: int) -> socket.socket:
-    """A listening socket on 127.0.0.1. port: 0 takes a free one. Raises AppError when it cannot be had."""
+    """A listening socket on 127.0.0.1. port: 0 takes a free one. Raises AppError if the port is not available."""
     try:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
@@ -186,15 +186,15 @@ def _to(path: str) -> RedirectResponse:
 
 
 def host_of(request: Request) -> str:
-    """The name that the request was sent to, without its port."""
+    """The host name of the request, without its port."""
     return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
 
 
 def check_own_form(request: Request) -> None:
-    """A page of another site can post here too; browsers say where a post comes from."""
+    """Reject forms posted by pages of other sites, by the browser's Origin headers."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise PageError(415, "this path takes the form of the page only")
+        raise PageError(415, "this path accepts only the form of its own page")
     origin = request.headers.get("origin")
     foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
     if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

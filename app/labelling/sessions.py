@@ -1,4 +1,4 @@
-"""Labelling a stored run: its draw, made or extended; one person's session; labels to and from files."""
+"""Labelling a stored run: create or extend its draw, one annotator's session, labels to and from files."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ DEFAULT_QUESTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class DrawRequest:
-    """What is to be drawn. None, or empty arms: as the run's draw has it, or by default (60 questions, every arm).
+    """A requested draw.
 
-    stratify: whether as many questions are drawn that the verifier flagged as others. redraw: in place of the draw that
-    the run has. active: whether questions are likelier drawn where the verifier is unsure.
+    None, or empty arms: as in the run's draw, else the default (60 questions, every arm). stratify: whether to draw as
+    many questions flagged by the verifier as others. redraw: replace the run's draw. active: whether to draw questions
+    more often where the verifier is unsure.
     """
 
     questions: int | None = None
@@ -44,7 +45,7 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRunInfo:
-    """A run with its draw. samples: of the draw's decoding."""
+    """A run with its draw. samples: those with the decoding settings of the draw."""
 
     info: RunInfo
     stored: StoredDraw
@@ -57,17 +58,17 @@ class LabelledRunInfo:
 
 
 def open_draw(pipeline: Pipeline, run_id: str, request: DrawRequest) -> LabelledRunInfo:
-    """The run's draw: the stored one, with more or fewer questions wanted, or a new one.
+    """The run's draw: the stored one, with another number of questions if requested, or a new one.
 
     Raises EvaluationError for an unknown run, or more questions than there are; AppError for a run that is not
-    finished; UsageError for what another draw would be, without ``redraw``.
+    finished; UsageError for settings of a different draw without ``redraw``.
     """
     runs, labels = RunStore(pipeline.store), LabelStore(pipeline.store)
     info = runs.load_run(run_id)
     if info.status != "finished":
         raise AppError(
-            f"run {info.id} is not finished ({info.status}): its questions so far are not a random part of all. Run "
-            "the same plumbline evaluate again, then label"
+            f"run {info.id} is not finished ({info.status}): its questions so far are not a random sample. "
+            "Run the same plumbline evaluate again, then label"
         )
     stored = None if request.redraw else labels.load_draw(info.id)
     decoding = stored.decoding if stored else info.config.decoding.label
@@ -96,7 +97,7 @@ def _drawn(info: RunInfo, samples: Sequence[SampleRecord], request: DrawRequest)
         strata = strata_by_verdict(r for r in records if r.arm in arms)
         return _stored(draw_labels(records, arms, wanted, seed, strata, "equal"), decoding, wanted)
     if not 2 <= wanted <= population:
-        draw_labels(records, arms, wanted, seed)  # says what is wrong
+        draw_labels(records, arms, wanted, seed)  # raises the error message
     return _stored(draw_labels(records, arms, population, seed), decoding, wanted)
 
 
@@ -113,7 +114,7 @@ def _population(records: Sequence[OutcomeRecord], arms: Sequence[str]) -> int:
 
 
 def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
-    """The stored draw with as many questions wanted as are asked for; None where nothing changes."""
+    """The stored draw with the requested number of questions; None if nothing changes."""
     other = []
     if request.arms and request.arms != stored.draw.arms:
         other.append(f"the arms {','.join(stored.draw.arms)}")
@@ -124,12 +125,12 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
     if request.active and not stored.draw.active:
         other.append("equal probabilities")
     if stored.draw.active and request.questions is not None:
-        other.append("a number of questions that chance gave")
+        other.append("a random number of questions")
     elif stored.stratified and request.questions not in (None, stored.wanted):
         other.append(f"{stored.wanted} questions, by strata")
     if other:
         raise UsageError(
-            f"this run's draw has {', '.join(other)}: leave the argument out to go on with it, or draw anew "
+            f"this run's draw has {', '.join(other)}: leave the argument out to continue it, or draw again "
             "(labels of responses that are drawn again are kept)",
             parameter="redraw",
         )
@@ -137,21 +138,22 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
         return None
     if not 2 <= request.questions <= len(stored.draw.questions):
         most = len(stored.draw.questions)
-        raise UsageError(f"{request.questions} questions cannot be drawn: name 2 to {most}", parameter="questions")
+        raise UsageError(f"{request.questions} questions cannot be drawn: choose 2 to {most}", parameter="questions")
     return replace(stored, wanted=request.questions)
 
 
 def outcome_records(samples: Sequence[SampleRecord]) -> list[OutcomeRecord]:
-    """The verifier's outcomes of samples of one decoding."""
+    """The verifier's outcomes of samples with one decoding setting."""
     return [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples]
 
 
 class LabelSession:
-    """One person's labelling of one run. Every label is committed when it is given; nothing else is kept here."""
+    """One annotator's labelling of one run. Every label is committed at once; nothing else is stored here."""
 
     def __init__(self, store: Store, run: LabelledRunInfo, annotator: str, adjudicate: bool = False) -> None:
-        """adjudicate: only what annotators disagree on, and each label settles it. Raises EvaluationError for a name
-        that cannot be."""
+        """adjudicate: only items with disagreement; each label settles one. Raises EvaluationError for an invalid
+        name.
+        """
         self._labels, self._run, self._settles = LabelStore(store), run, adjudicate
         self.annotator = check_annotator(annotator)
         questions = RunStore(store).load_questions(run.info.id)
@@ -173,21 +175,21 @@ class LabelSession:
         return self._settles
 
     def own(self) -> dict[ResponseKey, Outcome]:
-        """This person's labels, as stored now (another session of the same person may be open)."""
+        """This annotator's labels as stored now (another session of the same annotator may be open)."""
         return {g.key: g.label for g in self._given() if g.annotator == self.annotator and g.settles == self._settles}
 
     def label(self, item: LabelItem, label: Outcome) -> None:
-        """Commit one label, in place of this person's earlier one."""
+        """Commit one label; replaces this annotator's earlier one."""
         given = GivenLabel(item.key, self.annotator, label, self._settles)
         self._labels.save(self.run_id, self._run.stored.decoding, [given])
 
     def first_open(self) -> int | None:
-        """The place of the first item that this person has not labelled, None where there is none."""
+        """Index of the first item that this annotator has not labelled, None if there is none."""
         own = self.own()
         return next((i for i, item in enumerate(self.items) if item.key not in own), None)
 
     def progress(self) -> LabelProgress:
-        """Everybody's labels."""
+        """Labels of all annotators."""
         return progress_of(self._run.stored, self._given())
 
     def _given(self) -> tuple[GivenLabel, ...]:
@@ -195,7 +197,7 @@ class LabelSession:
 
 
 def export_labels(session: LabelSession, path: Path) -> int:
-    """Write the session's items with this person's labels; returns how many. Raises DataError."""
+    """Write the session's items with this annotator's labels; returns their number. Raises DataError."""
     own = session.own()
     return write_labels(
         path,
@@ -216,7 +218,7 @@ def export_labels(session: LabelSession, path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ImportedLabels:
-    """labels: written. blank: lines without one. annotators: whose."""
+    """Imported labels. labels: number written. blank: lines without a label. annotators: their names."""
 
     labels: int
     blank: int
@@ -225,7 +227,7 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLabels:
-    """Labels of a file, all of them possible, not yet kept. blank: lines without one."""
+    """Validated labels of a file, not yet stored. blank: lines without a label."""
 
     given: tuple[GivenLabel, ...]
     blank: int
@@ -234,11 +236,11 @@ class ParsedLabels:
 def filled_in(
     run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
 ) -> ParsedLabels:
-    """What people filled in. name: of the file, for messages. annotator: where a line names nobody. others: whether
-    lines may name somebody else.
+    """Parse a completed label file.
 
-    Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not drawn, labels
-    and names that cannot be, and a file without labels.
+    name: of the file, for messages. annotator: for lines without a name. others: whether lines may name another
+    annotator. Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not
+    drawn, invalid labels and names, and a file without labels.
     """
     annotator = check_annotator(annotator)
     by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
@@ -251,13 +253,13 @@ def filled_in(
     if problems:
         raise AppError(refusal(name, problems))
     if not read.labels:
-        raise AppError(f"{name} holds no label: fill in its column label")
+        raise AppError(f"{name} has no label: fill in its column label")
     given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
     return ParsedLabels(tuple(given), read.blank)
 
 
 def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
-    """Commit them, all or none. Raises EvaluationError where the run has changed meanwhile."""
+    """Commit them, all or none. Raises EvaluationError if the run has changed meanwhile."""
     LabelStore(store).save(run.info.id, run.stored.decoding, found.given)
     return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
 
@@ -265,7 +267,7 @@ def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> Impo
 def import_labels(
     pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool
 ) -> ImportedLabels:
-    """Read a file that people filled in: all of its labels are kept, or none. Raises as ``filled_in`` does."""
+    """Import a completed label file: stores all of its labels, or none. Raises as ``filled_in`` does."""
     found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
     return keep_labels(pipeline.store, run, found)
 

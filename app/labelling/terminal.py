@@ -22,17 +22,17 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
 
 def terminal_safe(text: str) -> str:
-    """The text without power over a terminal: control and direction characters become U+FFFD; tabs, line breaks stay.
+    """Make the text safe for a terminal: control and direction characters become U+FFFD; tabs and line breaks remain.
 
-    An answer could otherwise clear the screen, change the title, or show other words than it holds.
+    Otherwise an answer could clear the screen, change the title, or display other words than it holds.
     """
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def label_in_terminal(session: LabelSession, output: Output, read_key: Callable[[], str] | None = None) -> int:
-    """Show items from the first unlabelled one on until the last, or q; returns how many labels were given.
+    """Show items from the first unlabelled one to the last, or until q; returns the number of labels given.
 
-    read_key: gives the next key, "" at the end of input.
+    read_key: returns the next key, "" at the end of input.
     """
     read = read_key or key_reader(sys.stdin)
     place = session.first_open()
@@ -60,7 +60,7 @@ def label_in_terminal(session: LabelSession, output: Output, read_key: Callable[
 
 
 def shown_item(item: LabelItem, place: int, total: int, own: Outcome | None) -> Text:
-    """The item as styled text; nothing in it is markup, and nothing commands the terminal."""
+    """The item as styled text, without markup or terminal commands."""
     text = Text()
     labelled = f", labelled {word_of_label(own)}" if own else ""
     text.append(f"\n── {place + 1} of {total}{labelled} ", style="bold")
@@ -86,7 +86,7 @@ def shown_item(item: LabelItem, place: int, total: int, own: Outcome | None) -> 
 
 
 def key_reader(stream: IO[str]) -> Callable[[], str]:
-    """Single keys of a terminal without Return; of a pipe or file, the first letter of each line that is not empty."""
+    """Single keys of a terminal without Return; for a pipe or file, the first letter of each non-empty line."""
     if stream.isatty():
         return lambda: _raw_key(stream)
     return lambda: next((line.strip()[0] for line in stream if line.strip()), "")

@@ -1,1 +1,1 @@
-"""Models by name: opened, checked, evaluated."""
+"""Models by name: open, check and evaluate them."""

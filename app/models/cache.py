@@ -1,4 +1,4 @@
-"""A cache of opened models: callers in one process that want the same files on the same device share one object."""
+"""A cache of open models: callers in one process that request the same files on the same device share one object."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Model = TypeVar("Model")
 Kind = Literal["default encoder", "encoder", "reader", "answer reader", "decoder", "verifier"]
 
 _PART = re.compile(r"-\d{5}-of-\d{5}(?=\.\w+$)")
-"""Of the name of a part of a split model file."""
+"""Matches the name of one part of a split model file."""
 
 MAX_MODELS = 8
 MAX_BYTES = 1 << 30
 _DEPTH = 2
-"""Levels of subfolders whose files are looked at; sentence-transformers keeps modules in one."""
+"""Depth of subfolders whose files are checked; sentence-transformers stores modules one level down."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """What changes when a file is written again. name: relative to the model's folder. size: bytes."""
+    """File status that changes on every write. name: relative to the model's folder. size: bytes."""
 
     name: str
     size: int
@@ -38,7 +38,7 @@ class FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """Which model, from which files, and how it was opened. folder: resolved, so that links lead to one entry."""
+    """Identifies a model: its files and how it was opened. folder: resolved, so that links share one entry."""
 
     kind: Kind
     folder: Path
@@ -48,7 +48,7 @@ class ModelKey:
 
     @property
     def size(self) -> int:
-        """Bytes of all files: about what the weights take in memory."""
+        """Bytes of all files: approximates the memory of the weights."""
         return sum(file.size for file in self.files)
 
     def replaces(self, other: ModelKey) -> bool:
@@ -61,23 +61,23 @@ class ModelKey:
 
 
 def model_key(kind: Kind, folder: Path, device: str = "cpu", precision: str = "") -> ModelKey:
-    """The key of the model in ``folder``, or in one GGUF file, as its files are now. Reads no file, only their status.
+    """The key of the model in ``folder``, or in one GGUF file, for its current files. Reads only file status.
 
-    A file that cannot be looked at is left out: opening the model reports it.
+    An inaccessible file is left out: opening the model reports it.
     """
     resolved = folder.resolve()
     return ModelKey(kind, resolved, device, precision, tuple(sorted(_stamps(resolved), key=lambda stamp: stamp.name)))
 
 
 class ModelCache:
-    """Keeps models open, the least recently used one dropped first. Safe to use from several threads.
+    """LRU cache of open models. Thread-safe.
 
-    The cache shares objects, it does not own them: a model that was dropped goes on working for those who hold it, and
-    its memory is freed with the last of them. Models must be safe to share, as encoders, scorers and generators are.
+    The cache shares objects without owning them: an evicted model still works for its users, and its memory is freed
+    with the last of them. Models must be safe to share, as encoders, scorers and generators are.
     """
 
     def __init__(self, max_models: int = MAX_MODELS, max_bytes: int = MAX_BYTES) -> None:
-        """max_bytes: of the files of all kept models together. Raises ValueError for a negative bound."""
+        """max_bytes: limit on the file sizes of all cached models together. Raises ValueError for a negative limit."""
         if max_models < 0 or max_bytes < 0:
             raise ValueError(f"max_models and max_bytes must not be negative: {max_models}, {max_bytes}")
         self._max_models = max_models
@@ -87,20 +87,20 @@ class ModelCache:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Number of models kept."""
+        """Number of cached models."""
         with self._lock:
             return len(self._kept)
 
     def __contains__(self, key: ModelKey) -> bool:
-        """Whether the model is kept, and would not have to be opened."""
+        """Whether the model is cached."""
         with self._lock:
             return key in self._kept
 
     def get(self, key: ModelKey, load: Callable[[], Model]) -> Model:
-        """The kept model, or what ``load`` returns. Threads that ask for one model at once wait for a single ``load``.
+        """The cached model, or the result of ``load``. Threads that request one model at once share a single ``load``.
 
-        Raises what ``load`` raises, in every thread that waited; nothing is kept then. A model larger than
-        ``max_bytes`` is returned and not kept.
+        Raises the errors of ``load`` in every waiting thread; nothing is cached then. A model larger than ``max_bytes``
+        is returned without caching.
         """
         while True:
             with self._lock:
@@ -113,7 +113,7 @@ class ModelCache:
                     break
             try:
                 return cast("Model", opening.result())
-            except CancelledError:  # the thread that loaded it was interrupted: load it here
+            except CancelledError:  # the loading thread was interrupted: load it here
                 continue
         try:
             model = load()
@@ -130,7 +130,7 @@ class ModelCache:
         return model
 
     def release(self, model: object) -> bool:
-        """Drop a model; whether it was kept."""
+        """Evict a model; returns whether it was cached."""
         with self._lock:
             keys = [key for key, kept in self._kept.items() if kept is model]
             for key in keys:
@@ -138,13 +138,13 @@ class ModelCache:
             return bool(keys)
 
     def close(self) -> None:
-        """Drop all models, those that are being opened too. The cache can be used again."""
+        """Evict all models, including those being opened. The cache can be used again."""
         with self._lock:
             self._kept.clear()
             self._opening.clear()
 
     def _opened(self, key: ModelKey, opening: Future[object]) -> bool:
-        """Strike the opening off; False where ``close`` was called meanwhile."""
+        """Remove the pending entry; False if ``close`` was called meanwhile."""
         with self._lock:
             if self._opening.get(key) is not opening:
                 return False
@@ -164,18 +164,18 @@ class ModelCache:
 
 @lru_cache(maxsize=1)
 def process_models() -> ModelCache:
-    """The cache of this process, which commands and pipelines use unless they are given another."""
+    """The cache of this process, the default of commands and pipelines."""
     return ModelCache()
 
 
 def _stamps(folder: Path) -> list[FileStamp]:
-    if folder.is_file():  # a GGUF file, or one part of a split one
+    if folder.is_file():  # a GGUF file, or one part of a split file
         parts = [p for p in folder.parent.iterdir() if _PART.sub("", p.name) == _PART.sub("", folder.name)]
         return [stamp for path in sorted(parts) if (stamp := _stamp(path, folder.parent)) is not None]
     found = []
     for parent, subfolders, names in os.walk(folder, followlinks=True):
         depth = len(Path(parent).relative_to(folder).parts)
-        if depth >= _DEPTH:  # a link may lead back up, and "/" is a folder too
+        if depth >= _DEPTH:  # a link may point to a parent folder, and "/" is a folder too
             subfolders.clear()
         for name in names:
             stamp = _stamp(Path(parent) / name, folder)
@@ -185,7 +185,7 @@ def _stamps(folder: Path) -> list[FileStamp]:
 
 
 def _stamp(path: Path, folder: Path) -> FileStamp | None:
-    """The status of one file, None where it cannot be looked at."""
+    """The status of one file, None if it is inaccessible."""
     try:
         status = path.stat()
     except OSError:

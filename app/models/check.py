@@ -1,4 +1,4 @@
-"""Is a checkpoint whole, supported and computed exactly? What ``plumbline model check`` does."""
+"""Check that a checkpoint is complete, supported and computed exactly. Implements ``plumbline model check``."""
 
 from __future__ import annotations
 
@@ -36,14 +36,17 @@ from model.verifier.files import CONFIG as VERIFIER
 _UNCACHED = "one plain pass"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _PROMPT_TOKENS, _GREEDY_TOKENS = 24, 16
-# A window up to this long is looked beyond; a longer one would make the check of a large model long.
+# Sliding windows up to this length are exceeded in the check; longer ones would make it slow for a large model.
 _LONGEST_WINDOW = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCheckRequest:
-    """Which folder, and how it is computed. dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded;
-    None: nowhere. accept: record the weight files as they are, though they changed since they were last opened."""
+    """The folder to check, and how to compute it.
+
+    dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded, None for nowhere. accept: record the
+    current weight files, although they changed since they were last opened.
+    """
 
     folder: Path
     device: str = "cpu"
@@ -58,10 +61,12 @@ class ModelCheckRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelCheck:
-    """What was found. problems: why the checkpoint must not be used, first the one that stopped the check; empty: it
-    passes. facts and the comparisons are None where the check did not come so far. end_tokens: (id, text).
-    weights: (file, SHA-256).
-    compared_with: whose numbers ``reference`` has beside ours. use: of a reader, how its probabilities are used."""
+    """The result of a check.
+
+    problems: why the checkpoint must not be used, first the one that stopped the check; empty if it passes. facts and
+    the comparisons are None if the check stopped earlier. end_tokens: (id, text). weights: (file, SHA-256).
+    compared_with: the implementation behind ``reference``. use: for a reader, how its probabilities are used.
+    """
 
     folder: str
     device: str
@@ -80,7 +85,7 @@ class ModelCheck:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no problem."""
         return not self.problems
 
     def to_json(self) -> dict[str, object]:
@@ -89,9 +94,9 @@ class ModelCheck:
 
 
 def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None = None) -> ModelCheck:
-    """Describe the checkpoint, load it, compare ways of computing it and compare it with transformers.
+    """Describe and load the checkpoint, compare several ways of computing it, and compare it with transformers.
 
-    watch: told what comes next. Everything that is wrong with the checkpoint is in the result's ``problems``.
+    watch: called with the name of each step. All problems of the checkpoint are in ``problems`` of the result.
     """
     say = watch or (lambda _: None)
     result = ModelCheck(str(request.folder), request.device, request.dtype)
@@ -100,8 +105,8 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
             return _of_reader(result, request, say)
         if (request.folder / VERIFIER).is_file():
             raise ModelError(
-                f"{request.folder} holds a verifier, which is no decoder: plumbline model eval {request.folder} "
-                "--data FILE says how good it is"
+                f"{request.folder} holds a verifier, not a decoder: evaluate it with plumbline model eval "
+                f"{request.folder} --data FILE"
             )
         facts = decoder_facts(open_checkpoint(request.folder))
         result = replace(result, facts=facts, weights=_weights(request, say))
@@ -113,16 +118,16 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
 
 
 def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tuple[str, str], ...]:
-    """Name and SHA-256 of each weight file. Raises ModelError for one that changed and is not accepted."""
+    """Name and SHA-256 of each weight file. Raises ModelError for one that changed and was not accepted."""
     known = known_weights(request.home, request.folder)
     if known is not None and request.accept:
-        say(f"accepted as it is now: {', '.join(str(file) for file in known.accept(request.folder))}")
+        say(f"accepted in its current state: {', '.join(str(file) for file in known.accept(request.folder))}")
     hash_of = sha256_of if known is None else known.sha256_of
     return tuple((file.name, hash_of(file)) for file in open_checkpoint(request.folder).files)
 
 
 def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
-    """An embedded reader: there is no other program that computes it, so it is compared with its own plain pass."""
+    """Check an embedded reader. No other program computes it, so it is compared with its own plain pass."""
     from app.models.reader_check import look_at_reader
 
     if request.dtype != "float32":
@@ -142,17 +147,17 @@ def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[st
 
 
 def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
-    """Tokenizer, end tokens, chat template; what does not fit the vocabulary is a problem."""
+    """Check tokenizer, end tokens and chat template; ids outside of the vocabulary are a problem."""
     tokenizer = Tokenizer.of_checkpoint(folder)
     problems = []
     if tokenizer.size > vocabulary:
         problems.append(
-            f"{folder}: the tokenizer has {tokenizer.size} tokens, the embedding only {vocabulary}: the two do not "
-            "belong together"
+            f"{folder}: the tokenizer has {tokenizer.size} tokens, the embedding only {vocabulary}: they do "
+            "not belong together"
         )
     ends = eos_token_ids(folder)
     problems += [
-        f"{folder}: end token {end} is beyond the vocabulary of {vocabulary}: the model can never end with it"
+        f"{folder}: end token {end} is outside of the vocabulary of {vocabulary}: the model can never end with it"
         for end in ends
         if end >= vocabulary
     ]
@@ -179,11 +184,11 @@ def _computed(
     ours = our_run(model, prompt, steps)
     if not bool(torch.isfinite(ours.logits).all()):
         raise ModelError(
-            f"{request.folder}: the weights are finite, the logits computed in {request.dtype} are not: "
-            + ("the weights are damaged" if dtype == torch.float32 else "use a dtype of wider range")
+            f"{request.folder}: the weights are finite, but the logits computed in {request.dtype} are not:"
+            + ("the weights are damaged" if dtype == torch.float32 else "use a dtype with a wider range")
         )
     split = split_differences(model, prompt, ours.logits)
-    del model  # before the reference is loaded: a large model fits once, not twice
+    del model  # before the reference is loaded: a large model fits into memory once, not twice
     allowed = tolerance(dtype, ours.logits)
     result = replace(result, prompt_tokens=prompt.shape[1], split=split)
     result = replace(result, problems=(*result.problems, *_split_problems(split, allowed)))
@@ -196,11 +201,11 @@ def _computed(
 
 
 def _prompt(facts: DecoderFacts) -> torch.Tensor:
-    """(1, T) token ids from a fixed seed: what is compared is arithmetic, and any token will do."""
+    """(1, T) token ids from a fixed seed. The check compares arithmetic, so any tokens work."""
     wanted = _PROMPT_TOKENS
     if facts.window is not None and facts.window <= _LONGEST_WINDOW:
         wanted = max(wanted, facts.window + 8)
-    # Room for a few greedy tokens, and for the padding of the padded pass.
+    # Room for some greedy tokens, and for the padding of the padded pass.
     length = max(1, min(wanted, facts.context_length - 3, facts.context_length * 3 // 4))
     return torch.randint(0, facts.vocabulary, (1, length), generator=torch.Generator().manual_seed(1))
 
@@ -212,7 +217,7 @@ def _split_problems(split: SplitDifferences, allowed: float) -> list[str]:
         ("in a padded batch", split.padded),
     )
     return [
-        f"computed {way} the logits are {difference:.2g} away from one uncached pass; rounding explains {allowed:.2g}"
+        f"computed {way} the logits differ by {difference:.2g} from one uncached pass; rounding explains {allowed:.2g}"
         for way, difference in ways
         if not difference <= allowed
     ]
@@ -222,9 +227,9 @@ def _reference_problems(found: Comparison, whose: str) -> list[str]:
     problems = []
     if not found.logit_difference <= found.tolerance:
         problems.append(
-            f"the logits are {found.logit_difference:.2g} away from those of {whose}; rounding explains "
+            f"the logits differ by {found.logit_difference:.2g} from those of {whose}; rounding explains "
             f"{found.tolerance:.2g}"
         )
     if found.equal_tokens < found.tokens and not found.tie:
-        problems.append(f"greedy token {found.equal_tokens + 1} of {found.tokens} is not the one of {whose}")
+        problems.append(f"greedy token {found.equal_tokens + 1} of {found.tokens} differs from the one of {whose}")
     return problems

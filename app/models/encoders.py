@@ -1,4 +1,4 @@
-"""Opening the encoder that the settings name, here or in a process of its own."""
+"""Open the encoder named in the settings, in this process or in a subprocess."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from retrieval.encoding.sentence_transformer import (
 def open_encoder(
     name: str, device: str, precision: Precision, models: ModelCache | None = None, home: Path | None = None
 ) -> Encoder:
-    """The encoder ``name``, a folder or hub id; "" is MiniLM from its package. device: cpu, cuda, cuda:N or auto.
-    models: where folders are kept open, by default the process's cache; a hub id is opened at every call. home: see
-    app.known_tokenizers.
+    """Open the encoder ``name``, a folder or hub id; "" is the packaged MiniLM.
 
-    Raises ModelError for a device that is not there or a tokenizer that passes its limits, and RetrievalError for an
+    device: cpu, cuda, cuda:N or auto. models: cache of open folders, by default the process's cache; a hub id is opened
+    on every call. home: see app.known_tokenizers.
+
+    Raises ModelError for an unavailable device or a tokenizer that exceeds its limits, and RetrievalError for an
     encoder that cannot be loaded.
     """
     key = encoder_key(name, device, precision)
@@ -33,14 +34,15 @@ def open_encoder(
 
 def encoder_key(name: str, device: str, precision: Precision) -> ModelKey | None:
     """The cache key of an encoder; None for a hub id. Loads nothing. Raises RetrievalError without MiniLM's package."""
-    if not name:  # a kind of its own: its weights are compared with the published ones
+    if not name:  # separate kind: its weights are compared with the published ones
         return model_key("default encoder", default_encoder_folder(), device, precision)
     folder = Path(name)
     return model_key("encoder", folder, device, precision) if folder.is_dir() else None
 
 
 def _load(name: str, device: str, precision: Precision, home: Path | None) -> Encoder:
-    from model.hardware.device import pick_device  # loads torch, which the parent of a process of its own does without
+    # loads torch, which the parent of an encoder subprocess does not need
+    from model.hardware.device import pick_device
 
     where = str(pick_device(device))
     if not name:

@@ -1,4 +1,4 @@
-"""Any reader or verifier by name, and its evaluation on any file: what the CLI's ``model eval`` does."""
+"""Load any reader or verifier by name, and evaluate it on any file: implements ``model eval``."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from model.pairs.scoring import PairScorer, answer_tokens
 
 Role = Literal["verifier", "reader"]
 _NAMES = (
-    "verifier, reader and decoder (the shipped ones), verifier-network (the verifier, short answers not read by the "
-    "reader), token-overlap and minilm-cosine (baselines), a folder that plumbline train wrote, a Hugging Face folder "
-    "(sequence classifier or decoder), or OWNER/NAME of a sequence classifier, perhaps behind nli:, hhem:, minicheck: "
-    "or alignscore:"
+    "verifier, reader and decoder (the shipped ones), verifier-network (the verifier without the reader for "
+    "short answers), token-overlap and minilm-cosine (baselines), a folder written by plumbline train, a "
+    "Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, "
+    "optionally prefixed by nli:, hhem:, minicheck: or alignscore:"
 )
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """Which model. claim_first, supported_label: of a sequence classifier from elsewhere."""
+    """The model to evaluate. claim_first, supported_label: of an external sequence classifier."""
 
     name: str
     device: str = "cpu"
@@ -46,8 +46,9 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """One evaluation. words: look for weak words too (RAGTruth). alone: read each claim by itself, whatever the
-    verifier can. max_tokens: of a reader's answer."""
+    """One evaluation. words: also find weak words (RAGTruth). alone: read each claim separately, even if the verifier
+    can read several together. max_tokens: of a reader's answer.
+    """
 
     model: ModelRequest
     data: DataRequest
@@ -59,8 +60,10 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelEvaluation:
-    """One of ``verifier`` and ``reader`` is there. model, fingerprint: as the model itself says. unscored: (reason, how
-    many). together: whether a verifier read the claims of one text together."""
+    """The result: either ``verifier`` or ``reader`` is set. model, fingerprint: as the model reports them.
+
+    unscored: (reason, count). together: whether a verifier read the claims of one text together.
+    """
 
     model: str
     fingerprint: str
@@ -73,7 +76,7 @@ class ModelEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class ProgressCallbacks:
-    """Who is told how far it is: supports and marking of a verifier, answers of a reader."""
+    """Progress callbacks: supports and marking of a verifier, answers of a reader."""
 
     supports: Callable[[SupportProgress], None]
     marking: Callable[[int, int], None]
@@ -81,10 +84,10 @@ class ProgressCallbacks:
 
 
 def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None = None) -> ModelEvaluation:
-    """Tell both kinds, read the file, load the model, score.
+    """Detect both kinds, read the file, load the model, score.
 
-    Raises UsageError for a model and a file that do not go together, AppError for a name that is no model, and what
-    the loaders raise. The file is read before the weights: its mistakes are found at once.
+    Raises UsageError for a model and a file that do not match, AppError for an unknown model, and the errors of the
+    loaders. The file is read before the weights, so that its errors are found at once.
     """
     role = model_role(request.model.name)
     layout = request.data.format or file_format(request.data.path)
@@ -101,7 +104,7 @@ def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None =
 
 
 def model_role(name: str) -> Role:
-    """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError naming what would work."""
+    """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError listing valid names."""
     if name in ("verifier", "verifier-network", "token-overlap", "minilm-cosine"):
         return "verifier"
     if name == "reader":
@@ -112,7 +115,7 @@ def model_role(name: str) -> Role:
     if not folder.is_dir():
         if _HUB_NAME.fullmatch(name):
             return "verifier"
-        raise AppError(f"{name!r} is no model and no folder; there are {_NAMES}")
+        raise AppError(f"{name!r} is not a model or a folder; choose from {_NAMES}")
     if (folder / "verifier.json").is_file():
         return "verifier"
     if (folder / "reader.json").is_file():
@@ -121,7 +124,7 @@ def model_role(name: str) -> Role:
 
 
 def load_verifier(request: ModelRequest) -> PairScorer:
-    """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError when it cannot be loaded."""
+    """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError if it cannot be loaded."""
     name, device = request.name, request.device
     if name == "token-overlap":
         from evaluation.detection.baselines import TokenOverlapScorer
@@ -146,7 +149,7 @@ def load_verifier(request: ModelRequest) -> PairScorer:
 
 
 def load_reader(request: ModelRequest) -> Generator:
-    """The generator of a reader's name. Raises ModelError or GenerationError when it cannot be loaded."""
+    """The generator of a reader's name. Raises ModelError or GenerationError if it cannot be loaded."""
     from generation.causal.generator import CausalGenerator
     from generation.reader.reader import EmbeddedReader
 
@@ -168,7 +171,7 @@ def _support_scorer(folder: Path | None, device: str) -> PairScorer:
 def _checkpoint_role(folder: Path) -> Role:
     config = folder / "config.json"
     if not config.is_file():
-        raise AppError(f"{folder} holds no verifier.json, reader.json or config.json; there are {_NAMES}")
+        raise AppError(f"{folder} holds no verifier.json, reader.json or config.json; choose from {_NAMES}")
     try:
         value = json.loads(config.read_text("utf-8"))
         names = [str(name) for name in value.get("architectures") or ()]
@@ -179,8 +182,8 @@ def _checkpoint_role(folder: Path) -> Role:
     if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
         return "reader"
     raise AppError(
-        f"{folder} is a {', '.join(names) or 'checkpoint of no named architecture'}: neither a sequence classifier "
-        "(a verifier) nor a decoder (a reader)"
+        f"{folder} is a {', '.join(names) or 'checkpoint without a named architecture'}: neither a sequence "
+        "classifier (a verifier) nor a decoder (a reader)"
     )
 
 
@@ -221,7 +224,7 @@ def _evaluate_reader(
     from retrieval.chunking.chunker import ChunkingParams
 
     generator = load_reader(request.model)
-    # Passages are cut as the indexer cuts documents: that is what the reader is shown in use.
+    # Passages are chunked as by the indexer, because the reader gets such chunks in use.
     pool = chunk_contexts(data.reading, reader_vocabulary().tokenizer, ChunkingParams())
     report = score_reader_answers(
         generator,

@@ -1,4 +1,4 @@
-"""A file to evaluate on: what kind it is, told by its content, and what is read from it."""
+"""Read a file to evaluate on; its kind is detected from its content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from data.squad import load_squad
 
 Format = Literal["pairs", "reading", "squad", "ragtruth"]
 FORMATS: tuple[Format, ...] = ("pairs", "reading", "squad", "ragtruth")
-_LOOKED_AT = 50  # lines; the first ones may be broken
+_LOOKED_AT = 50  # lines to look at; the first ones may be broken
 _LAYOUTS = (
     "pairs (JSONL of evidence, claim, supported), reading (JSONL of question, context, answers, answerable), squad "
     "(SQuAD's JSON), ragtruth (a folder with response.jsonl and source_info.jsonl, or that response.jsonl)"
@@ -28,8 +28,9 @@ _LAYOUTS = (
 
 @dataclass(frozen=True, slots=True)
 class DataRequest:
-    """What to read. format: None looks at the content. split: of RAGTruth's layout. limit: the first N examples. texts:
-    documents that hold the passages of questions which only name them (data.excerpts)."""
+    """What to read. format: None detects it. split: of RAGTruth's layout. limit: the first N examples. texts: documents
+    that resolve excerpts in questions (data.excerpts).
+    """
 
     path: Path
     format: Format | None = None
@@ -41,8 +42,11 @@ class DataRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationData:
-    """What was read; examples are of one kind. skipped: bad lines left out. blank: pairs without claim or evidence,
-    as "file:line: reason". split: "all" or the one that was taken. notes: what a person should know."""
+    """The examples, all of one kind.
+
+    skipped: bad lines. blank: pairs without claim or evidence, as "file:line: reason". split: "all" or the selected
+    one. notes: remarks for the user.
+    """
 
     format: Format
     pairs: tuple[PairExample, ...] = ()
@@ -55,7 +59,7 @@ class EvaluationData:
 
 
 def file_format(path: Path) -> Format:
-    """The layout of a file or folder, by its content. Raises DataError naming the layouts when it is none of them."""
+    """Detect the layout of a file or folder. Raises DataError listing the layouts if none fits."""
     if path.is_dir():
         if find_ragtruth(path) is None:
             raise DataError(
@@ -77,21 +81,21 @@ def file_format(path: Path) -> Format:
         raise DataError(f"{path} is empty: nothing to evaluate on")
     if whole:
         return "squad"
-    raise DataError(f"{path} is in no layout that is known here; they are {_LAYOUTS}; --format NAME forces one")
+    raise DataError(f"{path} has an unknown layout; the known ones are {_LAYOUTS}; --format NAME forces one")
 
 
 def load_evaluation(request: DataRequest, layout: Format) -> EvaluationData:
-    """Read the file as ``layout``. Raises DataError as the loaders do, UsageError for a split where there is none."""
+    """Read the file as ``layout``. Raises DataError as the loaders do, UsageError for a split if there is none."""
     path, limit, skip_bad = request.path, request.limit, request.skip_bad
     if request.split is not None and layout != "ragtruth":
         raise UsageError(f"--split {request.split}: only files in RAGTruth's layout have splits, {path} is {layout}")
     if request.texts and layout != "reading":
-        raise UsageError(f"--texts: only questions can name their passages by excerpt, {path} is {layout}")
+        raise UsageError(f"--texts: only questions can refer to passages by excerpt, {path} is {layout}")
     if layout == "pairs":
         return _pairs(path, limit, skip_bad)
     if layout == "ragtruth":
         read = load_ragtruth(path, split=request.split, skip_bad=skip_bad, limit=limit)
-        trimmed = (f"{read.trimmed} responses have a span that runs past their end; it was cut there",)
+        trimmed = (f"{read.trimmed} responses have a span beyond their end; it was truncated",)
         return EvaluationData(
             layout,
             responses=read.responses,
@@ -123,18 +127,20 @@ def _layout(value: object) -> Format | None:
 
 
 def _pairs(path: Path, limit: int | None, skip_bad: bool) -> EvaluationData:
-    """Training refuses an empty claim; here it is an example that nobody can score, counted apart from bad lines."""
+    """Training rejects an empty claim; here it is an example that cannot be scored, counted separately from bad
+    lines.
+    """
     blank = _blank_lines(path)
     read = load_pairs([path], skip_bad=skip_bad or bool(blank), limit=limit)
     empty = tuple(where for where in read.skipped if where.startswith(tuple(f"{path}:{n}: " for n in blank)))
     bad = tuple(where for where in read.skipped if where not in empty)
     if bad and not skip_bad:
-        raise DataError(f"{bad[0]}; mend the line or skip such lines with --skip-bad")
+        raise DataError(f"{bad[0]}; fix the line or skip such lines with --skip-bad")
     return EvaluationData("pairs", pairs=read.examples, skipped=bad, blank=empty)
 
 
 def _blank_lines(path: Path) -> Sequence[int]:
-    """Numbers of lines that are pairs in all but that claim or evidence is blank."""
+    """Numbers of lines that are valid pairs except for a blank claim or evidence."""
     found: list[int] = []
     for number, line in numbered_lines(path, "evidence, claims and whether they are supported"):
         try:

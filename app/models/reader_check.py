@@ -1,4 +1,4 @@
-"""The embedded reader, or one that was trained, against itself: cached, in chunks, padded, and in the engine."""
+"""Check an embedded reader, shipped or trained, against itself: cached, in chunks, padded, and in the engine."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ _QUESTION_TOKENS, _PASSAGE_TOKENS, _ANSWER_TOKENS = 8, 24, 8
 
 @dataclass(frozen=True, slots=True)
 class ReaderFindings:
-    """facts, and how it is used. split: largest differences of log-probabilities from those of one uncached pass over
-    prompt and answer. engine: packed weights in the engine against that pass, its greedy tokens beside those of a loop
-    on the cache."""
+    """The findings: facts, and how the reader is used.
+
+    split: largest differences of log-probabilities from one uncached pass over prompt and answer. engine: packed
+    weights in the engine compared with that pass, and its greedy tokens with those of a loop on the cache.
+    """
 
     facts: DecoderFacts
     use: ReaderUse
@@ -45,7 +47,7 @@ class ReaderFindings:
 def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> ReaderFindings:
     """Load a reader's folder and compute a short prompt in several ways.
 
-    Raises ModelError when it is not whole (files missing, damaged, or of other shapes) or computes NaN.
+    Raises ModelError if it is incomplete (files missing, damaged, or of other shapes) or computes NaN.
     """
     say("loading the reader")
     use = reader_use(folder)
@@ -64,7 +66,7 @@ def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
         answer = _greedy(model, prompt)
         expected = _one_pass(model, prompt, answer)
         if not bool(torch.isfinite(expected).all()):
-            raise ModelError(f"{folder}: it computes numbers that are not finite: its weights are damaged")
+            raise ModelError(f"{folder}: it computes non-finite numbers: its weights are damaged")
         split = SplitDifferences(
             cached=_apart(distributions(model, prompt, answer), expected),
             chunked=_apart(_in_two_steps(model, prompt, answer), expected),
@@ -77,7 +79,7 @@ def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
 
 
 def _prompt() -> tuple[int, ...]:
-    """A question and two passages of any tokens, some of them in both: what is compared is arithmetic."""
+    """A question and two passages of arbitrary tokens, some of them shared. The check compares arithmetic."""
     vocabulary = reader_vocabulary()
     generator = torch.Generator().manual_seed(1)
     count = _QUESTION_TOKENS + 2 * _PASSAGE_TOKENS
@@ -98,7 +100,7 @@ def _greedy(model: Decoder, prompt: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _one_pass(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], *, padded: bool = False) -> Tensor:
-    """Log-probabilities (A + 1, V) from one pass without a cache. padded: in a batch, behind a longer sequence."""
+    """Log-probabilities (A + 1, V) from one pass without a cache. padded: in a batch with a longer sequence."""
     whole = [*prompt, *answer]
     pad = 3 if padded else 0
     rows = [[*whole[: len(prompt)], *whole[1 : 1 + pad], *answer]] if padded else []
@@ -131,7 +133,7 @@ def _heads(model: Decoder, states: Tensor, hidden: Tensor, prompt: tuple[int, ..
 def _engine(
     model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], expected: Tensor, allowed: float
 ) -> Comparison:
-    """The model is packed by this: nothing else can be done with it afterwards."""
+    """Packs the model's weights, so that it cannot be used otherwise afterwards."""
     pack(model)
     request = EngineRequest(
         prompt, SamplingParams(max_tokens=len(answer)), (0,), first_copyable_id=FIRST_COPYABLE_ID, null_id=NULL_ID

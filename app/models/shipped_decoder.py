@@ -1,6 +1,4 @@
-"""Decoders by name: "decoder", which ships, and those of app.models.named_models, wherever a checkpoint can be
-given.
-"""
+"""Decoders by name: the shipped "decoder", and those of app.models.named_models, wherever a checkpoint can be given."""
 
 from __future__ import annotations
 
@@ -14,9 +12,9 @@ DECODER = "decoder"
 
 
 def decoder_folder(given: str | Path, home: Path | None = None) -> Path:
-    """The checkpoint that is meant: ``given``, or for a name where no folder is called so the model of that name.
+    """The checkpoint folder: ``given``, or the model of that name if no folder has the name.
 
-    A folder comes first, since a run of one's own may well write to ``decoder/``. home: where fetched models lie, by
+    A folder comes first, since a training run may well write to ``decoder/``. home: folder of fetched models, by
     default the environment's. Raises AppError for a named model that was not fetched; nothing else is checked or read.
     """
     folder = Path(given).expanduser()

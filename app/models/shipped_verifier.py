@@ -1,4 +1,4 @@
-"""The verifier that ships: its network, and the shipped reader beside it for short answers."""
+"""The shipped verifier: its network, and the shipped reader for short answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from model.verifier.files import CONFIG, support_facts
 
 
 def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None) -> PairScorer:
-    """The network now, the reader at the first short answer. models: keeps both, by default the process's cache.
+    """Load the network now, and the reader at the first short answer. models: cache of both, by default the process's.
 
-    Raises ModelError as loading the network does, and where network or reader is not what reading was calibrated with.
+    Raises ModelError as loading the network does, and if network or reader differ from those of the calibration.
     """
     cache = process_models() if models is None else models
     network = open_support_scorer(device=device, models=cache)
@@ -29,23 +29,24 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
         use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor", "network")))
         wanted, beside = str(said["reader"]), str(said["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
-        raise ModelError(f"{place} does not say how short answers are read ({error!r}): restore it") from error
+        raise ModelError(f"{place} does not describe how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())
     if found != wanted:
         raise ModelError(
-            f"{place} reads short answers with the reader {wanted[:16]}, {shipped_reader()} is {found[:16]}: its "
-            "probabilities have another meaning, restore both"
+            f"{place} reads short answers with the reader {wanted[:16]}, but {shipped_reader()} is "
+            f"{found[:16]}: the calibration does not fit its probabilities, restore both"
         )
     if network.name != beside:
         raise ModelError(
-            f"{place} reads short answers beside the network {beside}, this is {network.name}: its support has another "
-            "meaning, restore the file or calibrate anew (python -m benchmarks.short_answers --fit SOURCE)"
+            f"{place} reads short answers beside the network {beside}, but this is {network.name}: the "
+            "calibration does not fit its support, restore the file or calibrate again (python -m "
+            "benchmarks.short_answers --fit SOURCE)"
         )
     return ContrastScorer(ShortAnswerScorer(network, lambda: _reader(device, cache), found, use))
 
 
 def _reader(device: str, models: ModelCache) -> EmbeddedReader:
-    """One for all who judge. It is asked about prompts one by one: no room for many requests."""
+    """One reader for all scorers. It gets prompts one by one, so it needs no room for many requests."""
     options = EngineOptions(memory_bytes=1 << 22, cache_bytes=0)
     key = model_key("answer reader", shipped_reader(), device)
     return models.get(key, lambda: EmbeddedReader(device=device, options=options))

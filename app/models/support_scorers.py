@@ -1,4 +1,4 @@
-"""Opening verifier networks, the shipped one or a folder's, through the cache of opened models."""
+"""Open verifier networks, the shipped one or a folder's, through the model cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's evaluation as tables that fit a terminal of 80 columns: each cell a figure, its interval below."""
+"""A model's evaluation as tables for a terminal of 80 columns: each cell has a figure, its interval below."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from evaluation.reports.limits_text import limits_text
 
 
 def reader_table(report: ReaderReport) -> Table:
-    """Rows: sources, then all. Columns: F1 and exact match of answerable ones, refusal of the others."""
+    """Rows: sources, then all. Columns: F1 and exact match of answerable questions, refusal of the others."""
     table = _table(
-        "Per cent, 95 % intervals by article; ? rests on few articles",
+        "Per cent, 95 % intervals by article; ? few articles",
         ("F1", "exact match", "refused right", "refused wrong", "n"),
     )
     rows = report.sources if len(report.sources) > 1 else ()
@@ -27,9 +27,9 @@ def reader_table(report: ReaderReport) -> Table:
 
 
 def verifier_table(report: VerifierReport) -> Table:
-    """Rows: sources, their mean, then all. Columns: what tells supported from hallucinated."""
+    """Rows: sources, their mean, then all. Columns: measures of telling supported from hallucinated."""
     table = _table(
-        "Per cent, 95 % intervals by group, threshold 0.5; ? rests on few groups",
+        "Per cent, 95 % intervals by group, threshold 0.5; ? few groups",
         ("AUROC", "bal. acc.", "F1 halluc.", "calib. error", "n"),
     )
     sources = report.table.sources
@@ -42,7 +42,7 @@ def verifier_table(report: VerifierReport) -> Table:
 
 
 def spans_table(report: VerifierReport) -> Table:
-    """Rows: sentences, weak words. Columns: over characters that people marked."""
+    """Rows: sentences, weak words. Columns: measures over characters that people marked."""
     table = _table(
         "Characters marked, per cent, 95 % intervals by source text", ("precision", "recall", "F1", "marked")
     )

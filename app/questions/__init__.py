@@ -1,1 +1,1 @@
-"""Question sets: made from a collection, reviewed by people, imported from logs."""
+"""Question sets: generated from a collection, reviewed by people, imported from logs."""

@@ -1,4 +1,4 @@
-"""Questions from logs: personal data dropped, near-duplicates grouped, one file written."""
+"""Import questions from logs: remove personal data, group near-duplicates, write one file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_WORDS: Final = "it has no words"
 
 @dataclass(frozen=True, slots=True)
 class DroppedData:
-    """kind: e-mail, phone or card. where: the record that held it."""
+    """Removed personal data. kind: e-mail, phone or card. where: the record that held it."""
 
     kind: str
     where: str
@@ -32,8 +32,11 @@ class DroppedData:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """records: read. questions: written, one for each group. grouped: further questions in those groups. refused: by
-    reason. dropped: personal data, without the data itself."""
+    """The outcome of an import.
+
+    records: number read. questions: number written, one per group. grouped: further questions in those groups. refused:
+    counts by reason. dropped: removed personal data, without the data itself.
+    """
 
     records: int
     questions: int
@@ -43,9 +46,9 @@ class ImportReport:
 
 
 def import_questions(paths: Sequence[Path], output: Path, encoder: Encoder, column: str | None = None) -> ImportReport:
-    """Read logs and write a question file. The first question of a group stands for it; the others are its variants.
+    """Read logs and write a question file. The first question of a group represents it; the others are its variants.
 
-    Raises DataError as read_log does, AppError where nothing is left.
+    Raises DataError as read_log does, AppError if no question remains.
     """
     records, refused = 0, Counter[str]()
     dropped: list[DroppedData] = []

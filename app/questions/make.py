@@ -1,4 +1,4 @@
-"""Make a question set from a collection: documents read, candidates written, checked and drawn, one file written."""
+"""Generate a question set from a collection: read documents, write candidates, check and draw them, write one file."""
 
 from __future__ import annotations
 
@@ -28,21 +28,25 @@ from generation.question_sets.candidate import Candidate
 
 _DOCUMENTS_A_QUESTION = 3
 _FEWEST_DOCUMENTS = 300
-_ANSWERS_A_QUESTION = 5  # that a model is asked about for each question wanted: many are refused
+# documents per requested question that a model is asked about, since many candidates are rejected
+_ANSWERS_A_QUESTION = 5
 
 
 class Progress(Protocol):
-    """Told what is counted, how far it is, and how much there is."""
+    """Progress callback: what is counted, the count, and the total."""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """One step."""
+        """Report one step."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MakeRequest:
-    """collection: a published one. output: the file to write. model: "" writes by rule, else what --model names.
-    round_trip: whether a reader must find the answer. temperature: of the model."""
+    """A question set to generate.
+
+    collection: a published one. output: the file to write. model: "" writes by rule, else a model named like --model.
+    round_trip: whether a reader must find the answer. temperature: of the model.
+    """
 
     collection: str
     output: Path
@@ -54,28 +58,31 @@ class MakeRequest:
 
 @dataclass(frozen=True, slots=True)
 class MakeResult:
-    """made: the set. resumed: results of an interrupted command that were used again."""
+    """The result. made: the set. resumed: number of results reused from an interrupted command."""
 
     made: MadeSet
     resumed: int
 
 
 class NoCheck:
-    """Keeps every candidate."""
+    """A check that keeps every candidate."""
 
     def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """All empty."""
+        """No refusals."""
         return ["" for _ in candidates]
 
 
 def journal_path(output: Path) -> Path:
-    """Where an interrupted command keeps what it knows."""
+    """The journal of an interrupted command."""
     return output.with_name(f".{output.name}.progress.jsonl")
 
 
 def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress) -> MakeResult:
-    """Make a set and write it whole. Raises AppError where nothing can be made, EvaluationError for a journal of other
-    settings, and what retrieval and generation raise."""
+    """Generate a set and write it atomically.
+
+    Raises AppError if nothing can be generated, EvaluationError for a journal with other settings, and the errors of
+    retrieval and generation.
+    """
     collection = pipeline.collection_name(request.collection)
     settings = request.settings
     if request.output.is_dir() or not request.output.absolute().parent.is_dir():
@@ -129,8 +136,8 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
         return None
     if request.model == "reader":
         raise AppError(
-            "--model reader: the embedded reader answers and writes no questions; leave --model out, or name a "
-            "language model (smollm2, a checkpoint folder, openai:URL#MODEL)"
+            "--model reader: the embedded reader answers and cannot write questions; leave --model out, or "
+            "name a language model (smollm2, a checkpoint folder, openai:URL#MODEL)"
         )
     from importlib import resources
 
@@ -154,9 +161,9 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
 def _nothing(collection: str, made: MadeSet) -> str:
     if not sum(made.made.values()):
         return (
-            f"no question could be made from the {made.documents} documents of {collection!r}: the rules "
-            "read English prose, and found none that they can ask about (tables, lists and other languages have none); "
+            f"no question could be generated from the {made.documents} documents of {collection!r}: the rules "
+            "need English prose, and found none to ask about (tables, lists and other languages have none); "
             "write questions yourself, or name a --model that reads the language"
         )
     reasons = ", ".join(f"{count} because {reason}" for reason, count in made.refused.items())
-    return f"no question was kept of {sum(made.made.values())} made from {collection!r}: {reasons}"
+    return f"no question was kept of {sum(made.made.values())} generated from {collection!r}: {reasons}"

@@ -1,4 +1,4 @@
-"""A question file under review: every decision is written at once, several people may work on it."""
+"""Review of a question file: every decision is written at once, and several people can work on it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """questions: in the file. reviewed: seen by somebody. dropped: moved to their own file. by: count per person."""
+    """Progress of a review. questions: in the file. reviewed: by anybody. dropped: moved to their own file. by: count
+    per reviewer.
+    """
 
     questions: int
     reviewed: int
@@ -35,11 +37,12 @@ class ReviewProgress:
 
 
 class QuestionReview:
-    """One person's review of a file of questions (JSON Lines)."""
+    """One reviewer's work on a file of questions (JSON Lines)."""
 
     def __init__(self, path: Path, reviewer: str) -> None:
-        """Raises DataError for a file that holds no sound questions, AppError for a name that cannot be a reviewer's or
-        a file that cannot be written back."""
+        """Raises DataError for a file without valid questions, AppError for an invalid reviewer name or a file that
+        cannot be written.
+        """
         if not reviewer.strip() or len(reviewer) > _LONGEST_NAME or not reviewer.isprintable():
             raise AppError(f"--reviewer {reviewer!r}: give a name of 1 to {_LONGEST_NAME} printable characters")
         if path.suffix.lower() not in (".jsonl", ".ndjson", ".json"):
@@ -49,31 +52,34 @@ class QuestionReview:
 
     @property
     def dropped_path(self) -> Path:
-        """Where dropped questions go."""
+        """The file of dropped questions."""
         return self.path.with_name(f"{self.path.stem}.dropped.jsonl")
 
     def questions(self) -> list[Question]:
-        """What the file holds now, in its order."""
+        """The current questions of the file, in its order."""
         return [question_from_fields(row) for row in self._rows(self.path)]
 
     def open_questions(self) -> list[Question]:
-        """Those that this person has not reviewed."""
+        """Questions that this person has not reviewed."""
         return [question for question in self.questions() if self.reviewer not in question.reviewed_by]
 
     def find(self, question_id: str) -> Question:
-        """A question by its id. Raises AppError where the file no longer has it."""
+        """A question by its id. Raises AppError if the file does not have it any more."""
         for question in self.questions():
             if question.id == question_id:
                 return question
         raise AppError(f"{self.path} has no question {question_id!r} any more: somebody dropped it")
 
     def keep(self, question_id: str) -> None:
-        """Mark a question as seen and right. Raises AppError where the file no longer has it."""
+        """Mark a question as reviewed and correct. Raises AppError if the file does not have it any more."""
         self._change(question_id, "kept", {})
 
     def mend(self, question_id: str, text: str | None, references: tuple[str, ...] | None) -> None:
-        """Give a question another text, other references, or both. The places of the answer are dropped with other
-        references: they would show the old one. Raises AppError for an empty text or no reference."""
+        """Change a question's text, its references, or both.
+
+        New references remove the evidence spans, which belong to the old answer. Raises AppError for an empty text or
+        no reference.
+        """
         changed: dict[str, object] = {}
         if text is not None:
             if not text.strip():
@@ -87,7 +93,7 @@ class QuestionReview:
         self._change(question_id, "mended", changed)
 
     def mark_unanswerable(self, question_id: str) -> None:
-        """Say that the documents do not answer it."""
+        """Mark the question as not answered by the documents."""
         self._change(question_id, "unanswerable", {"references": [], "answerable": False, "evidence": []})
 
     def drop(self, question_id: str) -> None:
@@ -98,14 +104,14 @@ class QuestionReview:
             rest = [other for other in rows if other is not row]
             if not rest:
                 raise AppError(
-                    f"question {question_id!r} is the last of {self.path}: a file of none is no question file"
+                    f"question {question_id!r} is the last of {self.path}: a question file must not be empty"
                 )
             dropped = self._rows(self.dropped_path) if self.dropped_path.exists() else []
             _write(self.dropped_path, [*dropped, self._noted(row, "dropped")])
             _write(self.path, rest)
 
     def progress(self) -> ReviewProgress:
-        """How far the review is."""
+        """Progress of the review."""
         questions = self.questions()
         names = sorted({name for question in questions for name in question.reviewed_by})
         by = tuple((name, sum(name in q.reviewed_by for q in questions)) for name in names)
@@ -121,7 +127,7 @@ class QuestionReview:
                     if ("text" in changed and name != "answers") or ("references" in changed and name == "answers"):
                         row.pop(name, None)
                 row.update(changed)
-                row["reviewed_by"] = []  # what others kept is another question now
+                row["reviewed_by"] = []  # reviews of the old question do not apply to the changed one
             noted = self._noted(row, decision)
             try:
                 question_from_fields(noted)
@@ -153,7 +159,7 @@ class QuestionReview:
         rows: list[dict[str, object]] = []
         for line in read_jsonl(path, nan_is_null=True):
             if isinstance(line, Refused):
-                raise AppError(f"{line}: correct the file, then go on")
+                raise AppError(f"{line}: correct the file, then continue")
             rows.append(line.fields)
         return rows
 

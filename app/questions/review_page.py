@@ -1,4 +1,4 @@
-"""Reviewing questions in a browser: one question a page, one key a decision. Serves this machine's own address only."""
+"""Review of questions in a browser: one question per page, one key per decision. Serves the loopback address only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DECISIONS = (("k", "keep"), ("m", "mend"), ("u", "unanswerable"), ("d", "drop"),
 
 
 def review_app(review: QuestionReview, texts: Texts) -> Starlette:
-    """The pages of one person's review. All text from outside is escaped; scripts of others cannot run."""
+    """The pages of one reviewer. All external text is escaped; foreign scripts cannot run."""
     pages = _Pages(review, texts)
     return Starlette(
         routes=[
@@ -72,11 +72,11 @@ class _Pages:
         ).get_template("review.html.j2")
 
     async def show(self, request: Request) -> Response:
-        """The first question that this person has neither reviewed nor skipped, or the end."""
+        """The first question that this person has neither reviewed nor skipped, or the end page."""
         return await self._guarded(request, self._show)
 
     async def decide(self, request: Request) -> Response:
-        """A decision, written; then the next question."""
+        """Write a decision; then show the next question."""
         try:
             check_own_form(request)
             fields = _fields(await form_body(request, _MOST_BYTES))
@@ -86,7 +86,7 @@ class _Pages:
 
     async def _guarded(self, request: Request, work: Any) -> Response:
         try:
-            if host_of(request) not in HOSTS:  # another name is a page elsewhere that points its own name here
+            if host_of(request) not in HOSTS:  # another host name may be DNS rebinding
                 raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
             found: Response = await anyio.to_thread.run_sync(work)
             return found

@@ -1,4 +1,4 @@
-"""Reviewing questions in a terminal: one question, one key, one write."""
+"""Review of questions in a terminal: one question, one key, one write."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.questions.review import QuestionReview
 from data.questions import Question
 
 HELP = "k keep · t new text · r new references · u unanswerable · d drop · s skip · b back · q quit"
-_AROUND = 220  # characters shown on either side of the evidence
+_AROUND = 220  # characters shown before and after the evidence
 
 Texts = Callable[[str], str | None]
-"""A document's text by its id, None where it is not known."""
+"""Returns a document's text by its id, None if it is unknown."""
 
 
 def review_in_terminal(
@@ -27,9 +27,9 @@ def review_in_terminal(
     read_key: Callable[[], str] | None = None,
     read_line: Callable[[str], str] | None = None,
 ) -> dict[str, int]:
-    """Show the questions that this person has not reviewed; returns how many got each decision.
+    """Show the questions that this person has not reviewed; returns the number of each decision.
 
-    read_key: gives the next key, "" at the end of input. read_line: a line of text for a prompt.
+    read_key: returns the next key, "" at the end of input. read_line: reads a line of text after a prompt.
     """
     read = read_key or key_reader(sys.stdin)
     ask = read_line or _line
@@ -53,7 +53,7 @@ def review_in_terminal(
             output.say(str(error))
             continue
         if not decision:
-            output.say(f"{terminal_safe(key)!r} is no key: {HELP}")
+            output.say(f"{terminal_safe(key)!r} is not a key: {HELP}")
             continue
         counts[decision] = counts.get(decision, 0) + 1
         output.out.print(Text(f"→ {decision}", style="bold"))
@@ -81,7 +81,7 @@ def _decide(review: QuestionReview, question: Question, key: str, ask: Callable[
 
 
 def shown_question(question: Question, place: int, total: int, texts: Texts) -> Text:
-    """The question as styled text; nothing in it is markup, and nothing commands the terminal."""
+    """The question as styled text, without markup or terminal commands."""
     text = Text()
     text.append(f"\n── {place + 1} of {total}  {terminal_safe(question.kind)} ", style="bold")
     text.append("─" * 40 + "\n", style="dim")

@@ -1,4 +1,4 @@
-"""The documents that questions are made from."""
+"""The documents from which questions are generated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from data.store import Store
 from generation.question_sets.candidate import SourceText
 from retrieval.generations.contents import find_document, list_documents
 
-_MOST_CHARACTERS = 60_000  # of one document: what follows is not asked about
+_MOST_CHARACTERS = 60_000  # maximum characters read of one document
 _PAGE = 10_000
 
 
 def source_texts(store: Store, collection: str, most: int, seed: int) -> tuple[SourceText, ...]:
-    """At most ``most`` documents of a collection, drawn by the seed, by id. Raises AppError where there is none."""
+    """At most ``most`` documents of a collection, drawn by the seed, by id. Raises AppError if there is none."""
     ids: list[str] = []
     while True:
         page = list_documents(store, collection, _PAGE, len(ids))

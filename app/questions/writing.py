@@ -1,4 +1,4 @@
-"""Candidates about single sentences, by rule or by a model, document by document."""
+"""Question candidates about single sentences, by rule or by a model, document by document."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ from retrieval.chunking.chunks import Chunk
 
 NO_QUESTION: Final = "the model wrote no question"
 LEAKS: Final = "it repeats its passage or gives the answer away"
-POINTS: Final = "it points at its document or leaves a pronoun unexplained"
+POINTS: Final = "it refers to its document or has an unresolved pronoun"
 
 
 @dataclass(frozen=True, slots=True)
 class ModelWriting:
-    """per_document: answers asked about in each document. temperature: of the model; 0 is greedy."""
+    """Settings of a writing model. per_document: number of answers per document. temperature: of the model; 0 is
+    greedy.
+    """
 
     per_document: int
     temperature: float = 0.0
@@ -37,7 +39,7 @@ class ModelWriting:
 def by_rule(
     sources: Sequence[SourceText], progress: Callable[[int, int], None] | None = None
 ) -> Iterator[tuple[str, list[Candidate]]]:
-    """Every candidate of each document by rule."""
+    """Every candidate of each document, written by rule."""
     for number, source in enumerate(sources, start=1):
         yield source.document_id, list(candidate_questions(source))
         if progress is not None:
@@ -54,7 +56,7 @@ def by_model(
 ) -> Iterator[tuple[str, list[Candidate]]]:
     """Candidates that a model wrote for answers chosen by rule.
 
-    refused: is added to. Raises GenerationError as the generator does.
+    refused: counts are added to it. Raises GenerationError as the generator does.
     """
     for number, source in enumerate(sources, start=1):
         blanks = _blanks(source, writing)
@@ -85,7 +87,7 @@ def _checked(written: str, shown: Chunk, blank: Candidate) -> tuple[str, str]:
 
 
 def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
-    """Answers to ask for, one a sentence, without a question yet."""
+    """Answers to ask for, one per sentence, still without a question."""
     rng = random.Random(f"answers:{writing.seed}:{source.document_id}")
     low = source.text.lower()
     found: dict[int, list[Candidate]] = {}

@@ -1,1 +1,1 @@
-"""Searching, tuning and watching collections."""
+"""Search, tune and watch collections."""

@@ -1,4 +1,4 @@
-"""Where retrieved chunks stand in their documents, in the words of who wrote them: page, heading, line."""
+"""Readable locations of retrieved chunks in their documents: page, heading, line."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from retrieval.generations.document_versions import DOCUMENT_COLUMNS
 
 
 class LocatedText(Protocol):
-    """A part of a document, with the text that stood there when it was retrieved."""
+    """A part of a document, with its text at the time of retrieval."""
 
     @property
     def document_id(self) -> str:
-        """Of the document."""
+        """Id of the document."""
         ...
 
     @property
     def start(self) -> int:
-        """In characters of the document."""
+        """Start offset in the document, in characters."""
         ...
 
     @property
     def end(self) -> int:
-        """Behind the last character."""
+        """End offset, exclusive."""
         ...
 
     @property
     def text(self) -> str:
-        """What stood there."""
+        """The text of the part."""
         ...
 
 
 def chunk_locations(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
-    """By chunk id; see ``locations_of``."""
+    """Locations by chunk id; see ``locations_of``."""
     return dict(zip((chunk.id for chunk in chunks), locations_of(store, collection, chunks), strict=True))
 
 
 def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]) -> tuple[str, ...]:
-    """Of each, ``page 3, Notice, line 12``; empty where nothing is known.
+    """For each part, a location such as ``page 3, Notice, line 12``; empty if unknown.
 
-    The documents are those that the published generation answers from. A stretch that does not stand in them any more
-    (a newer generation was published meanwhile) gets an empty place too.
+    The documents are those of the published generation. A part whose text is no longer there (a newer generation was
+    published meanwhile) gets an empty location too.
     """
     wanted = sorted({stretch.document_id for stretch in stretches})
     if not wanted:

@@ -1,4 +1,4 @@
-"""The indexing job's progress for people: bars on a terminal, a line now and then in a log."""
+"""Progress of an index job: bars on a terminal, occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.log_lines import EVERY_S, duration
 from retrieval.indexing.report import IndexProgress
 
 _GRAPH_GROWS = 1.4
-"""Building a graph of n vectors takes time that grows with this power of n (measured: docs/indexing.md)."""
+"""The time to build a graph of n vectors grows with this power of n (measured: docs/indexing.md)."""
 _LONG_S = 120.0
 _ENOUGH_S = 5.0
 
@@ -25,10 +25,10 @@ _UNITS = {
 
 
 class ProgressLines:
-    """Says where the job is at most every ``every`` seconds, with the rate and the time that remains."""
+    """Logs the progress at most every ``every`` seconds, with rate and remaining time."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
-        """clock: seconds, never going back."""
+        """clock: monotonic time in seconds."""
         self._say = say
         self._clock = clock
         self._every = every
@@ -36,7 +36,7 @@ class ProgressLines:
         self._began: dict[str, tuple[float, int]] = {}
 
     def update(self, progress: IndexProgress) -> None:
-        """Take note; say something if it is time and the phase that takes longest has moved."""
+        """Record the progress; log a line if one is due and the longest phase has advanced."""
         now = self._clock()
         began, first = self._began.setdefault(progress.phase, (now, progress.done))
         running = progress.total is None or progress.done < progress.total
@@ -52,16 +52,16 @@ class ProgressLines:
 
 
 class GraphNotice:
-    """Says once, soon after a graph was begun, how long it will take and what would be faster, if that is long."""
+    """Announces once, soon after a slow graph build starts, its estimated time and faster alternatives."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
-        """clock: seconds, never going back."""
+        """clock: monotonic time in seconds."""
         self._say, self._clock = say, clock
         self._began: tuple[float, int] | None = None
         self._said = False
 
     def update(self, progress: IndexProgress) -> None:
-        """Take note; say it when enough was seen."""
+        """Record the progress; print the notice once the estimate is stable."""
         if self._said or progress.phase != "index" or not (progress.kind or "").startswith("hnsw"):
             return
         if self._began is None:
@@ -75,15 +75,15 @@ class GraphNotice:
         self._said = True
         if left >= _LONG_S:
             self._say(
-                f"a graph (HNSW) of {progress.total:,} vectors is built by one thread: about {duration(left)} more. "
-                "--index ivf takes a fraction of that, --index flat and sq8 next to nothing (docs/indexing.md compares "
-                "them); what is embedded is kept, so the command may be stopped and run again with another --index"
+                f"a graph (HNSW) of {progress.total:,} vectors is built by one thread: about {duration(left)} "
+                "more. --index ivf takes a fraction of that, --index flat and sq8 almost nothing "
+                "(docs/indexing.md compares them); embedded chunks are kept, so you can stop the command and "
+                "run it again with another --index"
             )
 
 
 def remaining(progress: IndexProgress, first: int, seconds: float) -> float | None:
-    """Seconds that the phase will take still, after the ``seconds`` that it took from ``first`` to ``done``; None while
-    that cannot be known."""
+    """Remaining seconds of the phase, after ``seconds`` from ``first`` to ``done``; None while unknown."""
     power = _GRAPH_GROWS if (progress.kind or "").startswith("hnsw") else 1.0
     behind = progress.done**power - first**power
     if progress.total is None or behind <= 0 or seconds <= 0:
@@ -93,7 +93,7 @@ def remaining(progress: IndexProgress, first: int, seconds: float) -> float | No
 
 @contextmanager
 def shown_progress(output: Output, clock: Callable[[], float]) -> Iterator[Callable[[IndexProgress], None]]:
-    """A listener for the indexing job that writes to stderr."""
+    """A progress listener for the index job that writes to stderr."""
     notice = GraphNotice(output.say, clock)
     if not output.err.is_terminal:
         lines = ProgressLines(output.say, clock)

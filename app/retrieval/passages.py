@@ -1,4 +1,4 @@
-"""A collection's chunks by document: what arms and verifiers take gold passages from."""
+"""A collection's chunks by document: the source of gold passages for arms and verifiers."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ class Passages:
             self._by_document.setdefault(chunk.document_id, []).append(chunk)
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
-        """In order of place; empty for a document that the collection does not hold."""
+        """Chunks in document order; empty for a document that the collection does not hold."""
         return tuple(self._by_document.get(document_id, ()))

@@ -1,4 +1,4 @@
-"""Query reformulation with the generator: other wordings, imagined passages, and what to ask next."""
+"""Query reformulation with the generator: paraphrases, hypothetical passages, and follow-up queries."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ _ENOUGH = "ENOUGH"
 
 
 def check_can_write(generator: Generator) -> None:
-    """Raise AppError for the embedded reader: it points at words of passages and cannot write a text of its own."""
+    """Raise AppError for the embedded reader, which copies words of passages and cannot write text."""
     if generator.name.startswith("plumbline-reader"):
         raise AppError(
-            f"{generator.name} only points at words of passages, so it can write neither rewrites nor passages: "
+            f"{generator.name} only copies words of passages, so it can write neither rewrites nor passages: "
             "give a decoder with --model FOLDER"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """Other wordings of a question, one a line, at most ``count``."""
+    """Paraphrases of a question, one per line, at most ``count``."""
 
     generator: Generator
     count: int
@@ -39,7 +39,7 @@ class Rewriter:
         return f"{self.count} rewrites by {self.generator.name}"
 
     def __call__(self, question: str) -> Sequence[str]:
-        """The wordings, without numbers or bullets in front; may be empty."""
+        """The paraphrases, without leading numbers or bullets; may be empty."""
         task = f"Write the following search query in {self.count} other ways, one a line, nothing else.\n\n{question}"
         text = _written(self.generator, task, (), 48 * self.count, self.seed, question)
         lines = (_BULLET.sub("", line).strip() for line in text.splitlines())
@@ -48,7 +48,9 @@ class Rewriter:
 
 @dataclass(frozen=True, slots=True)
 class HypotheticalPassageWriter:
-    """Passages that might answer a question, for HyDE. They need not be true: what they resemble counts."""
+    """Hypothetical passages that might answer a question, for HyDE. They need not be true; only their similarity
+    matters.
+    """
 
     generator: Generator
     count: int
@@ -61,7 +63,7 @@ class HypotheticalPassageWriter:
         return f"{self.count} passages by {self.generator.name}"
 
     def __call__(self, question: str) -> Sequence[str]:
-        """The passages, drawn at temperature 0.7 so that they differ."""
+        """The passages, sampled at temperature 0.7 so that they differ."""
         task = f"Write a short passage that answers the question.\n\nQuestion: {question}\n\nPassage:"
         prompt = self.generator.prompt(task, (), self.max_tokens)
         params = SamplingParams(temperature=0.7, max_tokens=self.max_tokens, n=self.count, seed=self.seed)
@@ -71,7 +73,7 @@ class HypotheticalPassageWriter:
 
 @dataclass(frozen=True, slots=True)
 class NextQueryWriter:
-    """What to search for next, after reading the chunks that were found."""
+    """The next search query, written after reading the retrieved chunks."""
 
     generator: Generator
     seed: int = 0
@@ -82,7 +84,7 @@ class NextQueryWriter:
         return f"asked again by {self.generator.name}"
 
     def __call__(self, question: str, found: Sequence[RetrievedChunk]) -> str | None:
-        """One query, or None where the model says that the passages are enough."""
+        """One query, or None if the model answers that the passages suffice."""
         task = (
             f"Question: {question}\nWhat must be searched for next to answer it? Write one short search query, or "
             f"{_ENOUGH} if the passages answer it."
@@ -95,7 +97,7 @@ class NextQueryWriter:
 def _written(
     generator: Generator, task: str, chunks: Sequence[RetrievedChunk], max_tokens: int, seed: int, question: str
 ) -> str:
-    """Greedy, so that the same question is searched the same way each time."""
+    """Generate greedily, so that the same question gives the same search."""
     prompt = generator.prompt(task, chunks, max_tokens)
     params = SamplingParams(temperature=0.0, max_tokens=max_tokens, seed=seed)
     return generator.generate(prompt, params, [derive_seed(seed, question, "rewrite", "", 0)])[0].text

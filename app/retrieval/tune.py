@@ -1,4 +1,4 @@
-"""Evaluating and tuning a search on questions with judgements: files in, measures with intervals out."""
+"""Evaluate and tune a search on judged questions: reads files, returns measures with intervals."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RetrievalEvaluation:
-    """values: by measure, each (Q,), in the order of the questions. run: what was found."""
+    """An evaluated search. values: by measure, each (Q,), in the order of the questions. run: the results."""
 
     judged: JudgedQuestions
     run: Run
@@ -41,7 +41,7 @@ class RetrievalEvaluation:
 
 
 def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ...]:
-    """The questions of a file, or of the queries.jsonl that stands beside a BEIR folder's qrels.
+    """The questions of a file, or of queries.jsonl beside a BEIR folder's qrels.
 
     Raises DataError or AppError naming what is missing.
     """
@@ -61,7 +61,7 @@ def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ..
 
 
 def load_judged(retriever: Retriever, queries: Path | None, qrels: Path | None) -> JudgedQuestions:
-    """Questions and judgements that fit the collection. Without qrels the questions' own relevant documents count."""
+    """Questions and judgements for the collection. Without qrels the questions' own relevant documents are used."""
     questions = load_queries(queries, qrels)
     if qrels is not None:
         judgements = read_qrels(qrels)
@@ -81,10 +81,10 @@ def load_judged(retriever: Retriever, queries: Path | None, qrels: Path | None) 
 def run_search(
     search: Search, questions: Sequence[Question], progress: Progress, own: frozenset[str] = frozenset()
 ) -> Run:
-    """The documents that the search finds for each question, by the best of its ``depth`` chunks.
+    """The documents found for each question, by the best of its ``depth`` chunks.
 
-    own: questions whose results do not hold the document of the same id. Not more documents than the depth: asking for
-    more would let each retriever put forward more, and normalise other scores.
+    own: questions whose results exclude the document with the same id. At most ``depth`` documents: a larger depth
+    would give each retriever more candidates, and change the normalised scores.
     """
     k = search.params.depth
     run: dict[str, tuple[RankedDocument, ...]] = {}
@@ -100,7 +100,7 @@ def run_search(
 def evaluate_run(
     judged: JudgedQuestions, run: Run, measures: Sequence[str], worst: int, resampling: Resampling | None = None
 ) -> RetrievalEvaluation:
-    """Measures with intervals, and the questions on which the first of them is worst."""
+    """Measures with intervals, and the worst questions by the first measure."""
     resampling = resampling or Resampling()
     ids = [question.id for question in judged.questions]
     values = {str(parsed_measure(name)): by_question(run, judged.judgements, ids, name) for name in measures}
@@ -125,7 +125,7 @@ def tune_fusion(
 ) -> Tuning:
     """Choose mode, fusion and weights on these questions; every question is encoded and searched once.
 
-    See evaluation.retrieval.tuning. Raises EvaluationError for too few questions or folds that do not fit.
+    See evaluation.retrieval.tuning. Raises EvaluationError for too few questions or an invalid number of folds.
     """
     parsed_measure(measure)
     grid = fusion_grid(baseline)

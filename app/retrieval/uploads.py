@@ -1,4 +1,4 @@
-"""Documents that came by upload, and indexing a collection from sources that do not have them: they stay."""
+"""Keep uploaded documents when a collection is indexed from sources that do not have them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _AT_ONCE = 500
 
 
 class UploadedSources:
-    """Sources completed by a collection's uploaded documents. kept: ids of those that no source has, once read."""
+    """Sources completed by a collection's uploaded documents. kept: ids of those that no source has, known after
+    reading.
+    """
 
     def __init__(self, store: Store, stored: str) -> None:
         self._store, self._stored = store, stored
@@ -26,7 +28,9 @@ class UploadedSources:
         self.kept: tuple[str, ...] = ()
 
     def completed(self, source: Iterator[Document | Refused]) -> Iterator[Document | Refused]:
-        """The source's items, then the uploaded documents that it lacks; nothing of them where it gave no document."""
+        """The source's items, then the uploaded documents that it lacks; none of these if the source gave no
+        document.
+        """
         seen: set[str] = set()
         with closing(source) as opened:  # type: ignore[type-var]  # a generator, typed as an iterator, has close
             for item in opened:
@@ -44,12 +48,12 @@ class UploadedSources:
             yield one.document
 
     def settle(self) -> None:
-        """Note, once indexed, that uploaded documents which the source has too are the source's from now on."""
+        """After indexing, mark uploaded documents that a source also has as belonging to the source."""
         mark_uploaded(self._store, self._stored, self._also_uploaded, uploaded=False)
 
 
 def uploaded_ids(store: Store, stored: str) -> tuple[str, ...]:
-    """Ids of the uploaded documents among those that a collection answers from, sorted."""
+    """Ids of the uploaded documents in a collection's published generation, sorted."""
     with store.read() as connection:
         found = connection.execute(
             select(documents.c.document_id)
@@ -62,7 +66,7 @@ def uploaded_ids(store: Store, stored: str) -> tuple[str, ...]:
 
 
 def mark_uploaded(store: Store, stored: str, ids: Sequence[str], *, uploaded: bool = True) -> None:
-    """Say of a collection's documents whether they came by upload."""
+    """Set whether a collection's documents came by upload."""
     collection = select(collections.c.id).where(collections.c.name == stored).scalar_subquery()
     for some in _groups(ids):
         with store.write() as connection:

@@ -1,4 +1,4 @@
-"""Following folders: build again when they have changed and then kept still for a while. Knows nothing of indexes."""
+"""Watch folders: rebuild when they have changed and then been quiet for a while. Does not depend on indexes."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class WatchParams:
-    """Seconds. every: between two looks. quiet: how long nothing must have changed before it is built.
+    """Intervals in seconds. every: polling. quiet: time without changes before a build.
 
-    longest: after which it is built although things still change. retry: after a build that failed, if nothing changes.
+    longest: time after which to build despite further changes. retry: delay after a failed build without changes.
     """
 
     every: float = 2.0
@@ -34,10 +34,10 @@ def follow(
     wait: Callable[[float], None],
     params: WatchParams | None = None,
 ) -> None:
-    """Build now, and again after every change, until something is raised (KeyboardInterrupt is how it ends).
+    """Build now, and again after every change, until an exception (KeyboardInterrupt is the normal end).
 
-    build: whether it went well; it reports its own failures. What changes while it runs is seen afterwards, because the
-    folders were looked at before it began. clock: seconds, never going back. wait: sleeps that many seconds.
+    build: returns whether it succeeded; it reports its own failures. Changes during a build are seen afterwards, since
+    the folders are scanned before it. clock: monotonic time in seconds. wait: sleeps that many seconds.
     """
     params = params or WatchParams()
     seen = fingerprint(paths)
@@ -62,7 +62,7 @@ def follow(
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
-    """A digest of the names, sizes and times of all files below the paths. Names that start with a dot are left out."""
+    """A digest of names, sizes and times of all files below the paths, except names that start with a dot."""
     digest = hashlib.sha256()
     for path in paths:
         for entry in _entries(os.fsencode(path)):
@@ -71,7 +71,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
 
 
 def _entries(root: bytes) -> Iterator[bytes]:
-    """One line for every file, in the order of names. A stack, for trees deeper than Python's own."""
+    """One line for every file, ordered by name. Uses a stack, for trees deeper than Python's recursion limit."""
     stack = [root]
     seen: set[tuple[int, int]] = set()
     while stack:
@@ -87,7 +87,7 @@ def _entries(root: bytes) -> Iterator[bytes]:
             continue
         try:
             with os.scandir(path) as entries:
-                seen.add(identity)  # only folders come here: a link back to one of them ends there
+                seen.add(identity)  # only folders get here: a link to one of their parents ends here
                 names = sorted(entry.name for entry in entries if not entry.name.startswith(b"."))
         except OSError:
             continue

@@ -1,1 +1,1 @@
-"""Evaluation runs: planned, run, analysed and reported."""
+"""Evaluation runs: plan, run, analyse and report them."""

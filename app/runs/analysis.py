@@ -1,4 +1,4 @@
-"""A stored run looked at closer, wired: its samples, and the models that tell meanings apart and judge faithfulness."""
+"""Further analysis of a stored run: its samples, semantic entropy, and faithfulness."""
 
 from __future__ import annotations
 
@@ -29,10 +29,12 @@ _FAITHFUL = "faithful | "
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """What is asked for beyond what samples and verdicts say by themselves. signals: an entailment model for semantic
-    entropy and self-consistency, "auto" for the shipped one, None for neither. faithfulness: judge answers by their own
-    chunks; gold: judge claims by fetched evidence and by gold passages. What was judged before is shown in any case.
-    citations: precision and recall of citations, judged anew each time."""
+    """Analyses to run beyond the stored samples and verdicts.
+
+    signals: an entailment model for semantic entropy and self-consistency, "auto" for the shipped one, None for
+    neither. faithfulness: judge answers by their own chunks. gold: judge claims by retrieved evidence and by gold
+    passages. Stored judgements are always shown. citations: precision and recall of citations, judged again each time.
+    """
 
     signals: str | None = None
     faithfulness: bool = False
@@ -42,7 +44,7 @@ class AnalysisOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
-    """The analysis, what readers should know of it, and the names of the verifiers that judged once more for it."""
+    """The analysis, notes for its readers, and the names of the further verifiers used."""
 
     found: RunAnalysis
     notes: tuple[str, ...]
@@ -59,9 +61,9 @@ def analyse_further(
     looking: AnalysisOptions,
     progress: Callable[[int, int], None] | None = None,
 ) -> AnalysisResult:
-    """The analysis of a run. samples: of all its settings. progress: of judging answers once more, in prompts.
+    """The analysis of a run. samples: of all its decoding settings. progress: of the additional judging, in prompts.
 
-    Raises UsageError for an entailment model that is the run's own verifier, and what loading and scoring raise.
+    Raises UsageError for an entailment model that is the run's own verifier, and the errors of loading and scoring.
     """
     notes: list[str] = []
     entailing = None
@@ -72,14 +74,14 @@ def analyse_further(
             entailing = CachedEntailment(scorer)
         elif looking.signals != AUTO:
             raise UsageError(
-                f"the model {looking.signals} judged the run, and a signal must not be told by its own judge: name "
-                "another one",
+                f"the model {looking.signals} judged the run, and a signal must not use the same judge: name "
+                "another model",
                 parameter="signals",
             )
         else:
             notes.append(
-                "Semantic entropy and self-inconsistency are missing: the shipped entailment model judged this run, "
-                "and a signal must not be told by its own judge. Name another model for the signals."
+                "Semantic entropy and self-inconsistency are missing: the shipped entailment model judged "
+                "this run, and a signal must not use the same judge. Name another model for the signals."
             )
         if sampling_cell(info.config) is None or not any(d.greedy for d in info.config.grid):
             notes.append(
@@ -99,7 +101,7 @@ def analyse_further(
     by_both = gold_outcomes(info, store)
     if looking.gold and by_both is None:
         notes.append(
-            "Gold evidence is missing: no answer to a question whose gold passages the collection holds makes a claim."
+            "Gold evidence is missing: no answer to a question with gold passages in the collection makes a claim."
         )
     closer = FurtherVerification(
         entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info)
@@ -121,7 +123,7 @@ def _judge(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None,
 ) -> str:
-    """Judge what is not judged yet; the verifier's name."""
+    """Judge what is not judged yet; returns the verifier's name."""
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     threshold = float(labels.get("threshold", THRESHOLD))

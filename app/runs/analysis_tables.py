@@ -1,4 +1,4 @@
-"""What a run's analysis says, as tables that fit a terminal; the report has the rest."""
+"""A run's analysis as tables that fit a terminal; the report has the rest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACROSS = 4
 
 
 def analysis_tables(found: RunAnalysis | None) -> Iterator[Table]:
-    """The decoding grid, what arms look for and gold evidence, where the run has them."""
+    """The decoding grid, observations of arms and gold evidence, if the run has them."""
     if found is not None and found.grid is not None:
         yield _grid_table(found.grid)
     if found is not None and found.observed:
@@ -31,7 +31,9 @@ def analysis_tables(found: RunAnalysis | None) -> Iterator[Table]:
 
 
 def _grid_table(grid: GridFigures) -> Table:
-    """Rows: arms, or arms and settings where there are many. The hallucinated share, its simultaneous limits below."""
+    """Rows: arms, or arms and settings if there are many. Cells: the hallucinated share, with simultaneous limits
+    below.
+    """
     table = _table("Hallucinated share of all responses by decoding;\nlimits hold for all settings of an arm together")
     table.caption = "* the setting of the tables above"
     names = [setting_name(s) + (" *" if i == grid.headline else "") for i, s in enumerate(grid.settings)]
@@ -58,8 +60,8 @@ def _banded(band: Band, i: int) -> str:
 
 
 def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
-    """Rows: arms and what they look for."""
-    table = _table("What arms look for, share of the responses in which it could be told")
+    """Rows: arms and what they observe."""
+    table = _table("Observations of arms, share of the responses with a definite observation")
     for name in ("arm", "it"):
         table.add_column(name)
     for name in ("share", "responses"):
@@ -67,13 +69,15 @@ def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
     for o in rates:
         estimate = o.rate.default
         shown = f"{percent(estimate.rate)}\n{interval(estimate)}".strip()
-        table.add_row(o.arm, o.name, shown, f"{o.told}" + (f"\n{o.untold} not told" if o.untold else ""))
+        table.add_row(o.arm, o.name, shown, f"{o.told}" + (f"\n{o.untold} indefinite" if o.untold else ""))
     return table
 
 
 def _gold_table(found: GoldComparison) -> Table:
-    """Rows: arms, of all responses and of answered ones, then pairs. Columns: the two sources and their difference."""
-    table = _table(f"Hallucinated by fetched evidence and by gold passages, {found.questions} questions that have some")
+    """Rows: arms, for all responses and for answered ones, then pairs. Columns: the two sources and their
+    difference.
+    """
+    table = _table(f"Hallucinated by retrieved evidence and by gold passages, {found.questions} questions with both")
     table.add_column("arm", no_wrap=True)
     for name in ("own verdict", "fetched", "gold", "gold − fetched"):
         table.add_column(name, justify="right", no_wrap=True)

@@ -1,4 +1,4 @@
-"""Arms by name, over an open collection: what a run's plan calls them, made into the objects that show and ask."""
+"""Build arms from the names in a run's plan, over an open collection."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from retrieval.search import Search
 
 
 def open_arms(names: Sequence[ArmName], k: int, search: Search | None) -> tuple[Arm, ...]:
-    """The arms, in order; those that search share one search. search: None where no arm needs a collection.
+    """The arms, in order; arms that search share one search. search: None if no arm needs a collection.
 
-    Raises EvaluationError for a value that a modifier cannot have, such as a place beyond k.
+    Raises EvaluationError for an invalid value of a modifier, such as a position beyond k.
     """
     makers = _Makers(k, search)
     return tuple(makers.arm(name) for name in names)
 
 
 class _Makers:
-    """Makes arms and modifiers that share a search and the gold passages."""
+    """Builds arms and modifiers that share a search and the gold passages."""
 
     def __init__(self, k: int, search: Search | None) -> None:
         self._k = k
@@ -34,7 +34,7 @@ class _Makers:
         self._passages = Passages(search.retriever) if search else None
 
     def arm(self, name: ArmName) -> Arm:
-        """A plain arm, or one with its modifiers."""
+        """A plain arm, or an arm with modifiers."""
         plain = self._plain(name.base)
         return ModifiedArm(plain, [self._modifier(m) for m in name.modifiers]) if name.modifiers else plain
 

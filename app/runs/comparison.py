@@ -1,4 +1,4 @@
-"""Stored runs as exports and comparisons want them."""
+"""Stored runs in the form that exports and comparisons need."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from evaluation.runs.run_store import RunStore
 
 
 def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportData:
-    """The report of one stored run against another, on the questions both have.
+    """The report of one stored run against another, on common questions.
 
-    Raises EvaluationError for unknown runs and for runs that share no question or no arm, AppError for one without a
+    Raises EvaluationError for unknown runs and for runs without a common question or arm, AppError for one without a
     finished sample.
     """
     runs = RunStore(pipeline.store)

@@ -1,4 +1,4 @@
-"""Rates corrected by labels as tables that fit a terminal of 80 columns, beside the uncorrected ones."""
+"""Rates corrected by labels, beside the uncorrected ones, as tables that fit a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ _SHORT = {"hallucinated": "of all", "answered": "of answered", "difference": "di
 
 
 def corrected_table(run: CorrectedRun) -> Table:
-    """Rows: rates of all responses, among answers, differences. Columns: uncorrected, corrected, its ways."""
+    """Rows: rates of all responses, among answers, differences. Columns: uncorrected, corrected, and the correction
+    methods.
+    """
     found = table(
-        f"Corrected by labels of {run.labelled} of {run.population} questions, {run.settings.level:.0%} intervals;\n"
-        "* is the corrected figure to read",
+        f"Corrected by labels of {run.labelled} of {run.population} questions, {run.settings.level:.0%} "
+        "intervals;\n* is the corrected figure to report",
         "figure",
         ("uncorrected", "verifier+labels", "labels alone", "Rogan-Gladen"),
     )
@@ -33,10 +35,10 @@ def corrected_table(run: CorrectedRun) -> Table:
 
 
 def quality_table(run: CorrectedRun) -> Table:
-    """Rows: arms. Columns: labelled responses, those hallucinated by label, errors, sensitivity, specificity."""
+    """Rows: arms. Columns: labelled responses, those labelled hallucinated, errors, sensitivity, specificity."""
     found = table(
-        "The verifier against the labels. Sensitivity: of what people call hallucinated,\n"
-        "the share it flags; specificity: of the rest, the share it does not",
+        "The verifier against the labels. Sensitivity: share of the responses labelled\nhallucinated that it "
+        "flags; specificity: share of the others that it does not flag",
         "arm",
         ("labelled", "hallucinated", "unsure", "wrong", "sensitivity", "specificity"),
     )
@@ -48,7 +50,7 @@ def quality_table(run: CorrectedRun) -> Table:
 
 
 def print_corrected(figures: CorrectedFigures | None, output: Output) -> None:
-    """Tables and agreement on stdout, what a reader must know on stderr; nothing without labels."""
+    """Print tables and agreement on stdout, notes on stderr; nothing without labels."""
     if figures is None:
         return
     if figures.run is not None:

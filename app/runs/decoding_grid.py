@@ -1,4 +1,4 @@
-"""A decoding grid from lists of temperatures, top-p and top-k: every combination once, greedy beside them."""
+"""A decoding grid from lists of temperatures, top-p and top-k: every combination once, and greedy decoding."""
 
 from __future__ import annotations
 
@@ -10,23 +10,25 @@ from evaluation.runs.run_config import Decoding
 from generation.errors import GenerationError
 
 MOST = 64
-"""More settings than this are a mistake sooner than an experiment."""
+"""Maximum number of settings; more are probably a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingGrid:
-    """headline: the setting of the rates that are compared between arms. others: drawn beside it, greedy first."""
+    """A grid. headline: the setting of the rates that are compared between arms. others: further settings, greedy
+    first.
+    """
 
     headline: Decoding
     others: tuple[Decoding, ...]
 
 
 SEVERAL = 0.7
-"""Temperature where several samples of a question are asked for and none is named: greedy ones would all be one."""
+"""Default temperature for several samples of a question: greedy samples would all be equal."""
 
 
 def temperature_for(given: float | None, samples: int) -> float:
-    """The temperature that is meant: as given, else greedy for one sample and SEVERAL for more."""
+    """The effective temperature: the given one, else greedy for one sample and SEVERAL for more."""
     if given is not None:
         return given
     return SEVERAL if samples > 1 else 0.0
@@ -35,10 +37,10 @@ def temperature_for(given: float | None, samples: int) -> float:
 def decoding_grid(
     single: Decoding, temperatures: str | None, top_ps: str | None, top_ks: str | None, greedy: bool = True
 ) -> DecodingGrid:
-    """The grid of comma-separated lists, None where one was not given; ``single`` has what is not listed.
+    """The grid of comma-separated lists, None if no list was given; ``single`` fills in missing values.
 
-    The headline is ``single`` where the grid has it, else the first setting that is not greedy, else the first. Greedy
-    decoding has no truncation to vary, so it stands in the grid once. Raises UsageError naming the list and the value.
+    The headline is ``single`` if the grid contains it, else the first setting that is not greedy, else the first.
+    Greedy decoding has no truncation, so the grid contains it once. Raises UsageError naming the list and the value.
     """
     if temperatures is None and top_ps is None and top_ks is None:
         return DecodingGrid(single, () if single.greedy or not greedy else (_greedy(single),))

@@ -1,4 +1,4 @@
-"""Evaluation runs, wired: arms over a collection, a judge, and the experiment. (Their report: app.runs.report.)"""
+"""Evaluation runs: arms over a collection, a judge, and the experiment. (Their report: app.runs.report.)"""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from retrieval.collections import collection_info
 from retrieval.retriever import Fusion, Mode
 
 LEFT_OUT = "left out"
-"""The label of a stored run that says why a default arm is not among its arms."""
+"""Label of a stored run that explains why a default arm is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What a run compares.
+    """The settings of a run.
 
-    arms: by name, see docs/arms.md; ``each`` stands for several; None: the default ones of the model
-    (app.default_arms). left_out: why a default arm is missing. collection: None takes the only one; unused when no arm
-    searches. decoding: of the headline rates; grid: further ones, from the same prompts. mode, fusion: None as the
-    collection is searched. owner: the tenant whose run it is, "" for this machine's own.
+    arms: by name, see docs/arms.md; ``each`` expands to several; None: the default ones of the model
+    (app.default_arms). left_out: why a default arm is missing. collection: None takes the only existing one; not used
+    if no arm searches. decoding: of the headline rates; grid: further settings, on the same prompts. mode, fusion: None
+    for the collection's settings. owner: the tenant of the run, "" for this machine.
     """
 
     questions: tuple[Question, ...]
@@ -52,7 +52,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """What a plan needs to run."""
+    """Opened parts that a plan needs to run."""
 
     config: RunConfig
     arms: tuple[Arm, ...]
@@ -61,7 +61,7 @@ class _Opened:
 
 
 def with_arms(pipeline: Pipeline, plan: EvaluationPlan) -> EvaluationPlan:
-    """The plan with its arms named: the default ones of the pipeline's model where it names none."""
+    """The plan with its arms named: the default ones of the pipeline's model if it names none."""
     if plan.arms is not None:
         return plan
     chosen = chosen_arms(pipeline, None)
@@ -69,8 +69,10 @@ def with_arms(pipeline: Pipeline, plan: EvaluationPlan) -> EvaluationPlan:
 
 
 def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
-    """The names of a plan's arms, one each. Raises EvaluationError for one that there is not, ValueError for a plan
-    whose arms are not chosen yet (see ``with_arms``)."""
+    """The expanded names of a plan's arms.
+
+    Raises EvaluationError for an unknown arm, ValueError for a plan whose arms are not chosen yet (see ``with_arms``).
+    """
     return tuple(named.text for named in _named(plan))
 
 
@@ -80,13 +82,13 @@ def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
 
 
 def run_id_of(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> str:
-    """The id that a plan's run has or will have. Raises what ``evaluate`` raises before it draws."""
+    """The id of the plan's run, whether it exists or not. Raises the errors of ``evaluate`` before generation."""
     return _open(pipeline, plan, judge).config.run_id
 
 
 def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
-    """What judges a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an arm that
-    there is not.
+    """The judge of a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an unknown
+    arm.
     """
     plan = with_arms(pipeline, plan)
     searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
@@ -105,11 +107,10 @@ def evaluate(
     retry_failed: bool = False,
     started: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Run, or go on with, the experiment a plan describes; see evaluation.runs.experiment.run_experiment.
+    """Run, or continue, the experiment of a plan; see evaluation.runs.experiment.run_experiment.
 
-    judge: what ``judge_of`` gave, if it is open already. started: told the run's id before anything is drawn. Raises
-    EvaluationError for an arm that there is not, and what
-    retrieval, generation and evaluation raise.
+    judge: the result of ``judge_of``, if it is already open. started: called with the run's id before generation.
+    Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
     """
     opened = _open(pipeline, plan, judge)
     if started is not None:
@@ -130,7 +131,7 @@ def evaluate(
 
 
 def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> DryRun:
-    """What the run would take, from drawing a few of its cells; nothing is stored. Raises as ``evaluate`` does."""
+    """The estimated cost of the run, from a few of its cells; stores nothing. Raises as ``evaluate`` does."""
     opened = _open(pipeline, plan, judge)
     committed = RunStore(pipeline.store).committed(opened.config.run_id)
     return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
@@ -171,7 +172,7 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
 
 
 def _prompt(pipeline: Pipeline) -> str:
-    """The prompt file of a language model, "" for a reader, which takes none."""
+    """The prompt template of a language model, "" for a reader, which takes none."""
     from generation.reader.reader import EmbeddedReader
 
     if isinstance(pipeline.generator, EmbeddedReader):
@@ -190,5 +191,5 @@ def _searches(arms: Sequence[ArmName]) -> bool:
 
 
 def full_run_id(pipeline: Pipeline, run_id: str) -> str:
-    """The id of the run that ``run_id``, perhaps only its beginning, names. Raises EvaluationError."""
+    """The full id of the run with the id or prefix ``run_id``. Raises EvaluationError."""
     return RunStore(pipeline.store).load_run(run_id).id

@@ -1,4 +1,4 @@
-"""A run's figures for scripts: what ``plumbline report RUN --json`` says, as objects."""
+"""A run's figures as objects, with the content of ``plumbline report RUN --json``."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ from evaluation.statistics.summary import RunSummary
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunFigures:
-    """id: of the run. summary: rates and paired differences by the verifier. corrected: by people's labels too, None
-    while nobody labelled. analysis: what the run says beside its rates. notes: what a reader should know.
+    """Figures of a run.
+
+    id: of the run. summary: rates and paired differences by the verifier. corrected: corrected by human labels, None
+    without labels. analysis: further analyses. notes: remarks for the reader.
     """
 
     id: str
@@ -38,7 +40,7 @@ class RunFigures:
 
 
 def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> RunFigures:
-    """Figures of a stored run; run_id: or the beginning of it. Raises as ``report_data`` does."""
+    """Figures of a stored run. run_id: its id or a prefix. Raises as ``report_data`` does."""
     full = full_run_id(pipeline, run_id)
     data = report_data(pipeline, full, looking)
     return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes)
@@ -47,7 +49,7 @@ def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None
 def evaluated(
     pipeline: Pipeline, plan: EvaluationPlan, name: str, progress: Callable[[Progress], None] | None
 ) -> RunFigures:
-    """Run, or go on with, what a plan describes, and give its figures. Raises as ``evaluate`` does."""
+    """Run, or continue, a plan, and return its figures. Raises as ``evaluate`` does."""
     return run_figures(pipeline, evaluate(pipeline, plan, name=name, progress=progress).run_id)
 
 
@@ -60,6 +62,6 @@ def label_session(
     seed: int | None,
     adjudicate: bool,
 ) -> LabelSession:
-    """One person's labelling of a finished run, its draw made or gone on with. Raises as ``open_draw`` does."""
+    """One annotator's labelling of a finished run; creates or continues its draw. Raises as ``open_draw`` does."""
     drawn = open_draw(pipeline, run_id, DrawRequest(questions, tuple(arms), seed))
     return LabelSession(pipeline.store, drawn, annotator, adjudicate)

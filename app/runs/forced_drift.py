@@ -1,7 +1,7 @@
-"""The forced version of drift, wired: a run beside the run, whose arms begin the answer with a planted claim.
+"""Forced drift: an additional run whose arms begin the answer with an inserted claim.
 
-It is a run of its own (committed cell by cell, resumed, seeded like any other), bound to the main run by its settings
-and a label; the main run's report finds it by that.
+It is a separate run (committed cell by cell, resumed, seeded like any other), linked to the main run by its settings
+and a label, by which the main run's report finds it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LABEL = "forced drift of"
 
 @dataclass(frozen=True, slots=True)
 class _Forced:
-    """What the run beside the run needs."""
+    """Parts that the additional run needs."""
 
     config: RunConfig
     arms: tuple[ModifiedArm, ...]
@@ -39,16 +39,16 @@ class _Forced:
 
 
 def check_forced(pipeline: Pipeline, plan: EvaluationPlan) -> None:
-    """Raises UsageError where nothing could be forced: before the main run draws anything."""
+    """Raise UsageError if no claim can be inserted, before the main run starts."""
     if not isinstance(pipeline.generator, ContinuingGenerator):
         raise UsageError(
-            f"--forced-drift: {pipeline.generator.name} cannot go on from words that it did not say. Give a decoder "
-            "that writes sentences (--model FOLDER, or transformers:FOLDER)"
+            f"--forced-drift: {pipeline.generator.name} cannot continue a given beginning of an answer. Give "
+            "a decoder that writes sentences (--model FOLDER, or transformers:FOLDER)"
         )
     if plan.judging.source.together:
-        raise UsageError("--forced-drift needs verdicts that see no other claim: leave out --together")
+        raise UsageError("--forced-drift needs verdicts on separate claims: leave out --together")
     if not plain_arms(plan):
-        raise UsageError("--forced-drift plants claims in plain arms: name closed_book, rag or oracle among --arms")
+        raise UsageError("--forced-drift inserts claims in plain arms: name closed_book, rag or oracle among --arms")
 
 
 def run_forced(
@@ -60,10 +60,11 @@ def run_forced(
     marking: Callable[[int, int], None] | None = None,
     retry_failed: bool = False,
 ) -> RunResult:
-    """Draw, or go on with, the planted continuations of the run ``main``, and mark what restates the planting.
+    """Generate, or resume, the continuations of inserted claims for the run ``main``, and mark restatements of the
+    claim.
 
-    Claims are judged sentence by sentence against the trusted collection, whatever judged the main run. Raises what
-    ``check_forced`` and ``evaluate`` raise.
+    Claims are judged sentence by sentence against the trusted collection, whatever judged the main run. Raises the
+    errors of ``check_forced`` and ``evaluate``.
     """
     check_forced(pipeline, plan)
     opened = _open(pipeline, plan, main)
@@ -95,7 +96,7 @@ def run_forced(
 
 
 def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
-    """What the planted continuations would take. Raises as ``run_forced`` does."""
+    """The estimated cost of the continuations. Raises as ``run_forced`` does."""
     check_forced(pipeline, plan)
     opened = _open(pipeline, plan, main)
     committed = RunStore(pipeline.store).committed(opened.config.run_id)
@@ -103,7 +104,7 @@ def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
 
 
 def forced_run(pipeline: Pipeline, info: RunInfo) -> ForcedRun | None:
-    """The stored continuations of a run, with their marks; None where nothing was forced, or nothing is marked yet."""
+    """The stored continuations of a run, with their marks; None if there are none, or they are not marked yet."""
     runs, store = RunStore(pipeline.store), ExtraVerdicts(pipeline.store)
     beside = next((r for r in runs.list_runs(info.config.owner) if dict(r.labels).get(LABEL) == info.id), None)
     if beside is None:

@@ -1,4 +1,4 @@
-"""A stored run's claims judged by gold passages and by fetched evidence, wired: collection, scorer and threshold."""
+"""Judge a stored run's claims by gold passages and by retrieved evidence: collection, scorer and threshold."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def judge_gold(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Judge what is not judged yet, over the collection that the run trusted, or else searched.
+    """Judge what is not judged yet, with the collection that the run trusted, or else searched.
 
-    Raises UsageError when there is no such collection, or no question names a gold passage; AppError when the
-    collection was indexed anew since; and what opening it, loading the scorer and scoring raise.
+    Raises UsageError if there is no such collection, or no question names a gold passage; AppError if the collection
+    was indexed again since; and the errors of opening it, loading the scorer and scoring.
     """
     labels = dict(info.labels)
     name = labels.get("trusted") or labels.get("collection")
@@ -45,13 +45,13 @@ def judge_gold(
             f"--gold-evidence: no question of run {info.id} names its gold passage: give the questions evidence or "
             "relevant_document_ids"
         )
-    search = pipeline.search(name)  # as the collection is searched, whatever the arms did
+    search = pipeline.search(name)  # with the collection's own search settings, whatever the arms used
     generation = search.retriever.generation_hash
     then = labels.get("trusted generation") or info.config.generation
     if then and then != generation:
         raise AppError(
-            f"--gold-evidence: the collection {name} was indexed anew since run {info.id} was drawn, and holds other "
-            "passages now: index what it held then, or evaluate again"
+            f"--gold-evidence: the collection {name} was indexed again since run {info.id}, and holds other "
+            "passages now: index its former documents, or evaluate again"
         )
     scorer = CachedScorer(load_scorer(labels.get("verifier model") or None, pipeline.device))
     threshold, k = float(labels.get("threshold", THRESHOLD)), int(labels.get("evidence k", DEFAULT_K))
@@ -69,7 +69,7 @@ def judge_gold(
 
 
 def gold_outcomes(info: RunInfo, store: ExtraVerdicts) -> BothOutcomes | None:
-    """What was judged by both sources; None where nothing was."""
+    """The verdicts by both sources; None if there are none."""
     names = store.verifiers(info.id)
     fetched = next((n for n in names if n.startswith(FETCHED)), None)
     gold = next((n for n in names if n.startswith(GOLD)), None)

@@ -1,4 +1,4 @@
-"""Plans: how many questions, samples and labels a wanted precision takes, from a stored run or from numbers."""
+"""Plans: how many questions, samples and labels a precision target needs, from a stored run or from numbers."""
 
 from __future__ import annotations
 
@@ -24,15 +24,16 @@ from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.verifiers.routing import stands_apart
 
 Progress = Callable[[str, int, int], None]
-"""Is told what is being searched for, how many searches are done and how many there are."""
+"""Progress callback: the current search, the number of finished searches, and their total."""
 FEWEST_LABELLED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PrecisionTarget:
-    """half_width: of the interval, e.g. 0.05 for 5 points either way; detect: a difference to be seen with ``power``.
+    """A target. half_width: of the interval, e.g. 0.05 for 5 points either way; detect: a difference to detect with
+    ``power``.
 
-    Exactly one of the two. samples: per question, each planned for.
+    Exactly one of the two. samples: numbers of samples per question, each planned for.
     """
 
     half_width: float | None = None
@@ -61,7 +62,7 @@ class PrecisionTarget:
 
     @property
     def goal(self) -> Goal:
-        """What is searched for."""
+        """A description of the target."""
         return "half_width" if self.detect is None else "power"
 
     @property
@@ -72,10 +73,11 @@ class PrecisionTarget:
 
 @dataclass(frozen=True, slots=True)
 class Pilot:
-    """What is planned from. arms: one, or two whose difference is planned. data: None where numbers were given.
+    """The basis of a plan.
 
-    model: of the question rates that are planned for; others: that could as well be true. verifier: what labels say of
-    it, None without any. questions, samples: of the pilot, 0 where there is none. notes: what was assumed.
+    arms: one, or two whose difference is planned. data: None if numbers were given. model: model of the question rates;
+    others: alternative models that fit the data. verifier: its errors according to labels, None without labels.
+    questions, samples: of the pilot, 0 if there is none. notes: assumptions.
     """
 
     arms: tuple[str, ...]
@@ -90,7 +92,9 @@ class Pilot:
 
 @dataclass(frozen=True, slots=True)
 class FullPlan:
-    """questions: the plan by samples. labels: None where nothing is known of the verifier, or power was asked for."""
+    """The plan. questions: by number of samples. labels: None if the verifier's errors are unknown, or the target is
+    power.
+    """
 
     pilot: Pilot
     wanted: PrecisionTarget
@@ -99,9 +103,9 @@ class FullPlan:
 
 
 def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
-    """A stored run as pilot. arms: one or two; none takes the first two of the run, or its only one.
+    """A stored run as pilot. arms: one or two; empty: the first two of the run, or its only one.
 
-    Where the run is labelled, rates are the corrected ones, and its labels say how good the verifier is. Raises
+    If the run is labelled, rates are the corrected ones, and its labels give the verifier's errors. Raises
     EvaluationError for an unknown run or arm, or a run of fewer than 5 questions.
     """
     runs = RunStore(pipeline.store)
@@ -113,13 +117,15 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
     chosen = tuple(arms) or tuple(arm.name for arm in info.config.arms)[:2]
     records = outcome_records(samples)
     apart = {q.id for q in runs.load_questions(info.id) if stands_apart(info.config.verifier, q)}
-    aside = apart if len(chosen) > 1 else set()  # such questions are in the arms' own rates, and in no difference
+    aside = apart if len(chosen) > 1 else set()  # these questions count in the arms' own rates, but in no difference
     table = OutcomeTable.from_records(r for r in records if r.question_id not in aside)
     data = pilot_of(*(table.arm(arm) for arm in chosen))
     model = fit(data)
     notes = list(model.assumed)
     if info.status != "finished":
-        notes.append(f"the run is not finished ({info.status}): its questions so far stand for all")
+        notes.append(
+            f"the run is not finished ({info.status}): the plan assumes that its questions so far are representative"
+        )
     joined = _joined(pipeline, info.id, label, records, chosen)
     verifier = None
     if joined is not None:
@@ -130,7 +136,7 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
             f"rates are those corrected by labels of {joined.place.size} questions; correlations are the verifier's"
         )
     else:
-        notes.append("rates are the verifier's: nothing corrects them (plumbline label RUN)")
+        notes.append("rates are the verifier's, without correction (plumbline label RUN)")
     each = round(float(data.samples.mean()))
     return Pilot(chosen, model, len(data.samples), each, data, verifier, (), tuple(notes))
 
@@ -145,9 +151,9 @@ def pilot_of_numbers(
     refits: int = 30,
     seed: int = 0,
 ) -> Pilot:
-    """Numbers as pilot. questions, samples: of the pilot that they come from; 0 where they are to be taken as known.
+    """Numbers as pilot. questions, samples: of the pilot they come from; 0 if they are taken as exact.
 
-    Raises UsageError for numbers that cannot be, EvaluationError for a pilot of 1 to 4 questions.
+    Raises UsageError for invalid numbers, EvaluationError for a pilot of 1 to 4 questions.
     """
     for name, value in (*(("rate", r) for r in rates), ("sample_correlation", within)):
         if not 0.0 <= value <= 1.0:
@@ -161,7 +167,7 @@ def pilot_of_numbers(
     notes = (
         ()
         if questions
-        else ("the numbers are taken as known: without the number of pilot questions there is no range",)
+        else ("the numbers are taken as exact: without the number of pilot questions there is no range",)
     )
     return Pilot(("one", "other")[: len(rates)], model, questions, samples, None, verifier, others, notes)
 
@@ -173,13 +179,15 @@ def make_plan(
     label_questions: int | None = None,
     progress: Progress | None = None,
 ) -> FullPlan:
-    """Both plans. label_questions: of which labels are drawn; by default those of the pilot, or what the plan needs.
+    """Compute both plans. label_questions: number of questions that labels are drawn from; by default those of the
+    pilot, or of the plan.
 
-    Raises EvaluationError where the difference to detect leaves no room, UsageError for one with one arm.
+    Raises EvaluationError if the difference to detect exceeds the possible range, UsageError for a difference with one
+    arm.
     """
     settings = settings or PlanSettings()
     if wanted.detect is not None and len(pilot.arms) < 2:
-        raise UsageError("a difference has two arms: name both, or give the rates of both", parameter="detect")
+        raise UsageError("a difference needs two arms: name both, or give the rates of both", parameter="detect")
     say = partial(progress, "questions") if progress else None
 
     def planned_for(m: QuestionModel) -> QuestionModel:
@@ -221,7 +229,7 @@ def make_plan(
 
 
 def _moves(pilot: Pilot) -> tuple[float, ...]:
-    """What labels add to the rates that the verifier saw; 0 without labels."""
+    """Corrections of the verifier's rates by labels; 0 without labels."""
     if pilot.data is None:
         return ()
     seen = fit(pilot.data).rates
@@ -231,7 +239,9 @@ def _moves(pilot: Pilot) -> tuple[float, ...]:
 def _possible(
     model: QuestionModel, moves: Sequence[float], change: Callable[[QuestionModel], QuestionModel]
 ) -> QuestionModel:
-    """A fitted model moved as labels say, then changed; where a resampled one leaves no room, as near as it can be."""
+    """A fitted model shifted as the labels require, then perturbed; the closest valid one if a resampled one is out of
+    range.
+    """
     if moves:
         rates = tuple(_inside(r + m, r) for r, m in zip(model.rates, moves, strict=True))
         model = replace(model, rates=rates)
@@ -248,7 +258,7 @@ def _inside(rate: float | None, otherwise: float) -> float:
 def _joined(
     pipeline: Pipeline, run_id: str, decoding: str, records: Sequence[OutcomeRecord], arms: Sequence[str]
 ) -> LabelledRun | None:
-    """The labelled questions; None where these arms have too few."""
+    """The labelled questions; None if these arms have too few."""
     store = LabelStore(pipeline.store)
     stored = store.load_draw(run_id)
     if stored is None or stored.decoding != decoding or not set(arms) <= set(stored.draw.arms):
@@ -260,12 +270,12 @@ def _joined(
     keys = {(q.question_id, s.arm, s.sample) for q in part.questions for s in q.samples}
     try:
         return join_labels(records, part, {k: v for k, v in progress.outcomes.items() if k in keys})
-    except EvaluationError:  # the run has changed since the draw; its report says so
+    except EvaluationError:  # the run has changed since the draw; its report explains this
         return None
 
 
 def _verifier(run: LabelledRun, arms: Sequence[str]) -> VerifierPilot:
-    """Counts of all of these arms together."""
+    """Error counts over all of these arms together."""
     places = [run.arm(arm) for arm in arms]
     h, f = run.labels[:, places, HALLUCINATED], run.verifier[:, places, HALLUCINATED]
     return VerifierPilot(int((h * f).sum()), int(h.sum()), int(((1.0 - h) * (1.0 - f)).sum()), int((1.0 - h).sum()))

@@ -1,4 +1,4 @@
-"""The contents of a stored run's report: its summary, its settings, and every answer with what it was judged on."""
+"""The contents of a stored run's report: its summary, its settings, and every answer with its evidence."""
 
 from __future__ import annotations
 
@@ -41,14 +41,13 @@ from evaluation.verifiers.routing import judged_by_entailment, stands_apart
 from evaluation.verifiers.short_answer_scorer import read_by
 
 MARKED_CLAIMS = 40
-"""So many unsupported claims, those of the worst questions, get their weak words marked: seconds, not minutes."""
+"""Maximum number of unsupported claims, from the worst questions, whose weak words are marked; takes seconds."""
 
 _OWN_JUDGE = (
-    "Where no reference decides, the embedded reader's short answers are judged by its own network among others: "
-    "how likely the reader is to answer so from the evidence that the claim is held against counts beside what the "
-    "verifier's network says. That ranks answers better than the reader alone, but much of what a reader is surely "
-    "wrong about still passes. "
-    "Label some answers (plumbline label) to correct the rates."
+    "Without references, short answers of the embedded reader are judged partly by the reader's own network: "
+    "the likelihood of the answer given the evidence counts beside the verifier's network. This ranks "
+    "answers better than the reader alone, but many confident errors of the reader still pass. Label some "
+    "answers (plumbline label) to correct the rates."
 )
 
 
@@ -58,9 +57,10 @@ def report_data(
     looking: AnalysisOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReportData:
-    """Everything a report of a stored run shows. looking, progress: see app.runs.analysis.analyse_further.
+    """All contents of the report of a stored run. looking, progress: see app.runs.analysis.analyse_further.
 
-    Raises EvaluationError for an unknown run, AppError for one without a finished sample, and what looking closer does.
+    Raises EvaluationError for an unknown run, AppError for one without a finished sample, and the errors of the
+    analysis.
     """
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -68,7 +68,7 @@ def report_data(
     samples = [s for s in every if s.decoding == info.config.decoding.label]
     questions = runs.load_questions(info.id)
     order = [arm.name for arm in info.config.arms]
-    in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the run's own order
+    in_order = sorted(samples, key=lambda s: order.index(s.arm))  # tables show the arms in the order of the run
     records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]
     if not records:
         raise AppError(f"run {run_id} has no finished sample yet: run the same plumbline evaluate again")
@@ -76,7 +76,7 @@ def report_data(
     summary = summarise(OutcomeTable.from_records(records), apart=apart)
     notes = []
     if info.status != "finished":
-        notes.append(f"This run is not complete ({info.status}): the estimates rest on what was committed so far.")
+        notes.append(f"This run is not complete ({info.status}): the estimates use the samples committed so far.")
     grouped: dict[tuple[str, str], list[SampleRecord]] = {}
     for sample in samples:
         grouped.setdefault((sample.question_id, sample.arm), []).append(sample)
@@ -148,7 +148,7 @@ def report_data(
 
 
 def reviewed_line(questions: Sequence[Question]) -> str | None:
-    """How many of a run's questions a person reviewed; None where nobody reviewed any."""
+    """How many of a run's questions were reviewed; None if there are none."""
     reviewed = [q for q in questions if q.reviewed_by]
     people = sorted({name for q in reviewed for name in q.reviewed_by})
     if not reviewed:
@@ -157,7 +157,7 @@ def reviewed_line(questions: Sequence[Question]) -> str | None:
 
 
 def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question]) -> tuple[Abstentions, ...]:
-    """Right and wrong abstentions by arm: the mark of a question decides, then its references and gold passages."""
+    """Correct and incorrect abstentions by arm: by the question's mark, else by its references and gold passages."""
     answered: dict[str, bool | None] = {
         q.id: False if not q.answerable else True if q.references or q.evidence or q.relevant_document_ids else None
         for q in questions
@@ -170,8 +170,7 @@ def with_marks(
 ) -> ReportData:
     """The report with weak words marked in the hallucinated answers of the worst questions.
 
-    most: after so many claims no further question is looked at. Where search or scorer fail, the report stays as it is
-    and says so.
+    most: maximum number of claims. If search or scorer fail, the report is unchanged except for a note.
     """
     by_id = {q.id: q for q in questions}
     marked: dict[str, ShownQuestion] = {}
@@ -202,7 +201,9 @@ def with_marks(
 def _weak_words(
     marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
 ) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
-    """What finds the weak words of a sample: of its claims, wherever they stand, or as they were read in its answer."""
+    """A function that finds the weak words of a sample, in its claims separately or in the joint reading of its
+    answer.
+    """
     if not marker.together:
         found = {m.claim: m.weak for m in marker.mark(question, claims)}
         return lambda sample: tuple(word for v in sample.verdicts for word in found.get(v.claim, ()))

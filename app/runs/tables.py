@@ -1,4 +1,4 @@
-"""A run's numbers as tables that fit a terminal of 80 columns: each cell a share, its interval below."""
+"""A run's figures as tables that fit a terminal of 80 columns: each cell has a share, its interval below."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.statistics.summary import RunSummary
 
 
 def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
-    """Per cent, then the interval on a line of its own; "undefined" where there was nothing to divide by."""
+    """A percentage, with the interval on the next line; "undefined" without data."""
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return "undefined"
     sign = "+" if signed else ""
@@ -24,7 +24,7 @@ def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
 
 
 def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
-    """An empty table with its title and the names of its columns."""
+    """An empty table with its title and column names."""
     made = Table(
         title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
     )
@@ -35,7 +35,7 @@ def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
 
 
 def plain_table(columns: tuple[str, ...]) -> Table:
-    """A list: left-aligned columns; long cells are folded, never cut."""
+    """A list with left-aligned columns; long cells are wrapped, never truncated."""
     made = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name in columns:
         made.add_column(name, overflow="fold")
@@ -57,7 +57,7 @@ def arms_table(summary: RunSummary) -> Table:
 
 
 def models_table(summaries: Mapping[str, RunSummary]) -> Table:
-    """Rows: the models by their names, each with its arms. Columns as in ``arms_table``, on the same questions."""
+    """Rows: the models by name, each with its arms. Columns as in ``arms_table``, on the same questions."""
     made = table(
         "All models: share of all responses, hallucinated among answered ones last",
         "model, arm",
@@ -73,14 +73,17 @@ def models_table(summaries: Mapping[str, RunSummary]) -> Table:
 def pairs_table(summary: RunSummary) -> Table:
     """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm).
 
-    Where responses are unscored, the difference has a third line: what it could be, whatever they were.
+    If responses are unscored, a third line gives the bounds of the difference over all their possible outcomes.
     """
     unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
-    said = "\nUnscored counts as not hallucinated; {low,high}: if it were all one or the other" if any(unscored) else ""
+    said = (
+        "\nUnscored counts as not hallucinated; {low,high}: bounds over all outcomes of unscored responses"
+        if any(unscored)
+        else ""
+    )
     made = table(
-        "Paired difference in hallucinated (positive: the second arm hallucinates less);\n"
-        f"fixed: {CHANGES['fixed']},\nbroken: {CHANGES['broken']};\n"
-        f"errors of the verifier make both larger than they are{said}",
+        "Paired difference in hallucinated (positive: the second arm hallucinates less);\nfixed: "
+        f"{CHANGES['fixed']},\nbroken: {CHANGES['broken']};\nerrors of the verifier inflate both{said}",
         "pair",
         ("difference", "fixed", "broken", "questions", "p (Holm)"),
     )

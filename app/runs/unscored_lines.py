@@ -1,4 +1,4 @@
-"""Why answers of a run are unscored, in a few lines of a terminal."""
+"""Reasons for unscored answers of a run, as a few terminal lines."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ _NAMED = re.compile(r"'[^']*'|\([^)]*\)|\d+")
 
 
 def unscored_lines(data: ReportData) -> list[str]:
-    """Per arm how many of its responses are unscored, and the commonest reasons, of which the names in quotes and
-    brackets and the numbers are those of the first such response."""
+    """Number of unscored responses per arm, and the most common reasons.
+
+    Reasons are grouped ignoring quoted or bracketed names and numbers; the text shown is that of the first response.
+    """
     responses: Counter[str] = Counter()
     kinds: dict[str, Counter[str]] = {}
     first: dict[tuple[str, str], str] = {}
@@ -31,5 +33,5 @@ def unscored_lines(data: ReportData) -> list[str]:
         for kind, count in reasons.most_common(_SHOWN):
             lines.append(f"  {count}: {first[name, kind] or 'no reason was recorded'}")
         if len(reasons) > _SHOWN:
-            lines.append(f"  and {len(reasons) - _SHOWN} reasons more, by answer in the report")
+            lines.append(f"  and {len(reasons) - _SHOWN} more reasons, by answer in the report")
     return lines

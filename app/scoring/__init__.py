@@ -1,1 +1,1 @@
-"""Answers of other systems, scored."""
+"""Score answers of other systems."""

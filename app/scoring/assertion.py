@@ -1,4 +1,4 @@
-"""A bound on the hallucination rate of scored answers as an assertion, for a test suite or a release gate."""
+"""An upper bound on the hallucination rate of scored answers as an assertion, for a test suite or a release gate."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def assert_rate(
     by: Literal["upper", "rate"] = "upper",
     unscored: Literal["count", "refuse", "ignore"] = "count",
 ) -> HallucinationEstimate:
-    """See plumbline.assert_hallucination_rate. Raises AssertionError, or UsageError for arguments that cannot be."""
+    """See plumbline.assert_hallucination_rate. Raises AssertionError, or UsageError for invalid arguments."""
     if not 0.0 <= at_most <= 1.0:
         raise UsageError(f"at_most is {at_most}: a rate lies in [0, 1], 10 % is 0.10")
     arms = {a.arm: a for a in result.summary.arms}
     if arm is None and len(arms) > 1:
-        raise UsageError(f"these are answers of {', '.join(arms)}: say which with arm=")
+        raise UsageError(f"these are answers of {', '.join(arms)}: choose one with arm=")
     chosen = next(iter(arms)) if arm is None else arm
     if chosen not in arms:
         raise UsageError(f"there is no arm {chosen!r}: there are {', '.join(arms)}")
@@ -61,7 +61,8 @@ def _message(
     counted = f"{estimate.responses} responses to {estimate.questions} questions"
     if estimate.rate is None:
         head = (
-            f"the hallucination rate of {arm} is undefined ({estimate.reason}), so it is not shown to be {at_most:.1%}"
+            f"the hallucination rate of {arm} is undefined ({estimate.reason}), so it is not shown to be at "
+            f"most {at_most:.1%}"
         )
     else:
         head = (

@@ -1,4 +1,4 @@
-"""Rates of another system's answers, corrected by the labels that came with them."""
+"""Rates of another system's answers, corrected by the labels in its file."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.reports.corrected_view import corrected_json
 
 CORRECTED_NOTE = (
-    "The table of rates is the verifier's and inherits its errors; the corrected figures rest on the labels as well, "
-    "and hold if the labelled answers are a random part of all (or all of them)."
+    "The table of rates is the verifier's and inherits its errors; the corrected figures also use the "
+    "labels, and are valid if the labelled answers are a random sample (or all of them)."
 )
 
 
 def score_corrected(result: ScoreResult) -> CorrectedFigures | None:
-    """Corrected figures of every arm, and of every compared pair; None where nobody labelled an answer.
+    """Corrected figures of every arm, and of every compared pair; None without labelled answers.
 
-    A label says hallucinated or not. An answer that people call not hallucinated counts as abstained where the verifier
-    saw it decline, else as supported. Of a question with several labelled answers of one arm a random one is taken. An
-    arm or a pair with fewer than 5 labelled questions has no figure.
+    A label is hallucinated or not. An answer labelled not hallucinated counts as abstained if the verifier detected a
+    refusal, else as supported. If a question has several labelled answers of one arm, one is drawn at random. An arm or
+    a pair with fewer than 5 labelled questions has no figure.
     """
     labelled = [a for a in result.answers if a.record.hallucinated is not None]
     if not labelled or result.kind == "labels":
@@ -48,16 +48,16 @@ def score_corrected(result: ScoreResult) -> CorrectedFigures | None:
     used = {a.group for a in labelled}
     found = CorrectedRun(settings, len(groups), len(used), tuple(arms), tuple(pairs)) if arms else None
     reason = "" if found else f"no system has {FEWEST_QUESTIONS} labelled questions"
-    source = f"{len(labelled)} of {len(result.answers)} answers, taken to be a random part of them"
+    source = f"{len(labelled)} of {len(result.answers)} answers, assumed to be a random sample"
     if len(labelled) == len(result.answers):
         source = f"all {len(labelled)} answers"
     return CorrectedFigures(found, reason, len(used), len(used) if found else 0, 0, (), (), source)
 
 
 def labelled_answers(answers: Sequence[ScoredAnswer], arms: tuple[str, ...], seed: int) -> LabelledRun | None:
-    """The questions that all of the arms answered, with one labelled answer of each arm where there are some.
+    """The questions that all of the arms answered, with one labelled answer of each arm if there is one.
 
-    None where fewer than 5 questions are labelled in all of the arms.
+    None if fewer than 5 questions are labelled in all of the arms.
     """
     by_place: dict[tuple[str, str], list[ScoredAnswer]] = {}
     for answer in answers:
@@ -91,7 +91,7 @@ def labelled_answers(answers: Sequence[ScoredAnswer], arms: tuple[str, ...], see
 
 
 def note_of(figures: CorrectedFigures | None) -> str:
-    """What is said of all rates: whether labels correct them."""
+    """The note on all rates: whether labels correct them."""
     return CORRECTED_NOTE if figures is not None and figures.run is not None else LABELS_NOTE
 
 

@@ -1,4 +1,4 @@
-"""Scored answers as JSON: one document of all figures, one line an answer, and those lines read back."""
+"""Scored answers as JSON: one document with all figures, one line per answer, and reading these lines back."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from data.refused import Refused, shown
 from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict
 
 LABELS_NOTE = (
-    "These rates are the verifier's: they inherit its errors and are not corrected for them. A rate that is corrected "
-    "needs answers that people labelled."
+    "These rates are the verifier's: they inherit its errors and are not corrected. A corrected rate needs "
+    "labelled answers."
 )
 
 
@@ -47,7 +47,7 @@ def result_json(result: ScoreResult) -> dict[str, Any]:
 
 
 def answer_json(answer: ScoredAnswer) -> dict[str, Any]:
-    """One answer with its verdicts; ``start`` and ``end`` are characters of the answer."""
+    """One answer with its verdicts; ``start`` and ``end`` are character offsets in the answer."""
     record, evaluation = answer.record, answer.evaluation
     return {
         "id": record.id,
@@ -72,13 +72,13 @@ def answer_json(answer: ScoredAnswer) -> dict[str, Any]:
 
 
 class AnswerLines:
-    """A file of one line an answer that is written as answers are judged, and whole and in order at the end.
+    """A file with one line per answer: appended while answers are judged, rewritten completely and in order at the end.
 
-    An interrupted call leaves what it judged; the next one takes it from there (``known``).
+    An interrupted call leaves its judged answers; the next one resumes from them (``known``).
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises AppError when the file is there and is something else, or cannot be written."""
+        """Raises AppError if the file exists with other content, or cannot be written."""
         self._path = path
         self.known = known_answers(path)
         try:
@@ -86,17 +86,17 @@ class AnswerLines:
                 _drop_cut_line(path)
             self._file: IO[str] | None = path.open("a", encoding="utf-8")
         except OSError as error:
-            raise AppError(f"cannot write {shown(path)}: {error.strerror}; is its folder there?") from error
+            raise AppError(f"cannot write {shown(path)}: {error.strerror}; does its folder exist?") from error
 
     def keep(self, answers: Sequence[ScoredAnswer]) -> None:
-        """Append answers, so that they outlive the process."""
+        """Append answers and flush."""
         if self._file is None:
             raise ValueError("the file is closed")
         self._file.writelines(_line(a) for a in answers)
         self._file.flush()
 
     def finish(self, answers: Sequence[ScoredAnswer]) -> None:
-        """Write all answers in their order in place of what was kept."""
+        """Write all answers in their order, replacing the appended lines."""
         self.close()
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         try:
@@ -108,28 +108,28 @@ class AnswerLines:
             raise AppError(f"cannot write {shown(self._path)}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Let go of the file; what was kept stays."""
+        """Close the file; appended lines remain."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def known_answers(path: Path) -> dict[str, AnswerEvaluation]:
-    """The evaluations of a file that ``AnswerLines`` wrote, by key; nothing when there is no file.
+    """The evaluations in a file written by ``AnswerLines``, by key; empty if there is no file.
 
-    A last line that was cut off by a kill is passed over. Raises AppError when the file holds something else.
+    A truncated last line of a killed process is skipped. Raises AppError if the file has other content.
     """
     if not path.exists():
         return {}
     found: dict[str, AnswerEvaluation] = {}
-    lines = list(read_jsonl(path)) if path.is_file() else [Refused(shown(path), "it is no file")]
+    lines = list(read_jsonl(path)) if path.is_file() else [Refused(shown(path), "it is not a file")]
     for place, line in enumerate(lines):
         if isinstance(line, Refused):
             if place == len(lines) - 1 and found:
                 break
             if line.reason == "the file is empty":
                 return {}
-            raise AppError(f"{line} in {shown(path)}, which is to be written: name another file for --answers")
+            raise AppError(f"{line} in {shown(path)}, which would be overwritten: name another file for --answers")
         try:
             key, evaluation = _read(line.fields)
         except (KeyError, TypeError, ValueError) as error:
@@ -142,7 +142,7 @@ def known_answers(path: Path) -> dict[str, AnswerEvaluation]:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """A line that a kill cut off has no end: what is appended must not be joined to it."""
+    """Remove an incomplete last line of a killed process, so that appended text is not joined to it."""
     with path.open("r+b") as file:
         content = file.read()
         file.truncate(content.rfind(b"\n") + 1)
@@ -187,7 +187,7 @@ def _detection(result: ScoreResult) -> dict[str, Any]:
     if result.detection is None:
         raise ValueError("there are no labels")
     overall = asdict(result.detection.overall)
-    if result.threshold != 0.5:  # support was stretched around the threshold (or is no probability at all)
+    if result.threshold != 0.5:  # support was rescaled around the threshold (or is not a probability at all)
         overall.pop("calibration_error")
     by_arm = [{"arm": s.source, "auroc": asdict(s.scores.auroc), "n": s.scores.n} for s in result.detection.sources]
     unscored = dict(result.detection.unscored)

@@ -1,4 +1,4 @@
-"""Scored answers as the report shows them: by question, systems side by side, each answer with what it was given."""
+"""The report of scored answers: by question, systems side by side, each answer with its contexts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def score_report(
     created: datetime | None = None,
     corrected: CorrectedFigures | None = None,
 ) -> ReportData:
-    """Everything a report of scored answers shows. created: now by default. corrected: by labels, if there are some."""
+    """The contents of a report of scored answers. created: by default now. corrected: by labels, if there are some."""
     arms = tuple(a.arm for a in result.summary.arms)
     by_group: dict[str, list[ScoredAnswer]] = {}
     for answer in result.answers:
@@ -48,7 +48,7 @@ def score_report(
         detection.auroc if detection else None,
         detection.balanced_accuracy if detection else None,
     )
-    skipped = (f"{len(result.file.skipped)} lines could not be read and are in no figure.",)
+    skipped = (f"{len(result.file.skipped)} lines could not be read and are excluded from all figures.",)
     notes = (*result.notes, *(skipped if result.file.skipped else ()), note_of(corrected))
     config = RunConfig(
         title=title,
@@ -69,7 +69,7 @@ def _question(group: str, answers: list[ScoredAnswer], arms: tuple[str, ...], re
 
 
 def _arm(arm: str, answers: list[ScoredAnswer]) -> ShownArm:
-    """One system's answers. Contexts are shown once where all answers had the same, else answer by answer."""
+    """One system's answers. Contexts are shown once if all answers had the same, else per answer."""
     lists = dict.fromkeys(a.record.contexts for a in answers)
     chunks: list[ShownChunk] = []
     for contexts in lists:

@@ -1,4 +1,4 @@
-"""Answers of other systems, scored: judged, counted by question, and held against labels where there are some."""
+"""Score answers of other systems: judge them, aggregate by question, and compare with labels if there are some."""
 
 from __future__ import annotations
 
@@ -34,17 +34,19 @@ from evaluation.verifiers.failing_words import WeakWord
 from evaluation.verifiers.human_labels import LabelVerifier
 
 MARKED_CLAIMS = 40
-"""So many unsupported claims, those of the worst answers, get their weak words looked for: up to 24 pairs each."""
+"""Maximum number of unsupported claims, from the worst answers, whose weak words are searched: up to 24 pairs each."""
 ALL_PAIRS = 4
-"""Up to so many systems are compared each with each; of more, each with the first (or with --baseline)."""
+"""Up to this number of systems all pairs are compared; above it, each is compared with the first (or with
+--baseline).
+"""
 _LUMP, _LUMP_SHARE = 10, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePlan:
-    """How answers are scored. baseline: the arm that the others are compared with; None compares each with each.
+    """How answers are scored. baseline: the arm that the others are compared with; None compares all pairs.
 
-    marks: whether weak words of the worst answers are looked for.
+    marks: whether weak words of the worst answers are searched.
     """
 
     judging: JudgePlan = field(default_factory=JudgePlan)
@@ -56,9 +58,9 @@ class ScorePlan:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """An answer with its outcome. group: its unit of independence. sample: which of its arm and group, from 0.
+    """An answer with its outcome. group: its cluster. sample: its number within arm and group, from 0.
 
-    support: of its worst claim, 1 where it declines, None where it is unscored. weak: words that cost it support.
+    support: of its worst claim, 1 if it declines, None if it is unscored. weak: words that lowered its support.
     """
 
     record: AnswerRecord
@@ -71,16 +73,16 @@ class ScoredAnswer:
 
     @property
     def unsupported(self) -> tuple[Verdict, ...]:
-        """The verdicts on claims that its evidence does not support."""
+        """The verdicts on unsupported claims."""
         return tuple(v for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreResult:
-    """Everything that is shown of scored answers. measure: what the rates are rates of. kind: what was taken as truth.
+    """The results of scoring answers. measure: what the rates measure. kind: kind of evidence.
 
-    detection: how well the verifier meets the labels, None without labels. failed: answers the verifier failed on.
-    abstentions: right and wrong ones, by arm.
+    detection: the verifier's quality against the labels, None without labels. failed: number of answers on which the
+    verifier failed. abstentions: correct and incorrect ones, by arm.
     """
 
     answers: tuple[ScoredAnswer, ...]
@@ -104,18 +106,18 @@ class ScoreResult:
 
     @property
     def unscored(self) -> int:
-        """How many answers have no outcome."""
+        """Number of answers without an outcome."""
         return sum(a.evaluation.outcome == "unscored" for a in self.answers)
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Why answers are unscored, the commonest first."""
+        """Reasons for unscored answers, most common first."""
         found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
         return tuple(found.most_common())
 
     @property
     def languages(self) -> tuple[tuple[str, int], ...]:
-        """What answers that the verifier cannot read are written in, the commonest first."""
+        """Languages of answers that the verifier cannot read, most common first."""
         ending = f": {OTHER_LANGUAGE}"
         found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
         return tuple(found.most_common())
@@ -130,16 +132,17 @@ def score(
     progress: Callable[[int, int], None] | None = None,
     keep: Callable[[Sequence[ScoredAnswer]], None] | None = None,
 ) -> ScoreResult:
-    """Judge and count. known: verdicts of an earlier call by ``answer_key``. keep: is told of answers as they are
-    judged. load: of the entailment scorer.
+    """Judge and aggregate.
 
-    Raises AppError when there is nothing to judge by or the baseline is no arm, and what loading the scorer raises.
+    known: verdicts of an earlier call by ``answer_key``. keep: called with answers as they are judged. load: loads the
+    entailment scorer. Raises AppError if there is no evidence or the baseline is not an arm, and the errors of loading
+    the scorer.
     """
     plan = plan or ScorePlan()
     records = file.records
     arms = tuple(dict.fromkeys(r.arm for r in records))
     if plan.baseline is not None and plan.baseline not in arms:
-        raise AppError(f"there is no system {plan.baseline!r} among these answers: there are {', '.join(arms)}")
+        raise AppError(f"there is no system {plan.baseline!r} among these answers: choose from {', '.join(arms)}")
     judge = open_answer_judge(records, plan.judging, load)
     groups = group_names(records)
     samples = _sample_numbers(records, groups)
@@ -174,7 +177,7 @@ def score(
     notes.extend(apart)
     threshold = judge.threshold
     if isinstance(judge.verifier, LabelVerifier) and not known and (unused := judge.verifier.unused):
-        notes.append(f"{len(unused)} labels belong to none of these answers, the first at {unused[0]}.")
+        notes.append(f"{len(unused)} labels match none of these answers, the first at {unused[0]}.")
     return ScoreResult(
         answers,
         summarise(table, plan.baseline or arms[0], pairs, settings),
@@ -191,7 +194,7 @@ def score(
 
 
 def _answered(record: AnswerRecord) -> bool | None:
-    """Whether the documents answer the question, as the mark or the references say; None where neither does."""
+    """Whether the documents answer the question, by the mark or the references; None if neither tells."""
     if not record.answerable and not record.references:
         return False
     return True if record.references else None
@@ -207,9 +210,9 @@ def support_of(evaluation: AnswerEvaluation) -> float | None:
 
 
 def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
-    """The unit of independence of each answer: its own group, else its question, else (without one) what it was given.
+    """The cluster of each answer: its own group, else its question, else its contexts.
 
-    A group that is not named is called by the id of its first answer, made different from other groups' names.
+    A group without a name gets the id of its first answer, made distinct from other groups' names.
     """
     names: dict[tuple[str, object], str] = {}
     taken = {r.group for r in records if r.group}
@@ -247,29 +250,29 @@ def _sample_numbers(records: Sequence[AnswerRecord], groups: Sequence[str]) -> l
 
 
 def _group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[str]:
-    """What the intervals rest on, where that is not one answer a question."""
+    """Notes on the clusters of the intervals, if they are not one answer per question."""
     by_arm = Counter(zip((r.arm for r in records), groups, strict=True))
     (_, group), most = by_arm.most_common(1)[0]
     notes = []
     if most >= _LUMP and most > _LUMP_SHARE * len(records) and not any(r.group for r in records):
         notes.append(
-            f"{most} answers have one question ({group!r}) and count as one unit of independence: where they are about "
-            "different things, name the field that tells them apart (group), or the intervals are too wide."
+            f"{most} answers have one question ({group!r}) and form one cluster: if they are about different "
+            "things, name the field that distinguishes them (group), or the intervals are too wide."
         )
     if len(set(groups)) == 1 and len(records) > 1:
-        notes.append("All answers belong to one question: an interval from one question says next to nothing.")
+        notes.append("All answers belong to one question: an interval from one question is almost meaningless.")
     return notes
 
 
 def _lasting(batch: Sequence[JudgedAnswer]) -> list[JudgedAnswer]:
-    """Those that another call need not judge again."""
+    """Answers that another call need not judge again."""
     return [judged for judged in batch if not judged.failed]
 
 
 def _pairs(
     answers: Sequence[ScoredAnswer], arms: Sequence[str], baseline: str | None
 ) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """Which arms are compared, and which cannot be because they share no question."""
+    """The compared pairs of arms, and those that share no question."""
     first = baseline or (arms[0] if len(arms) > ALL_PAIRS else None)
     wanted = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
     held = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
@@ -285,9 +288,9 @@ def _pairs(
 
 
 def _detection(answers: Sequence[ScoredAnswer], threshold: float | None, seed: int) -> DetectionTable | None:
-    """The verifier's figures on the answers that people labelled; None where nobody did.
+    """The verifier's quality on labelled answers; None without labels.
 
-    The figures take 0.5 as the threshold, so support is stretched to put the threshold there: its order stays.
+    The measures use the threshold 0.5, so support is rescaled to put the threshold there, which preserves its order.
     """
     judged = [
         ScoredStatement(
@@ -310,7 +313,7 @@ def _centred(support: float | None, threshold: float | None, answer: ScoredAnswe
 
 
 def _with_marks(answers: Sequence[ScoredAnswer], judge: AnswerJudge) -> tuple[tuple[ScoredAnswer, ...], list[str]]:
-    """Weak words in the worst answers, until MARKED_CLAIMS claims were looked into."""
+    """Find weak words in the worst answers, in up to MARKED_CLAIMS claims."""
     if judge.entailment is None:
         return tuple(answers), []
     marked = list(answers)

@@ -1,4 +1,4 @@
-"""What ``score`` prints beside the tables of rates: what was measured, and how well the verifier meets the labels."""
+"""Output of ``score`` beside the tables of rates: what was measured, and the verifier's quality against the labels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from evaluation.reports.report_view import score
 
 
 def headline(result: ScoreResult) -> str:
-    """One line: what the rates are rates of."""
+    """One line: what the rates measure."""
     by = {
         ("faithfulness", "contexts"): "faithfulness: each answer against its own contexts",
         ("factuality", "references"): "factuality: each answer against its references",
         ("factuality", "references and contexts"): (
-            "factuality: each answer against its references, what else it says against its contexts"
+            "factuality: each answer against its references, its other statements against its contexts"
         ),
         ("factuality", "facts"): "factuality: each answer against a table of facts",
-        ("factuality", "labels"): "what people said of each answer",
+        ("factuality", "labels"): "human labels of each answer",
     }[result.measure, result.kind]
     answers, questions = len(result.answers), len({a.group for a in result.answers})
     return (
@@ -25,7 +25,7 @@ def headline(result: ScoreResult) -> str:
 
 
 def detection_lines(result: ScoreResult) -> tuple[str, ...]:
-    """The verifier against the labels, where there are some."""
+    """The verifier's quality against the labels, if there are some."""
     if result.detection is None:
         return ()
     overall = result.detection.overall

@@ -1,1 +1,1 @@
-"""The REST service: FastAPI at the edge, one Pipeline behind it."""
+"""The REST service: FastAPI routes in front of one Pipeline."""

@@ -1,4 +1,4 @@
-"""Puts the service together: routes, errors, limits, and what is opened at its start."""
+"""Assembles the service: routes, errors, limits, and the components opened at startup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.service.routers import resource_routers
 from app.settings import Settings
 
 _ADMITTED = ("/v1/query", "/v1/chat/completions")
-"""Paths behind the admission."""
+"""Paths subject to admission control."""
 
 
 def create_app(
@@ -41,13 +41,13 @@ def create_app(
     log_text: bool = False,
     root_path: str = "",
 ) -> FastAPI:
-    """The service. Its lifespan opens store, encoder and generator; what cannot be opened makes it not ready.
+    """Create the app. Its lifespan opens store, encoder and generator; the service is not ready while one cannot be
+    opened.
 
-    source: settings, or a pipeline that its owner closes. allowed_hosts: what the Host header may name; give it
-    wherever no key protects the service, or a page of any site could reach it by rebinding its own name (DNS).
-    require_key: whether every request needs an API key (see app.service.http.access). log_text: whether questions and
-    answers are logged. root_path: the path of a site that it is served under, such as ``/plumbline``; ValueError for
-    what is none.
+    source: settings, or a pipeline that its owner closes. allowed_hosts: valid Host headers; set it wherever no key
+    protects the service, against DNS rebinding. require_key: whether every request needs an API key (see
+    app.service.http.access). log_text: whether questions and answers are logged. root_path: URL path prefix such as
+    ``/plumbline``; raises ValueError for an invalid one.
     """
     below = checked_root_path(root_path)
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
@@ -73,7 +73,7 @@ def create_app(
         summary="Answers questions from your own documents.",
         version=version("plumbline-rag"),
         lifespan=lifespan,
-        docs_url=None,  # both of these pages load their scripts from elsewhere
+        docs_url=None,  # both of these pages load their scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
         servers=[{"url": below}] if below else None,
@@ -97,14 +97,14 @@ def create_app(
 
 
 def drain(app: FastAPI) -> None:
-    """Take no more work in, and say so to whoever asks whether it is ready. What is under way goes on."""
+    """Refuse new work and report not ready; running requests continue."""
     service = app.state.answering
     service.health.stopping = True
     service.admission.drain()
 
 
 async def idle(app: FastAPI) -> None:
-    """Wait until no query is under way."""
+    """Wait until no query is running."""
     await app.state.answering.admission.idle()
 
 
@@ -115,11 +115,11 @@ def closing(app: FastAPI) -> bool:
 
 
 def no_place(app: FastAPI) -> ApiError | None:
-    """Why no query can be taken in now; None where one can, or the service has not begun."""
+    """Why no query can be admitted now; None if one can, or the service has not started."""
     service = getattr(app.state, "answering", None)
     return service.admission.no_place() if isinstance(service, QueryService) else None
 
 
 def body_limit(settings: Settings) -> int:
-    """Bytes of the largest good request: 12 for a character of the question (two ``\\uXXXX``), and the other fields."""
+    """Bytes of the largest valid request: 12 per character of the question (two ``\\uXXXX``), and the other fields."""
     return 12 * settings.max_question_characters + 65_536

@@ -1,4 +1,4 @@
-"""The routers of collections, jobs, evaluations, searching and verifying, and of their pages."""
+"""The routers of collections, jobs, evaluations, retrieval and verification, and of their pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The server's process: says when it accepts, and when told to stop says first that it is not ready, then finishes."""
+"""The server process: reports when it accepts requests; on a stop signal reports not ready first, then finishes its
+work.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +27,12 @@ _LOOK_S = 0.05
 
 
 def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
-    """How the service is served, whoever serves it. more: as uvicorn.Config takes it."""
+    """The uvicorn settings of the service. more: further arguments of uvicorn.Config."""
     given: dict[str, Any] = {
         "http": BoundedHttp,
         "loop": "uvloop",
         "log_config": None,
-        "access_log": False,  # ours has request ids, and no query strings
+        "access_log": False,  # our access log has request ids, and no query strings
         "server_header": False,
         "proxy_headers": False,
         "timeout_graceful_shutdown": GRACE_S,
@@ -42,12 +44,12 @@ def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn, which on SIGTERM or Ctrl-C closes its socket at once; this one goes on listening until the work is done.
-    SIGHUP (the terminal is gone) is as SIGTERM.
+    """uvicorn closes its socket at once on SIGTERM or Ctrl-C; this server keeps listening until the work is done.
 
-    From the signal on /readyz says 503, new queries and those that wait are handed back (503, Retry-After), and those
-    under way are finished. accepting: called when it accepts. drain_s: how long it listens at least, so that whoever
-    sends requests here has time to see that it is not ready. grace_s: how long it waits for the work.
+    SIGHUP (a closed terminal) is handled like SIGTERM. After the signal /readyz returns 503, new and waiting queries
+    are refused (503, Retry-After), and running ones finish. accepting: called when it accepts requests. drain_s:
+    minimum seconds of listening, so that load balancers see that it is not ready. grace_s: maximum seconds to wait for
+    the work.
     """
 
     def __init__(
@@ -71,12 +73,12 @@ class DrainingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """See uvicorn. A server that is not in the main thread listens to no signals."""
+        """See uvicorn. A server outside of the main thread handles no signals."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
         before = signal.getsignal(signal.SIGHUP)
-        if before is not signal.SIG_IGN:  # nohup means what it says
+        if before is not signal.SIG_IGN:  # respect nohup
             signal.signal(signal.SIGHUP, self.handle_exit)
         try:
             with super().capture_signals():
@@ -85,13 +87,13 @@ class DrainingServer(uvicorn.Server):
             signal.signal(signal.SIGHUP, before)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """See uvicorn. A second Ctrl-C cuts the application off on purpose: its traceback would say no more."""
+        """See uvicorn. A second Ctrl-C stops the application by force, without a traceback."""
         super().handle_exit(sig, frame)
         if self.force_exit and isinstance(self.lifespan, LifespanOn):
             self.lifespan.logger = logging.Logger("lifespan cut off", logging.CRITICAL + 1)
 
     async def main_loop(self) -> None:
-        """Until the signal, and then until the work is done."""
+        """Run until the signal, and then until the work is done."""
         await super().main_loop()
         drain(self._app)
         loop = asyncio.get_running_loop()

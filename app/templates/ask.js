@@ -1,5 +1,5 @@
-// The Ask page, live: POST /v1/query as a stream, shown as it comes, with the turns before it as history. Text goes
-// into the page as text, never as HTML.
+// The Ask page with streaming: POST /v1/query as a stream, with the earlier turns as history. Text is inserted
+// as text, never as HTML.
 "use strict";
 
 (() => {
@@ -10,7 +10,7 @@
   const stop = document.getElementById("stop");
   const fresh = document.getElementById("fresh");
   const question = document.getElementById("question");
-  const MOST_TURNS = 6; // of history that is sent along
+  const MOST_TURNS = 6; // of history sent with a question
   let running = null;
   let asked = 0;
   let history = [];
@@ -36,7 +36,7 @@
     return { side, answer, notes, sources, text: "", shown: [], answers: null };
   };
 
-  // The text in pieces, cut at citations and at the ends of claims that nothing supports.
+  // The text in segments, split at citations and at the ends of unsupported claims.
   const pieces = (text, annotations, verdicts) => {
     const bad = verdicts.filter((v) => v.label === "unverifiable" || v.label === "contradicted");
     const cuts = new Set([0, text.length]);
@@ -79,7 +79,7 @@
   const quotedSpan = (source, answer, verdicts) => {
     const said = answer.text.replace(/\s*\[\d+\]/g, "").replace(/^[ .\n]+|[ .\n]+$/g, "");
     const cites = answer.annotations.some((a) => a.number === source.number);
-    // Of sources that an answer with citations does not cite, nothing: the verifier may have read one along.
+    // Empty for sources that an answer with citations does not cite, even if they were evidence.
     if (answer.annotations.length && !cites) return null;
     if (said.length >= 3 && cites) {
       const start = source.text.toLowerCase().indexOf(said.toLowerCase());
@@ -192,7 +192,7 @@
         if (name && data && heard[name]) heard[name](into, JSON.parse(data));
       }
     }
-    if (!into.answers) throw new Error("the answer broke off: try again");
+    if (!into.answers) throw new Error("the answer was interrupted: try again");
   };
 
   const query = async (into, body, signal) => {

@@ -1,5 +1,5 @@
-// Keys: s, h, a, u label; b or left goes back, n or right goes on. A key that is held down labels once.
-// The controls say their keys (aria-keyshortcuts) from the moment that the keys work, which is not before this ran.
+// Keys: s, h, a, u label; b or left: back; n or right: next. A key that is held down labels once.
+// The controls announce their keys (aria-keyshortcuts) only once this script has made the keys work.
 (() => {
   "use strict";
   let sent = false;

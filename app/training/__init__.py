@@ -1,1 +1,1 @@
-"""Training commands, wired."""
+"""Implementation of the training commands."""

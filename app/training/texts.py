@@ -1,4 +1,4 @@
-"""The documents that training makes rows from; a place that gives none is an error, and no silent absence of rows."""
+"""Documents for training data. A path without documents is an error, so that rows are never missing silently."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from data.refused import Refused
 
 
 def training_documents(paths: Sequence[Path]) -> Iterator[Document]:
-    """The documents of each path, in order; those that cannot be read are left out.
+    """The documents of each path, in order; unreadable ones are skipped.
 
-    Raises DataError when one of the paths gives none, with the first reason, and as load_documents does.
+    Raises DataError if a path has no documents, with the first reason, and as load_documents does.
     """
     for path in paths:
         first: Refused | None = None
@@ -26,4 +26,4 @@ def training_documents(paths: Sequence[Path]) -> Iterator[Document]:
             elif first is None:
                 first = item
         if not any_read:
-            raise DataError(f"no document to make anything from: {first or f'{path} holds none'}")
+            raise DataError(f"no document to generate data from: {first or f'{path} holds none'}")

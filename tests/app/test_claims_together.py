@@ -69,4 +69,4 @@ def test_nothing_to_calibrate_on_leaves_everything_as_it_is() -> None:
     use = SupportUse(60, answer_tokens=40)
     loaded = load_support(shipped_verifier())
     assert calibrated(loaded, use, [], [], say=said.append) == CalibratedUse(use)
-    assert said == ["not calibrated: no pair of other evidence is held out"]
+    assert said == ["not calibrated: no pair with held-out evidence"]

@@ -40,8 +40,8 @@ def test_a_healthy_installation(make_pipeline: Any, small_settings: Settings) ->
 
 def test_it_makes_nothing(make_pipeline: Any, make_settings: Callable[..., Settings], tmp_path: Path) -> None:
     findings = found(make_pipeline(make_settings(tmp_path / "not" / "there")))
-    assert "will be made" in findings["home"].found
-    assert "will be made" in findings["database"].found
+    assert "created on first use" in findings["home"].found
+    assert "created on first use" in findings["database"].found
     assert findings["collections"].status == "ok"
     assert list(tmp_path.iterdir()) == []
 

@@ -57,7 +57,7 @@ def damaged(folder: Path, target: Path, name: str, value: float) -> None:
 def test_numbers_that_are_not_finite(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     damaged(folder, tmp_path / "bad", "blocks.0.mlp.up.weight", float("nan"))
     assert main(["model", "check", str(tmp_path / "bad")]) == 1
-    assert "not finite" in " ".join(capsys.readouterr().err.split())
+    assert "non-finite" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_is_not_whole_is_named(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

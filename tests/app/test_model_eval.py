@@ -109,7 +109,7 @@ def test_a_table_for_people(evaluate: Eval, pairs: Path, monkeypatch: pytest.Mon
     ran = evaluate("token-overlap", "--data", pairs)
     assert ran.code == 0
     assert "\x1b" not in ran.out
-    for said in ("AUROC", "mean of sources", "lamps", "heights", "all", "pairs/s", "chosen on these"):
+    for said in ("AUROC", "mean of sources", "lamps", "heights", "all", "pairs/s", "chosen on the same data"):
         assert said in ran.out
     assert max(map(len, ran.out.splitlines())) <= 92
 

@@ -58,7 +58,7 @@ def test_a_model_that_is_there_is_not_fetched_again(tiny: tuple[NamedModel, Path
     tiny[1].unlink()
     said: list[str] = []
     assert add_model("smollm2", tmp_path, say=said.append) == tmp_path / "models" / tiny[0].file
-    assert "there already" in said[0]
+    assert "already installed" in said[0]
 
 
 @pytest.mark.parametrize("damage", ["a byte", "longer", "shorter", "no such file", "no zip"])
@@ -98,5 +98,5 @@ def test_pip_that_fails_is_named(
 
 
 def test_an_unknown_name(tmp_path: Path) -> None:
-    with pytest.raises(AppError, match="no model is called gpt-5: smollm2"):
+    with pytest.raises(AppError, match="no model named gpt-5: smollm2"):
         add_model("gpt-5", tmp_path, say=lambda _: None)

@@ -325,7 +325,7 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
     assert other.declining is not None and other.declining.used == "begun"
     assert other.declining.loss_begun is not None
     assert other.declining.loss_begun < min(other.declining.loss_before, other.declining.loss_after)
-    assert any("by the correction it began with, which is kept" in line for line in said)
+    assert any("with the initial correction, which is kept" in line for line in said)
     first, second = (load_prefix_decoder(tmp_path / name).state_dict() for name in ("first", "other"))
     assert torch.equal(first["head.decline.inner.weight"], second["head.decline.inner.weight"])
     only = replace(asked, start=tmp_path / "other", only_decline=True, decline_rows=10)

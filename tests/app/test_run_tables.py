@@ -52,5 +52,5 @@ def test_reasons_are_counted_by_arm_and_said_with_the_names_of_the_first(data: A
         "  4: " + GONE.format("'q-7'", "7.md"),
         "  1: one",
         "  1: two",
-        "  and 2 reasons more, by answer in the report",
+        "  and 2 more reasons, by answer in the report",
     ]

@@ -233,7 +233,7 @@ def test_a_verifier_that_dies_for_good_is_not_asked_for_ever() -> None:
     result = scored(rows, load=lambda name, device: Dead())
     assert set(outcomes(result)) == {"unscored"} and result.failed == 200
     assert asked == FAILURES_IN_A_ROW + 1
-    assert "was not asked again" in result.answers[-1].evaluation.reason
+    assert "was not called again" in result.answers[-1].evaluation.reason
 
 
 def test_verdicts_are_taken_from_an_earlier_call_only_where_nothing_changed() -> None:

@@ -57,7 +57,7 @@ def test_labels_of_some_answers_correct_the_rates_of_all(tmp_path: Path, capsys:
         assert arm["positives"] == sum(told[arm["arm"]]) and arm["disagreements"] >= 5
     (pair,) = run["pairs"]
     assert (pair["baseline"], pair["other"]) == ("old", "new")
-    assert any("hold if the labelled answers are a random part" in note for note in found["notes"])
+    assert any("are valid if the labelled answers are a random sample" in note for note in found["notes"])
 
 
 def test_when_every_answer_is_labelled_the_corrected_rate_is_that_of_the_labels(

@@ -120,7 +120,9 @@ def _judged(pipeline: Pipeline, judging: VerifierPlan, questions: tuple[Question
 
 
 def _owns_up(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> bool:
-    return any("judged by its own network" in note for note in report_data(pipeline, run_id, looking).notes)
+    return any(
+        "judged partly by the reader's own network" in note for note in report_data(pipeline, run_id, looking).notes
+    )
 
 
 def test_questions_that_the_documents_do_not_answer_are_the_networks(

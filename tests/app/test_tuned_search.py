@@ -110,7 +110,7 @@ def test_collections_and_query_show_what_was_tuned(
     assert json.loads(plumbline(*asked)[1].out)["search"] == OPTIONS
     assert json.loads(plumbline(*asked, "--fusion", "zscore")[1].out)["search"] == "mode=hybrid fusion=zscore"
     code, said = plumbline("tune", "notes", "--forget")
-    assert (code, said.err.strip()) == (0, "notes is searched as by default")
+    assert (code, said.err.strip()) == (0, "notes is searched with the default settings")
     assert "as it was before" in plumbline("tune", "notes", "--forget")[1].err
     assert json.loads(plumbline(*asked)[1].out)["search"] == "mode=hybrid fusion=minmax"
     code, said = plumbline("tune", "nowhere", "--forget")

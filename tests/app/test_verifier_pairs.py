@@ -65,5 +65,5 @@ def test_what_cannot_be_read_is_said_by_name(tmp_path: Path) -> None:
     (folder / "response.jsonl").write_text(
         json.dumps({"id": "1", "source_id": "1", "labels": [], "split": "train", "response": "Hello!"}), "utf-8"
     )
-    with pytest.raises(DataError, match="claims anything"):
+    with pytest.raises(DataError, match="makes a claim"):
         load_training_pairs([folder])

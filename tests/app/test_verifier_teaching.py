@@ -60,7 +60,7 @@ def test_a_target_lies_between_the_label_and_the_mean_of_the_teachers(other: Pat
         assert row.claims[0].target == pytest.approx(0.75 * example.supported + 0.25 * support, abs=5e-3)  # bf16
         assert row.claims[0].supported == example.supported
     assert [replace(r, claims=tuple(replace(c, target=None) for c in r.claims)) for r in taught] == rows()
-    assert "of the labels; they are 0.25 of each target" in said[-1]
+    assert "of the labels; their weight in each target is 0.25" in said[-1]
 
 
 def test_claims_read_together_have_their_own_calibration(other: Path, tmp_path: Path) -> None:

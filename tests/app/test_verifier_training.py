@@ -231,13 +231,13 @@ def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data
     plain = recipe(data, pairs=(answers,), made=0, hold_out=())
     rows = train_verifier(plain, tmp_path / "plain", say=said.append).rows
     more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=said.append).rows
-    (line,) = (line for line in said if "once more" in line)
+    (line,) = (line for line in said if "read again" in line)
     read, _, whole = line.split()[:3]
     assert 0 < int(read) <= int(whole) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
     facts = json.loads((tmp_path / "altered" / "verifier.json").read_text())
     assert facts["recipe"]["altered"] == 1.0
     train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=said.append)
-    assert "0 of 0 answers read once more, against altered evidence" in said
+    assert "0 of 0 answers read again, against altered evidence" in said
 
 
 def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
@@ -249,8 +249,8 @@ def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
     both = replace(both, settings=replace(both.settings, max_steps=5), check=2)
     train_verifier(both, tmp_path / "checked", say=said.append, progress=lambda p: steps.append(p.step))
     found = [line for line in said if "AUROC on held-out claims" in line]
-    assert [line.split(":")[0] for line in found] == ["the weights it starts from", "step 2", "step 4"]
-    assert all("read alone" in line and "read in their answers" in line for line in found)
+    assert [line.split(":")[0] for line in found] == ["the initial weights", "step 2", "step 4"]
+    assert all("read separately" in line and "read in their answers" in line for line in found)
     assert len(set(found)) == 3 and steps == [1, 2, 3, 4, 5]
     said.clear()
     train_verifier(replace(both, check=0), tmp_path / "unchecked", say=said.append)

@@ -1,4 +1,4 @@
-"""/v1/collections: making, filling, looking into and deleting collections. (The list of them is in routes.py.)"""
+"""/v1/collections: create, fill, inspect and delete collections. (The list of collections is in routes.py.)"""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Held = Annotated[Resources, Depends(resources)]
 @_json.post(
     "/v1/collections",
     status_code=201,
-    summary="Make an empty collection",
+    summary="Create an empty collection",
     responses={
-        201: {"headers": {"Location": {"description": "of the collection", "schema": {"type": "string"}}}},
+        201: {"headers": {"Location": {"description": "URL of the collection", "schema": {"type": "string"}}}},
         **error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503),
     },
 )
 async def create(body: CollectionBody, response: Response, caller: Writer, held: Held) -> CollectionDetail:
-    """It answers once documents were uploaded and indexed."""
+    """The collection answers once documents are uploaded and indexed."""
     own = await held.do(create_own_collection, held.pipeline.store, caller.tenant, body.name)
     response.headers["Location"] = f"/v1/collections/{own.name}"
     return detail(own, None)
@@ -59,7 +59,7 @@ collections_router.include_router(_json)
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(name: str, caller: Reader, held: Held) -> CollectionDetail:
-    """What answers for it now."""
+    """The published state and the newest job."""
 
     def look() -> CollectionDetail:
         own = held.own(caller.tenant, name)
@@ -76,7 +76,7 @@ async def show(name: str, caller: Reader, held: Held) -> CollectionDetail:
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def delete(name: str, request: Request, caller: Writer, held: Held) -> None:
-    """At once; 409 while it is being indexed."""
+    """Takes effect at once; 409 while the collection is being indexed."""
     refuse_other_sites(request)
     own = await held.do(held.own, caller.tenant, name)
     await held.do(delete_own, held.pipeline, own)
@@ -95,8 +95,9 @@ async def delete(name: str, request: Request, caller: Writer, held: Held) -> Non
 async def upload_documents(
     name: str, request: Request, response: Response, caller: Writer, held: Held, idempotency_key: IdempotencyKey = None
 ) -> JobReply:
-    """Files of all kinds that are read (docs/formats.md) are added by a job; one of the same name is replaced. What is
-    refused is in the job's result, with reasons; the other documents of the collection stay."""
+    """A job adds files of all supported formats (docs/formats.md); a file with an existing name replaces it. The job's
+    result lists refused files with reasons. All other documents of the collection remain.
+    """
     refuse_other_sites(request)
     submitted = await upload(request, held, caller, name, idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
@@ -109,7 +110,7 @@ async def upload_documents(
     responses=error_responses(401, 403, 404, 422, 429, 500, 503),
 )
 async def documents(name: str, caller: Reader, held: Held, limit: Limit = 100, offset: Offset = 0) -> DocumentsReply:
-    """Those that it answers from, by id, without their text."""
+    """The published documents, by id, without their text."""
 
     def look() -> DocumentsReply:
         page = list_documents(held.pipeline.store, held.own(caller.tenant, name).stored, limit, offset)
@@ -124,7 +125,7 @@ async def documents(name: str, caller: Reader, held: Held, limit: Limit = 100, o
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def document(name: str, document_id: str, caller: Reader, held: Held) -> DocumentText:
-    """As it was indexed."""
+    """The document as it was indexed."""
 
     def look() -> DocumentText:
         own = held.own(caller.tenant, name)
@@ -151,7 +152,7 @@ async def remove(
     held: Held,
     idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
-    """By a job: the document answers until a new index is published."""
+    """Queues a job: the document answers until the new index is published."""
     refuse_other_sites(request)
     if "\0" in document_id:
         raise missing("document")
@@ -167,7 +168,7 @@ async def remove(
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def generations(name: str, caller: Reader, held: Held) -> GenerationsReply:
-    """The newest first; those before it are retired."""
+    """Newest first; all but the newest are retired."""
 
     def look() -> GenerationsReply:
         found = list_generations(held.pipeline.store, held.own(caller.tenant, name).stored)

@@ -1,4 +1,4 @@
-"""Collections, documents and generations as the service takes and gives them."""
+"""Request and response schemas of collections, documents and generations."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ NAME = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"
 
 
 class CollectionBody(BaseModel):
-    """A collection to be made, empty."""
+    """A collection to create, empty."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [{"name": "handbook"}]})
 
-    name: str = Field(pattern=NAME, description="letters, digits, dots, dashes and underscores; no dot in front")
+    name: str = Field(pattern=NAME, description="letters, digits, dots, dashes and underscores; no leading dot")
 
 
 class CollectionDetail(Reply):
-    """A collection. What speaks of an index is 0 or null where none was published. job: its newest index job."""
+    """A collection. Index fields are 0 or null if no index is published. job: its newest index job."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -57,7 +57,7 @@ class CollectionDetail(Reply):
 
 
 class DocumentReply(Reply):
-    """A document that the collection answers from. id: of an uploaded file, its name."""
+    """A document that the collection answers from. id: for an uploaded file, its name."""
 
     id: str
     title: str
@@ -67,7 +67,7 @@ class DocumentReply(Reply):
 
 
 class DocumentsReply(Reply):
-    """Documents by id. total: of all, not only these."""
+    """Documents by id. total: of all documents, not only this page."""
 
     object: Literal["list"] = "list"
     data: list[DocumentReply]
@@ -96,7 +96,7 @@ class GenerationReply(Reply):
 
 
 class GenerationsReply(Reply):
-    """Generations, the newest first."""
+    """Generations, newest first."""
 
     object: Literal["list"] = "list"
     data: list[GenerationReply]
@@ -115,8 +115,8 @@ UPLOAD_BODY: dict[str, Any] = {
                             "type": "array",
                             "minItems": 1,
                             "items": {"type": "string", "format": "binary"},
-                            "description": "each with a file name, which becomes the document's id; a path below a "
-                            "folder may be given with forward slashes",
+                            "description": "each with a file name, which becomes the document's id; it may be a "
+                            "relative path with forward slashes",
                         }
                     },
                 }
@@ -127,7 +127,7 @@ UPLOAD_BODY: dict[str, Any] = {
 
 
 def detail(own: OwnCollection, job: JobReply | None) -> CollectionDetail:
-    """A collection as it is sent."""
+    """The response for a collection."""
     info = own.info
     return CollectionDetail(
         name=own.name,
@@ -142,7 +142,7 @@ def detail(own: OwnCollection, job: JobReply | None) -> CollectionDetail:
 
 
 def document_reply(facts: DocumentFacts) -> DocumentReply:
-    """A document without its text."""
+    """The response for a document without its text."""
     return DocumentReply(
         id=facts.id,
         title=facts.title,
@@ -153,12 +153,12 @@ def document_reply(facts: DocumentFacts) -> DocumentReply:
 
 
 def document_text(document: Document) -> DocumentText:
-    """A document with its text."""
+    """The response for a document with its text."""
     return DocumentText(id=document.id, title=document.title, text=document.text, metadata=dict(document.metadata))
 
 
 def generation_reply(facts: GenerationFacts) -> GenerationReply:
-    """A generation as it is sent."""
+    """The response for a generation."""
     return GenerationReply(
         hash=facts.hash,
         status=facts.status,  # type: ignore[arg-type]  # the table's own check knows these three only

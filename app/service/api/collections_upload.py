@@ -1,7 +1,6 @@
-"""Reading an upload: files of a multipart form, straight into the staging folder of the job that will index them.
+"""Reads an upload: files of a multipart form, streamed into the staging folder of the job that will index them.
 
-How much may come, and how long nothing may come, is checked here piece by piece, because such a body is never whole in
-memory.
+Limits on size and idle time are checked piece by piece, since such a body is never whole in memory.
 """
 
 from __future__ import annotations
@@ -31,23 +30,24 @@ from data.private import FOLDER_MODE, make_private_folder, private_opener
 MOST_FILES = 1000
 _PIECE = 1 << 20
 _LEAST_RATE = 10_000
-"""Bytes a second that a body must come at, beside the time it may stand still: one byte a second would hold a
-connection, and what was sent so far, for years."""
+"""Minimum rate of a body in bytes per second, besides the idle timeout: otherwise one byte a second would hold a
+connection and its data for years.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """name: below the staging folder. sha256: of its content."""
+    """A staged file. name: below the staging folder. sha256: of its content."""
 
     name: str
     sha256: str
 
 
 async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_TIMEOUT_S) -> FormData:
-    """The form of a request, its files in temporary ones; close it when done.
+    """The form of a request, its files in temporary files; close it when done.
 
-    Raises ApiError 400, 408, 413 and 415 for a body that is no such form, does not come, or is too large, 503 where the
-    disk does not take it.
+    Raises ApiError 400, 408, 413 and 415 for a body that is not such a form, does not arrive, or is too large; 503 if
+    the disk fails.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
@@ -81,17 +81,17 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
     try:
         return await Request(request.scope, counted).form(max_files=MOST_FILES, max_fields=16)
     except ClientDisconnect as error:
-        raise ApiError(CLIENT_GONE, "the client has left", code="client_gone") from error
-    except OSError as error:  # files of a form wait in the system's temporary folder
+        raise ApiError(CLIENT_GONE, "the client has disconnected", code="client_gone") from error
+    except OSError as error:  # form files are buffered in the system's temporary folder
         raise storage_problem(error, logging.getLogger(LOGGER)) from error
     except HTTPException as error:
         raise ApiError(400, f"the form cannot be read: {error.detail}", code="bad_request") from error
     except (KeyError, UnicodeError, ValueError) as error:
-        raise ApiError(400, "the form cannot be read: is its boundary right?", code="bad_request") from error
+        raise ApiError(400, "the form cannot be read: check its boundary", code="bad_request") from error
 
 
 def files_of(form: FormData) -> list[UploadFile]:
-    """The files of a form, their names checked. Raises ApiError 422, BadNameError."""
+    """The files of a form, with validated names. Raises ApiError 422, BadNameError."""
     found = [value for name, value in form.multi_items() if name == "files" and isinstance(value, UploadFile)]
     # A browser sends an empty file field as a file without a name.
     found = [file for file in found if file.filename or file.size]
@@ -107,7 +107,7 @@ def files_of(form: FormData) -> list[UploadFile]:
 
 
 def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
-    """Write the files below the folder, which is made. Raises ApiError 422 where a name is a file and a folder too."""
+    """Write the files below the folder, creating it. Raises ApiError 422 if a name is both a file and a folder."""
     staged: list[StagedFile] = []
     make_private_folder(folder.parent)
     folder.mkdir(mode=FOLDER_MODE)
@@ -119,13 +119,13 @@ def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
             with open(target, "xb", opener=private_opener) as out:
                 staged.append(StagedFile(name, _copied(file.file, out.write)))
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            said = f"{name!r} is a file and a folder at once"
+            said = f"{name!r} is both a file and a folder"
             raise ApiError(422, said, code="invalid_value", param="files") from None
     return tuple(sorted(staged, key=lambda one: one.name))
 
 
 def unstage(folder: Path) -> None:
-    """Remove what was staged."""
+    """Remove the staged files."""
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -1,4 +1,4 @@
-"""Changing collections, apart from HTTP's shapes: what the API and the pages both do."""
+"""Operations that change collections, independent of HTTP: shared by the API and the pages."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from retrieval.generations.contents import find_document
 
 
 async def upload(request: Request, held: Resources, caller: Caller, name: str, key: str | None) -> Submitted:
-    """Take files in and queue the job that indexes them. key: the client's own name of the request.
+    """Stage files and queue the job that indexes them. key: the client's idempotency key.
 
-    Raises ApiError, and leaves nothing behind then.
+    Raises ApiError and leaves nothing behind then.
     """
     pipeline = held.pipeline
     own = await held.do(held.own, caller.tenant, name)
@@ -36,14 +36,14 @@ async def upload(request: Request, held: Resources, caller: Caller, name: str, k
     try:
         sent = form.get("key")
         if key is None and isinstance(sent, str) and 0 < len(sent) <= 255 and sent.isascii() and sent.isprintable():
-            key = sent  # of a form: a page cannot send headers of its own
+            key = sent  # of a form: a page cannot send its own headers
         return await held.do(_staged, pipeline, caller, own, lambda: files_of(form), key)
     finally:
         await form.close()
 
 
 def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, document_id: str, key: str | None) -> Job:
-    """Queue the job that removes a document. Raises ApiError 404 when the collection does not hold it."""
+    """Queue the job that removes a document. Raises ApiError 404 if the collection does not hold it."""
     check_room(pipeline, caller)
     if find_document(pipeline.store, own.stored, document_id) is None:
         raise missing("document")
@@ -52,12 +52,12 @@ def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, docu
 
 
 def delete_own(pipeline: Pipeline, own: OwnCollection) -> None:
-    """Delete a collection with its documents. Raises CollectionBusyError while it is indexed."""
+    """Delete a collection with its documents. Raises CollectionBusyError while it is being indexed."""
     delete_collection(pipeline.store, pipeline.home, own.stored)
 
 
 def newest_job(pipeline: Pipeline, caller: Caller, own: OwnCollection) -> Job | None:
-    """The newest job that indexes a collection."""
+    """The newest index job of a collection."""
     found = JobStore(pipeline.store).list(caller.tenant, kind="index", stored=own.stored, limit=1)
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""/v1/evaluations: starting runs, following them, reading estimates, answers and reports."""
+"""/v1/evaluations: start and follow runs; read estimates, answers and reports."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _REPORT: dict[int | str, dict[str, Any]] = {
         "content": {"text/html": {"schema": {"type": "string"}}, "application/json": {"schema": {"type": "object"}}},
     }
 }
-Format = Annotated[Literal["html", "json"], Query(description="a page of its own, or the figures")]
+Format = Annotated[Literal["html", "json"], Query(description="an HTML page, or the figures as JSON")]
 
 
 async def reports(request: Request) -> Reports:
-    """What makes the reports; one for the app."""
+    """The report builder, one per app."""
     state = request.app.state
     found = getattr(state, "reports", None)
     if not isinstance(found, Reports):
@@ -62,8 +62,9 @@ Made = Annotated[Reports, Depends(reports)]
 async def begin(
     body: EvaluationBody, response: Response, caller: Evaluator, held: Held, idempotency_key: IdempotencyKey = None
 ) -> JobReply:
-    """By a job. A run is what it is made of: the same questions, arms, model and index are the same run, and go on
-    where it stopped."""
+    """Queues a job. A run is identified by its content: the same questions, arms, model and index are the same run,
+    which continues where it stopped.
+    """
     submitted = await held.do(start, held.pipeline, caller, body.to_request(), idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
     return job_reply(submitted.job)
@@ -76,7 +77,7 @@ evaluations_router.include_router(_json)
     "/v1/evaluations", summary="The evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
 )
 async def list_runs(caller: Evaluator, held: Held, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
-    """Those of the caller's tenant, the newest first."""
+    """The runs of the caller's tenant, newest first."""
     found = await held.do(RunStore(held.pipeline.store).list_runs, caller.tenant)
     return RunsReply(data=[RunReply(**run_fields(info)) for info in found[offset : offset + limit]])
 
@@ -110,7 +111,7 @@ async def answers(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> RunAnswers:
-    """With what each was judged to be, and its verdicts."""
+    """Answers with their outcomes and verdicts."""
 
     def look() -> RunAnswers:
         info = own_run(held.pipeline, caller, run_id)
@@ -132,7 +133,7 @@ async def answers(
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
 async def report(run_id: str, caller: Evaluator, held: Held, made: Made, format: Format = "html") -> Response:  # noqa: A002
-    """One HTML file that needs no network, or its figures as JSON; of a run that is not over, of what there is."""
+    """One self-contained HTML file, or its figures as JSON; for an unfinished run, of the samples so far."""
 
     def make() -> Response:
         info = own_run(held.pipeline, caller, run_id)
@@ -146,7 +147,7 @@ async def report(run_id: str, caller: Evaluator, held: Held, made: Made, format:
 @evaluations_router.get(
     "/v1/evaluations/{run_id}/against/{other_id}",
     response_model=None,
-    summary="Two evaluations compared",
+    summary="Compare two evaluations",
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
 async def compare(
@@ -157,7 +158,7 @@ async def compare(
     made: Made,
     format: Format = "html",  # noqa: A002
 ) -> Response:
-    """On the questions they share: paired differences, with intervals."""
+    """On common questions: paired differences, with intervals."""
 
     def make() -> Response:
         one, two = own_run(held.pipeline, caller, run_id), own_run(held.pipeline, caller, other_id)

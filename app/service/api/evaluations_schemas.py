@@ -1,4 +1,4 @@
-"""Evaluations as the service takes and gives them."""
+"""Request and response schemas of evaluations."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class EvidencePlace(BaseModel):
-    """Where a question's answer stands, in characters of the document."""
+    """Location of the evidence of a question's answer, in characters of the document."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -53,7 +53,7 @@ class QuestionBody(BaseModel):
 
 
 class _FirstError(FailFast):
-    """FailFast, which a member of a union must be hashable for."""
+    """FailFast, made hashable, as members of a union must be."""
 
     def __hash__(self) -> int:
         return hash(self.fail_fast)
@@ -63,7 +63,7 @@ _FIRST_ERROR = _FirstError()
 
 
 class EvaluationBody(BaseModel):
-    """A run to be made: the same questions through every arm, n samples each."""
+    """A run to start: the same questions through every arm, n samples each."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE]}
@@ -72,22 +72,26 @@ class EvaluationBody(BaseModel):
     questions: Annotated[list[QuestionBody], _FIRST_ERROR] | Literal["samples"] = Field(
         description='up to 5000 questions, or "samples": those that come with Plumbline'
     )
-    name: str = Field(default="", max_length=200, description="what the report is called")
-    collection: str | None = Field(default=None, max_length=64, description="what is searched; default the only one")
-    trusted: str | None = Field(default=None, max_length=64, description="whose documents count as truth; default it")
+    name: str = Field(default="", max_length=200, description="title of the report")
+    collection: str | None = Field(
+        default=None, max_length=64, description="collection to search; default the only existing one"
+    )
+    trusted: str | None = Field(
+        default=None, max_length=64, description="collection whose documents count as truth; default the searched one"
+    )
     arms: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
         default=None,
         min_length=1,
         max_length=12,
         description="docs/arms.md; default closed_book, rag and oracle, for a reader without closed_book",
     )
-    limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first so many questions")
+    limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first N questions")
     samples: int = Field(default=1, ge=1, le=100, description="of each question in each arm")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="default as the collection is searched")
-    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
+    mode: Mode | None = Field(default=None, description="default: the collection's settings")
+    fusion: Fusion | None = Field(default=None, description="default: the collection's settings")
     temperature: float | None = Field(
-        default=None, ge=0, le=100, description="default 0 (greedy), 0.7 where several samples are asked for"
+        default=None, ge=0, le=100, description="default 0 (greedy), 0.7 for several samples"
     )
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -95,10 +99,10 @@ class EvaluationBody(BaseModel):
     stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(default_factory=list, max_length=16)
     seed: int = Field(default=0, ge=0, lt=2**63)
     verifier: Literal["auto", "reference", "entailment"] = "auto"
-    threshold: float = Field(default=0.5, gt=0, le=1, description="support from which a claim is supported")
+    threshold: float = Field(default=0.5, gt=0, le=1, description="support from which a claim is supported, in (0, 1]")
 
     def to_request(self) -> EvaluationRequest:
-        """As the job keeps it."""
+        """The request as stored with the job."""
         return EvaluationRequest(
             questions=None if self.questions == "samples" else tuple(q.model_dump() for q in self.questions),
             name=self.name,
@@ -124,7 +128,7 @@ class EvaluationBody(BaseModel):
 
 
 class RunReply(Reply):
-    """A run. samples: committed so far, of total. collection: what was searched."""
+    """A run. samples: committed so far, out of total. collection: the searched one."""
 
     id: str
     object: Literal["evaluation"] = "evaluation"
@@ -139,7 +143,7 @@ class RunReply(Reply):
 
 
 class RunsReply(Reply):
-    """Runs, the newest first."""
+    """Runs, newest first."""
 
     object: Literal["list"] = "list"
     data: list[RunReply]
@@ -147,13 +151,14 @@ class RunsReply(Reply):
 
 class RunDetail(RunReply):
     """A run with its estimates, null before the first sample: rates by arm and paired differences, with intervals
-    (docs/statistics.md says how each is made)."""
+    (methods: docs/statistics.md).
+    """
 
     summary: dict[str, Any] | None
 
 
 class RunVerdict(Reply):
-    """What the verifier says of a claim of the answer, ``text[start:end]``."""
+    """The verdict on a claim of the answer, ``text[start:end]``."""
 
     start: int
     end: int
@@ -164,7 +169,7 @@ class RunVerdict(Reply):
 
 
 class RunAnswer(Reply):
-    """One sample. text: null where none could be drawn, and then reason says why."""
+    """One sample. text: null if generation failed; reason then explains why."""
 
     question_id: str
     arm: str
@@ -177,7 +182,7 @@ class RunAnswer(Reply):
 
 
 class RunAnswers(Reply):
-    """Answers, by question, arm and sample. total: of all that fit the filters."""
+    """Answers, by question, arm and sample. total: of all that match the filters."""
 
     object: Literal["list"] = "list"
     data: list[RunAnswer]
@@ -201,7 +206,7 @@ def run_fields(info: RunInfo) -> dict[str, Any]:
 
 
 def run_answer(record: SampleRecord) -> RunAnswer:
-    """A sample as it is sent."""
+    """The response for a sample."""
     return RunAnswer(
         question_id=record.question_id,
         arm=record.arm,

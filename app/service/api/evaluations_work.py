@@ -1,4 +1,4 @@
-"""Starting and reading evaluations, apart from HTTP's shapes: what the API and the pages both do."""
+"""Operations on evaluations, independent of HTTP: shared by the API and the pages."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ _SUMMARIES_KEPT = 32
 
 
 class Reports:
-    """Reports of runs, one made at a time: each takes seconds of a core. Summaries of runs are kept until they
-    change."""
+    """Builds reports of runs, one at a time, since each takes seconds of CPU. Caches summaries of runs until they
+    change.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +56,7 @@ class Reports:
             return held
 
     def html(self, pipeline: Pipeline, run_id: str, against: str | None = None) -> str:
-        """The report's page. Raises ApiError 409 before there is something to report, or to compare."""
+        """The report's page. Raises ApiError 409 if there is nothing to report or to compare yet."""
         with self._lock:
             return render_report(_report(pipeline, run_id, against))
 
@@ -66,7 +67,7 @@ class Reports:
 
 
 def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: str | None) -> Submitted:
-    """Queue an evaluation. Raises ApiError 404 and 422 for a request that cannot be met."""
+    """Queue an evaluation. Raises ApiError 404 and 422 for an invalid request."""
     for name in (request.collection, request.trusted):
         if name is not None and own_collection(pipeline.store, caller.tenant, name) is None:
             raise missing("collection")
@@ -79,10 +80,10 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
         raise refused(AppError("there are no questions: send at least one"), "questions")
     most = pipeline.settings.max_samples
     if request.samples > most:
-        raise refused(AppError(f"samples is {request.samples}: this server draws at most {most}"), "samples")
+        raise refused(AppError(f"samples is {request.samples}: this server generates at most {most}"), "samples")
     allowed = caller.limits.max_tokens
     if allowed is not None and plan.decoding.max_tokens > allowed:
-        said = f"max_tokens is {plan.decoding.max_tokens}: this key may ask for at most {allowed}"
+        said = f"max_tokens is {plan.decoding.max_tokens}: this key may request at most {allowed}"
         raise refused(AppError(said), "max_tokens")
     check_room(pipeline, caller)
     asked = request.to_json()

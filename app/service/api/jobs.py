@@ -1,4 +1,4 @@
-"""/v1/jobs: following, cancelling and retrying long work."""
+"""/v1/jobs: follow, cancel and retry background jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
 
 MOST_WAITING = 100
-"""Jobs of one tenant that wait or run."""
+"""Maximum number of waiting or running jobs of one tenant."""
 _ID = re.compile(r"[0-9a-f]{32}")
 
 jobs_router = APIRouter(tags=["jobs"])
@@ -36,7 +36,7 @@ async def list_jobs(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> JobsReply:
-    """Those of the caller's tenant, the newest first."""
+    """The jobs of the caller's tenant, newest first."""
 
     def find() -> tuple[Job, ...]:
         stored = held.own(caller.tenant, collection).stored if collection is not None else None
@@ -48,26 +48,26 @@ async def list_jobs(
     except ApiError as error:
         if error.status != 404:
             raise
-        found = ()  # a filter that nothing fits, not a path that is not there
+        found = ()  # a filter without matches gives an empty list, not a 404
     return JobsReply(data=[job_reply(job) for job in found])
 
 
 @jobs_router.get(
-    "/v1/jobs/{job_id}", summary="One job, and how far it is", responses=error_responses(401, 403, 404, 429, 500, 503)
+    "/v1/jobs/{job_id}", summary="One job, and its progress", responses=error_responses(401, 403, 404, 429, 500, 503)
 )
 async def get_job(job_id: str, caller: Reader, held: Held) -> JobReply:
-    """Ask again, every second or so, until status is succeeded, failed or cancelled."""
+    """Poll about once a second until status is succeeded, failed or cancelled."""
     return job_reply(await held.do(found_job, held.pipeline, caller, job_id))
 
 
 @jobs_router.post(
     "/v1/jobs/{job_id}/cancel",
     status_code=202,
-    summary="End a job",
+    summary="Cancel a job",
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
-    """A job that waits is cancelled at once, one that runs at its next step. What it had kept stays."""
+    """A waiting job is cancelled at once, a running one at its next step. Saved work remains."""
     refuse_other_sites(request)
 
     def cancel() -> Job:
@@ -83,11 +83,11 @@ async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) 
 @jobs_router.post(
     "/v1/jobs/{job_id}/retry",
     status_code=202,
-    summary="Do a failed or cancelled job again",
+    summary="Retry a failed or cancelled job",
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
-    """It goes on from what it had kept."""
+    """The job continues from its saved work."""
     refuse_other_sites(request)
 
     def retry() -> Job:
@@ -102,14 +102,14 @@ async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -
 
 
 def check_room(pipeline: Pipeline, caller: Caller) -> None:
-    """Raises ApiError 429 when so many of the tenant's jobs wait that no more are taken."""
+    """Raise ApiError 429 if the tenant has too many jobs waiting."""
     if JobStore(pipeline.store).count(caller.tenant) >= MOST_WAITING:
-        said = f"{MOST_WAITING} jobs wait already: try again when some are done"
+        said = f"{MOST_WAITING} jobs are waiting already: try again when some are done"
         raise ApiError(429, said, code="too_many_jobs", retry_after=30)
 
 
 def found_job(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:
-    """The caller's job. An index job is for those who may index, an evaluation for those who may evaluate."""
+    """The caller's job. Index jobs need the scope index, evaluations the scope evaluate."""
     job = JobStore(pipeline.store).get(caller.tenant, job_id) if _ID.fullmatch(job_id) else None
     if job is None or not caller.may("index" if job.kind == "index" else "evaluate"):
         raise missing("job")

@@ -1,4 +1,4 @@
-"""Jobs as the service gives them."""
+"""Response schemas of jobs."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ EXAMPLE_JOB: dict[str, Any] = {
 
 
 class Reply(BaseModel):
-    """Nothing is sent that is not declared."""
+    """Base of responses: undeclared fields are an error."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class StepReply(Reply):
-    """How far one step is, in its own unit. total: null while unknown."""
+    """Progress of one step, in its own unit. total: null while unknown."""
 
     step: str
     done: int
@@ -42,14 +42,16 @@ class StepReply(Reply):
 
 
 class RefusedReply(Reply):
-    """Something that was not taken up, and why."""
+    """A refused item, and the reason."""
 
     where: str
     reason: str
 
 
 class JobReply(Reply):
-    """Long work. result: of an index job what was added, changed, removed and refused; of an evaluation its run."""
+    """A background job. result: for an index job the added, changed, removed and refused documents; for an evaluation
+    its run.
+    """
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [EXAMPLE_JOB]})
 
@@ -57,32 +59,32 @@ class JobReply(Reply):
     object: Literal["job"] = "job"
     kind: Literal["index", "evaluation"]
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    collection: str | None = Field(default=None, description="null where none is needed, or it was deleted")
+    collection: str | None = Field(default=None, description="null if not needed, or deleted")
     progress: list[StepReply]
-    error: str | None = Field(default=None, description="why it failed")
-    attempts: int = Field(description="how often a worker began it")
-    cancelling: bool = Field(description="it was asked to end, and will at its next step")
+    error: str | None = Field(default=None, description="reason of the failure")
+    attempts: int = Field(description="number of starts by a worker")
+    cancelling: bool = Field(description="a stop was requested, and takes effect at its next step")
     result: dict[str, Any] | None = None
     run_id: str | None = Field(
         default=None, description="of an evaluation, as soon as it is known: GET /v1/evaluations/{run_id}"
     )
     created_at: datetime
-    heartbeat_at: datetime | None = Field(default=None, description="when its worker last said it is alive")
+    heartbeat_at: datetime | None = Field(default=None, description="time of the worker's last renewal")
     finished_at: datetime | None = None
 
 
 class JobsReply(Reply):
-    """Jobs, the newest first."""
+    """Jobs, newest first."""
 
     object: Literal["list"] = "list"
     data: list[JobReply]
 
 
-JOB_HEADERS: dict[str, Any] = {"Location": {"description": "where the job is followed", "schema": {"type": "string"}}}
+JOB_HEADERS: dict[str, Any] = {"Location": {"description": "URL of the job", "schema": {"type": "string"}}}
 
 
 def job_reply(job: Job) -> JobReply:
-    """A job as it is sent."""
+    """The response for a job."""
     return JobReply(
         id=job.id,
         kind=job.kind,

@@ -1,5 +1,4 @@
-"""What routes of the API have in common: errors that OpenAPI shows, and bodies that say they are JSON and are read only
-once the caller was admitted."""
+"""Common parts of API routes: error responses in OpenAPI, and JSON bodies that are read only after admission."""
 
 from __future__ import annotations
 
@@ -24,18 +23,18 @@ _MEANINGS = {
     403: "The key lacks the scope, or the host name is not the server's",
     404: "No such collection or model",
     408: "The body did not arrive in time",
-    409: "It is there already, or changed meanwhile",
+    409: "It exists already, or changed meanwhile",
     413: "The body is too large",
     415: "The body is not of this content type",
-    422: "A value that cannot be used; param names it",
-    429: "Too many requests wait, or the key has used up its share",
+    422: "An invalid value; param names it",
+    429: "Too many requests wait, or the key has reached its limit",
     500: "Internal error",
-    503: "Not ready, busy, stopping, or a part is not available",
+    503: "Not ready, busy, stopping, or a component is not available",
 }
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For the ``responses`` of a route: the error object under each status."""
+    """The ``responses`` argument of a route: the error object under each status."""
     return {
         status: {
             "model": ErrorReply,
@@ -47,9 +46,10 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class JsonRoute(APIRoute):
-    """A route whose body is JSON and says so. A page of another site cannot send that without asking first (CORS).
+    """A route that requires the content type application/json, which other sites' pages cannot send without CORS
+    preflight.
 
-    Nothing of the body is read before the caller was recognised, has the route's scope, and kept its rate.
+    Reads nothing of the body before the caller was authenticated, has the route's scope, and is within its rate limit.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
@@ -62,7 +62,7 @@ class JsonRoute(APIRoute):
                 _require_json(request)
                 body = await request.body()
                 if len(body) >= LARGE_BYTES:
-                    # Where FastAPI looks for a body that was parsed already.
+                    # FastAPI looks here for a body that was parsed already.
                     request._json = await _large_bodies(request).parse(body, self._check)
                 elif not body.strip():
                     said = 'the body is empty: send a JSON object such as {"question": "..."}'
@@ -72,7 +72,7 @@ class JsonRoute(APIRoute):
         return handler
 
     def _check(self, value: Any) -> None:
-        """Raise RequestValidationError for a body that is not of the route's type."""
+        """Raise RequestValidationError for a body that does not match the route's type."""
         if self.body_field is not None:
             _, errors = self.body_field.validate(value, {}, loc=("body",))
             if errors:
@@ -80,7 +80,7 @@ class JsonRoute(APIRoute):
 
 
 def _large_bodies(request: Request) -> LargeBodies:
-    """What parses them; one for the app."""
+    """The parser of large bodies, one per app."""
     state = request.app.state
     found = getattr(state, "large_bodies", None)
     if not isinstance(found, LargeBodies):

@@ -1,4 +1,4 @@
-"""The OpenAPI description as it is true here: FastAPI declares a 422 of its own that no path ever gives."""
+"""Corrects the OpenAPI description: FastAPI declares a 422 response that no path returns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ _THEIRS = ("HTTPValidationError", "ValidationError")
 
 
 def describe_truly(app: FastAPI) -> None:
-    """Take FastAPI's own validation error out of the description; paths that refuse values declare the error object."""
+    """Remove FastAPI's own validation error from the description; paths that validate values declare the error
+    object.
+    """
     inner = app.openapi
 
     def openapi() -> dict[str, Any]:

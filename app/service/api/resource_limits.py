@@ -1,4 +1,4 @@
-"""How large the bodies of which paths may be."""
+"""Maximum body sizes by path."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 
 BATCH_BYTES = 16_000_000
-"""Of a body that holds many questions or many claims."""
+"""Maximum bytes of a body with many questions or claims."""
 _FORMS = re.compile(r"(?:/v1)?/collections/[^/]*/documents|/evaluations(?:/[^/]*/label/import)?")
 
 
 def body_limits(usual: int) -> Callable[[str], int | None]:
-    """For BodyLimit: the bytes of a path's largest body; None where the route reads it itself, piece by piece."""
+    """For BodyLimit: the maximum bytes of a path's body; None if the route reads it itself in pieces."""
 
     def limit(path: str) -> int | None:
         if _FORMS.fullmatch(path):

@@ -1,4 +1,4 @@
-"""What the routes of collections, jobs and evaluations have in common: threads of their own, and errors' meanings."""
+"""Common parts of the routes of collections, jobs and evaluations: a thread pool, and the mapping of errors."""
 
 from __future__ import annotations
 
@@ -29,21 +29,23 @@ _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-Limit = Annotated[int, Query(ge=1, le=1000, description="most to return")]
-Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="how many to pass over")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="maximum number of items to return")]
+Offset = Annotated[int, Query(ge=0, le=2**31 - 1, description="number of items to skip")]
 IdempotencyKey = Annotated[
     str | None,
     Header(
         min_length=1,
         max_length=255,
         pattern=r"^[\x21-\x7e]+$",
-        description="a name of your own for this request: sent again with the same name, it is not done again",
+        description="idempotency key: a repeated request with the same key is not executed again",
     ),
 ]
 
 
 class Resources:
-    """The pipeline, for routes that wait for the database: in few threads, so that answers have theirs."""
+    """The pipeline for routes that wait for the database, with few threads of their own, so that queries keep
+    theirs.
+    """
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
@@ -51,7 +53,7 @@ class Resources:
         self._log = logging.getLogger(LOGGER)
 
     async def do(self, work: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Do the work in a thread. Raises ApiError for what went wrong, where a client can learn it."""
+        """Run the work in a thread. Raises ApiError for errors that clients can act on."""
 
         def run() -> _T:
             return work(*arguments, **named)
@@ -65,7 +67,9 @@ class Resources:
             raise found from error
 
     def own(self, tenant: str, name: str) -> OwnCollection:
-        """The tenant's collection. Raises ApiError 404, in the same words whoever else may have one of this name."""
+        """The tenant's collection. Raises ApiError 404, with the same message whether another tenant has one of this
+        name or not.
+        """
         found = own_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
         if found is None:
             raise missing("collection")
@@ -73,7 +77,7 @@ class Resources:
 
 
 async def resources(request: Request) -> Resources:
-    """What the routes work with; made with the app's first request for one of them."""
+    """The Resources of the app, created on the first request."""
     state = request.app.state
     found = getattr(state, "resources", None)
     if not isinstance(found, Resources):
@@ -84,12 +88,12 @@ async def resources(request: Request) -> Resources:
 
 
 def missing(what: str) -> ApiError:
-    """404 for what is not there, or not the caller's, which are the same."""
+    """404 for an object that does not exist or belongs to another tenant."""
     return ApiError(404, f"there is no such {what}", code=f"{what}_not_found")
 
 
 def refuse_other_sites(request: Request) -> None:
-    """Pages of other sites can send forms here too; browsers say where a request comes from. Raises ApiError 403."""
+    """Reject requests from pages of other sites, by the browser's Origin headers. Raises ApiError 403."""
     origin = request.headers.get("origin")
     try:
         foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
@@ -100,7 +104,7 @@ def refuse_other_sites(request: Request) -> None:
 
 
 def meaning(error: Exception, log: logging.Logger) -> Exception:
-    """The error to raise in place of ``error``: an ApiError where a client can do something about it."""
+    """Map an error: an ApiError if a client can act on it."""
     conflicts: tuple[tuple[type[Exception], str], ...] = (
         (TakenError, "collection_exists"),
         (JobStateError, "job_state"),
@@ -108,7 +112,7 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
     for kind, code in conflicts:
         if isinstance(error, kind):
             return ApiError(409, str(error), code=code)
-    if isinstance(error, IntegrityError):  # deleted, or made by somebody else, between two steps
+    if isinstance(error, IntegrityError):  # deleted, or created by another request, between two steps
         return ApiError(409, "it was changed by another request meanwhile: try again", code="conflict", retry_after=1)
     if isinstance(error, KeyReusedError):
         return ApiError(422, str(error), code="idempotency_key_reused", param="Idempotency-Key")
@@ -123,5 +127,5 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
 
 
 def refused(error: AppError | Exception, param: str | None = None) -> ApiError:
-    """422 in the words of an error that speaks of the request only."""
+    """422 with the message of an error about the request."""
     return ApiError(422, str(error), code="invalid_value", param=param)

@@ -1,4 +1,4 @@
-"""/v1/retrieve: what a search finds, without an answer."""
+"""/v1/retrieve: search results without an answer."""
 
 from __future__ import annotations
 
@@ -24,15 +24,17 @@ _EXAMPLE: dict[str, Any] = {"query": "warranty of the Heron 4", "collection": "h
 
 
 class RetrieveBody(BaseModel):
-    """What is searched for, and how."""
+    """What to search for, and how."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
-    query: str = Field(min_length=1, description="in words; its greatest length is set by the server")
-    collection: str | None = Field(default=None, max_length=64, description="default: the only one there is")
-    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
-    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
+    query: str = Field(min_length=1, description="the query in words; the server sets a maximum length")
+    collection: str | None = Field(default=None, max_length=64, description="default: the only existing one")
+    k: int = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="retrievers to use; default: the collection's settings")
+    fusion: Fusion | None = Field(
+        default=None, description="how a hybrid combines them; default: the collection's settings"
+    )
 
     @field_validator("query")
     @classmethod
@@ -40,12 +42,12 @@ class RetrieveBody(BaseModel):
         if is_blank(query):
             raise ValueError("the query is empty: ask for something")
         if "\0" in query:
-            raise ValueError("the query holds a NUL character: take it out")
+            raise ValueError("the query contains a NUL character: remove it")
         return query
 
 
 class ChunkReply(Reply):
-    """A chunk: ``text`` is the document's from start to end, in characters; place: where that is, in words."""
+    """A chunk: ``text`` is document[start:end], in characters; place: its readable location."""
 
     document_id: str
     title: str
@@ -60,7 +62,7 @@ class ChunkReply(Reply):
 
 
 class RetrieveReply(Reply):
-    """Chunks, best first. generation: hash of the index that was searched. search: how, in words."""
+    """Chunks, best first. generation: hash of the searched index. search: readable search settings."""
 
     object: Literal["list"] = "list"
     collection: str
@@ -79,10 +81,10 @@ async def retrieve(
     caller: Annotated[Caller, Depends(require("query"))],
     held: Annotated[Resources, Depends(resources)],
 ) -> RetrieveReply:
-    """The chunks that an answer would be given."""
+    """The chunks that an answer would be based on."""
     most = held.pipeline.settings.max_question_characters
     if len(body.query) > most:
-        said = f"query has {len(body.query)} characters: this server takes at most {most}"
+        said = f"query has {len(body.query)} characters: this server accepts at most {most}"
         raise ApiError(422, said, code="invalid_value", param="query")
 
     def searched() -> RetrieveReply:
@@ -99,7 +101,8 @@ async def retrieve(
 
 def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
     """The caller's collection of this name, or the only one. Raises ApiError 404, 422, and 503 for one without an
-    index."""
+    index.
+    """
     if name is not None:
         own = held.own(caller.tenant, name)
     else:

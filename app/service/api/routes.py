@@ -1,4 +1,4 @@
-"""The paths of the API: queries, collections, health, metrics."""
+"""The main paths of the API: queries, collections, health, metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STREAM = {
 
 
 async def answering(request: Request) -> QueryService:
-    """What answers, as the lifespan made it."""
+    """The QueryService created by the lifespan."""
     service = request.app.state.answering
     assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there
     return service
@@ -49,7 +49,7 @@ router = APIRouter(route_class=JsonRoute)
     tags=["query"],
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
-    """Retrieve, generate, and return the answers with what they were given; whole, or as they come."""
+    """Retrieve, generate, and return the answers with their sources, at once or as a stream."""
     ask = body.to_pending(caller)
     if body.stream:
         live = await unless_gone(request, service.begin(ask))
@@ -60,7 +60,7 @@ async def query(body: QueryBody, request: Request, service: Service, caller: May
 
 @router.get(
     "/v1/collections",
-    summary="The collections, and the index that answers for each",
+    summary="The collections and their published indexes",
     responses=error_responses(401, 403, 429, 500, 503),
     tags=["collections"],
 )
@@ -83,7 +83,7 @@ async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
     )
 
 
-@router.get("/livez", summary="Whether the process answers", tags=["health"])
+@router.get("/livez", summary="Whether the process responds", tags=["health"])
 async def livez() -> LiveReply:
     """Always 200."""
     return LiveReply()
@@ -92,13 +92,14 @@ async def livez() -> LiveReply:
 @router.get(
     "/readyz",
     response_model=ReadyReply,
-    summary="Whether model, database and every published collection are open",
+    summary="Whether model, database and every published collection are available",
     responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": RETRY_HEADER}},
     tags=["health"],
 )
 async def readyz(service: Service, request: Request) -> Any:
-    """200 when ready, 503 with the reasons when not. Names and details only for whoever may see them: where keys are
-    needed, a request without a good one gets numbers."""
+    """200 if ready, 503 with the reasons if not. Names and details need permission: if keys are required, a request
+    without a valid one gets only counts.
+    """
     found = await service.health.readiness()
     caller = await recognised(request)
     if not found.problems and found.model is not None:
@@ -113,7 +114,7 @@ async def readyz(service: Service, request: Request) -> Any:
 
 @router.get(
     "/metrics",
-    summary="Numbers for Prometheus",
+    summary="Metrics for Prometheus",
     response_class=Response,
     responses={
         200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Text format 0.0.4"},
@@ -122,8 +123,9 @@ async def readyz(service: Service, request: Request) -> Any:
     tags=["health"],
 )
 async def metrics(service: Service, caller: Annotated[Caller, Depends(require("admin"))]) -> Response:
-    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of every index of the caller's
-    tenant; how many other tenants have."""
+    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, index ages of the caller's tenant, and
+    the number of other tenants' indexes.
+    """
     indexes = await anyio.to_thread.run_sync(index_ages, service, caller.tenant)
     text = await anyio.to_thread.run_sync(service.metrics.text, indexes)
     return Response(text, media_type=CONTENT_TYPE)

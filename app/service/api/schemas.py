@@ -1,4 +1,4 @@
-"""What the service gives, as types that OpenAPI can show. Knows nothing of how it is answered."""
+"""Response schemas of the API. Does not depend on how queries are answered."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _EXAMPLE_RESULT: dict[str, Any] = {
 
 
 class _Reply(BaseModel):
-    """Nothing is sent that is not declared: a field added elsewhere and forgotten here is an error, not a leak."""
+    """Base of responses. Undeclared fields are an error, so that a field added elsewhere cannot leak."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class AnnotationReply(_Reply):
-    """A citation: ``text[start:end]`` is ``[number]`` and names the source of that number."""
+    """A citation: ``text[start:end]`` is ``[number]`` and refers to the source with that number."""
 
     type: Literal["citation"]
     number: int
@@ -80,20 +80,20 @@ class UsageReply(_Reply):
 
 
 class AlternativeReply(_Reply):
-    """A token that might have been drawn; logprob is null where it cannot be."""
+    """An alternative token; logprob is null if its probability is 0."""
 
     token_id: int
     logprob: float | None
 
 
 class TokenReply(AlternativeReply):
-    """A token that was drawn, with the likeliest tokens in its place."""
+    """A generated token, with the most likely alternatives."""
 
     top: list[AlternativeReply]
 
 
 class EvidenceReply(_Reply):
-    """Where a verdict rests: a place in a document."""
+    """The evidence of a verdict: a span in a document."""
 
     document_id: str | None
     start: int
@@ -102,8 +102,9 @@ class EvidenceReply(_Reply):
 
 
 class VerdictReply(_Reply):
-    """What the verifier says of one claim, which is ``text[start:end]`` of the answer. support: in [0, 1], null where
-    it is unscored, and then reason says why."""
+    """The verdict on one claim, ``text[start:end]`` of the answer. support: in [0, 1], null if it is unscored; reason
+    then explains why.
+    """
 
     start: int
     end: int
@@ -132,16 +133,16 @@ class AnswerReply(_Reply):
 
 
 class SourceReply(_Reply):
-    """A chunk that was retrieved. number: its ``[n]``, null when it did not fit the prompt."""
+    """A retrieved chunk. number: its ``[n]``, null if it did not fit into the prompt."""
 
     number: int | None
     document_id: str
     title: str
     start: int = Field(description="offset of the chunk in its document, in characters")
     end: int
-    place: str = Field(description="where that is, as a person says it (page, heading, line); empty if not known")
+    place: str = Field(description="readable location (page, heading, line); empty if unknown")
     text: str
-    shown_characters: int = Field(description="how many of the chunk's characters the model was given")
+    shown_characters: int = Field(description="number of the chunk's characters in the prompt")
     rank: int
     score: float
     dense_rank: int | None
@@ -149,7 +150,7 @@ class SourceReply(_Reply):
 
 
 class TimingsReply(_Reply):
-    """Wall-clock seconds. queue_s: waiting for a turn. first_token_s: from the request's arrival to the first text."""
+    """Wall-clock seconds. queue_s: waiting for a slot. first_token_s: from the request's arrival to the first text."""
 
     queue_s: float
     retrieval_s: float
@@ -159,7 +160,7 @@ class TimingsReply(_Reply):
 
 
 class TotalUsageReply(_Reply):
-    """Tokens: of the one prompt, of it those that had been read for others before, and of all answers."""
+    """Token counts: prompt, prompt tokens read from the cache, and completions of all samples."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -167,7 +168,7 @@ class TotalUsageReply(_Reply):
 
 
 class QueryReply(_Reply):
-    """Answers with citations, and everything that was retrieved, by rank."""
+    """Answers with citations, and all retrieved chunks by rank."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESULT]})
 
@@ -175,7 +176,7 @@ class QueryReply(_Reply):
     question: str
     collection: str | None
     generation: str | None = Field(description="hash of the index generation searched; null without retrieval")
-    search: str | None = Field(description="how it was searched; null without retrieval")
+    search: str | None = Field(description="search settings; null without retrieval")
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]
@@ -185,7 +186,7 @@ class QueryReply(_Reply):
 
 
 class CollectionReply(_Reply):
-    """A collection; what speaks of an index is 0 or null where none was published."""
+    """A collection; index fields are 0 or null if no index is published."""
 
     name: str
     documents: int
@@ -204,14 +205,13 @@ class CollectionsReply(_Reply):
 
 
 class LiveReply(_Reply):
-    """The process answers."""
+    """The process responds."""
 
     status: Literal["live"] = "live"
 
 
 class ReadyReply(_Reply):
-    """Everything that an answer needs is open. collections: names of the caller's own; collection_count: of all that
-    are published."""
+    """Whether the service can answer. collections: names of the caller's; collection_count: of all published ones."""
 
     status: Literal["ready"] = "ready"
     model: str
@@ -229,7 +229,7 @@ class ErrorDetail(_Reply):
 
 
 class ErrorReply(_Reply):
-    """How every error looks."""
+    """The body of every error."""
 
     error: ErrorDetail
 

@@ -1,4 +1,4 @@
-"""/v1/verify: whether evidence that comes with it supports a claim, for many claims at once."""
+"""/v1/verify: whether given evidence supports claims, for many claims at once."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class ClaimBody(BaseModel):
-    """A claim and what it is held against."""
+    """A claim and its evidence."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     claim: str = Field(min_length=1, max_length=20_000)
-    evidence: list[Annotated[str, Field(max_length=200_000)]] = Field(max_length=64, description="texts, in any number")
-    question: str = Field(default="", max_length=20_000, description="what the claim answers")
+    evidence: list[Annotated[str, Field(max_length=200_000)]] = Field(max_length=64, description="any number of texts")
+    question: str = Field(default="", max_length=20_000, description="the question that the claim answers")
     answerable: bool = Field(
         default=True,
-        description="false where the documents do not answer the question: a short answer is then judged by the "
-        "verifier's network alone, since the reader that would read it is what errs there",
+        description="false if the documents do not answer the question: a short answer is then judged by the "
+        "verifier's network alone, without the reader, which is unreliable there",
     )
-    id: str = Field(default="", max_length=255, description="your own name of it, sent back")
+    id: str = Field(default="", max_length=255, description="your id of the claim, returned with its result")
 
 
 class VerifyBody(BaseModel):
-    """Claims, judged together. words: also look for the words that fail (slower)."""
+    """Claims to judge together. words: also find weak words (slower)."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -60,12 +60,14 @@ class VerifyBody(BaseModel):
     def _not_too_long(self) -> VerifyBody:
         length = sum(len(c.claim) + sum(map(len, c.evidence)) for c in self.claims)
         if length > MOST_CHARACTERS:
-            raise ValueError(f"claims and evidence have {length} characters, at most {MOST_CHARACTERS} are taken")
+            raise ValueError(f"claims and evidence have {length} characters, the maximum is {MOST_CHARACTERS}")
         return self
 
 
 class BestReply(Reply):
-    """The evidence sentence that bears the claim best. document: ``evidence n`` of the request; offsets are its own."""
+    """The evidence sentence that supports the claim best. document: ``evidence n`` of the request; offsets are in that
+    text.
+    """
 
     document: str
     start: int
@@ -83,7 +85,7 @@ class SentenceReply(Reply):
 
 
 class WeakReply(Reply):
-    """A word without which the evidence would support the claim more, by gain."""
+    """A word whose removal would raise the support, by gain."""
 
     start: int
     end: int
@@ -92,7 +94,7 @@ class WeakReply(Reply):
 
 
 class CheckedReply(Reply):
-    """What the verifier says of a claim: as good as its worst sentence. support: in [0, 1], null where unscored."""
+    """The verdict on a claim: as good as its worst sentence. support: in [0, 1], null if unscored."""
 
     id: str = ""
     claim: str
@@ -105,7 +107,7 @@ class CheckedReply(Reply):
 
 
 class VerifyReply(Reply):
-    """One result a claim, in order."""
+    """One result per claim, in order."""
 
     object: Literal["list"] = "list"
     data: list[CheckedReply]
@@ -113,14 +115,15 @@ class VerifyReply(Reply):
 
 @verify_router.post(
     "/v1/verify",
-    summary="Judge claims by evidence",
+    summary="Verify claims against evidence",
     responses=error_responses(400, 401, 403, 408, 413, 415, 422, 429, 500, 503),
 )
 async def verify(
     body: VerifyBody, request: Request, caller: Annotated[Caller, Depends(require("query"))]
 ) -> VerifyReply:
-    """Each claim against its own evidence; support from 0.5 on is "supported", below "unverifiable": this verifier
-    cannot tell a contradiction from silence."""
+    """Each claim against its own evidence. Support of 0.5 or more is "supported", less is "unverifiable": this verifier
+    cannot tell a contradiction from missing evidence.
+    """
     service = request.app.state.answering
     assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there
     if not service.health.parts.all_open:

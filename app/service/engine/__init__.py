@@ -1,1 +1,1 @@
-"""Answering queries, many at a time."""
+"""Answers many queries concurrently."""

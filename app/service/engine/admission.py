@@ -1,6 +1,6 @@
-"""Who may come in: so many requests are worked on, so many wait in order, the rest is refused at once.
+"""Admission control: a limited number of active requests, a limited queue in order, immediate refusal of the rest.
 
-A refusal is decided from numbers at hand and never waits for anything.
+A refusal needs only counters and never waits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST_RETRY_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """active: requests worked on at once. waiting: how many may wait. least_memory: bytes that must be left."""
+    """Limits. active: concurrent requests. waiting: queue length. least_memory: bytes that must remain free."""
 
     active: int
     waiting: int
@@ -27,51 +27,51 @@ class Limits:
 
 
 class Turn:
-    """A place among those that are worked on. left: told the seconds it was held, once."""
+    """An active slot. left: called once with the seconds it was held."""
 
     def __init__(self, left: Callable[[float], None]) -> None:
         self._left: Callable[[float], None] | None = left
         self._started = perf_counter()
 
     def leave(self) -> None:
-        """Give it back; again does nothing."""
+        """Release the slot; a second call has no effect."""
         if self._left is not None:
             left, self._left = self._left, None
             left(perf_counter() - self._started)
 
 
 class Admission:
-    """Belongs to one event loop. memory_left: bytes, None where nobody knows."""
+    """Belongs to one event loop. memory_left: free bytes, None if unknown."""
 
     def __init__(self, limits: Limits, memory_left: Callable[[], int | None] = lambda: None) -> None:
         self._limits, self._memory_left = limits, memory_left
         self._active = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._seconds = 1.0  # that a request takes, of late
+        self._seconds = 1.0  # recent average duration of a request
         self._idle = asyncio.Event()
         self._idle.set()
         self.draining = False
 
     @property
     def active(self) -> int:
-        """Requests that are worked on."""
+        """Number of active requests."""
         return self._active
 
     @property
     def waiting(self) -> int:
-        """Requests that wait."""
+        """Number of waiting requests."""
         return len(self._waiting)
 
     @property
     def inside(self) -> int:
-        """Both."""
+        """Number of active and waiting requests."""
         return self._active + len(self._waiting)
 
     async def enter(self) -> Turn:
-        """Wait for one's turn, which its holder gives back with ``leave``.
+        """Wait for a slot; the caller releases it with ``leave``.
 
-        Raises ApiError at once: 429 when too many wait already, 503 when memory is short or the server stops. Those who
-        wait when it begins to stop get the 503 then.
+        Raises ApiError at once: 429 if the queue is full, 503 if memory is short or the server stops. Waiting requests
+        get the 503 when the server stops.
         """
         refusal = self.no_place() or self._memory_short()
         if refusal is not None:
@@ -83,7 +83,7 @@ class Admission:
         return Turn(self._left)
 
     def no_place(self) -> ApiError | None:
-        """429 when too many wait already, 503 when the server stops: known without a look at anything but numbers."""
+        """429 if the queue is full, 503 if the server stops; decided from counters alone."""
         if self.draining:
             return stopping()
         if self._active >= self._limits.active and len(self._waiting) >= self._limits.waiting:
@@ -96,7 +96,7 @@ class Admission:
         return None
 
     def drain(self) -> None:
-        """Take nobody in any more, and hand those who wait back to their clients."""
+        """Admit nobody any more, and refuse the waiting requests."""
         self.draining = True
         while self._waiting:
             future = self._waiting.popleft()
@@ -104,7 +104,7 @@ class Admission:
                 future.set_exception(stopping())
 
     async def idle(self) -> None:
-        """Wait until nothing is worked on."""
+        """Wait until no request is active."""
         await self._idle.wait()
 
     def _memory_short(self) -> ApiError | None:
@@ -119,7 +119,7 @@ class Admission:
         )
 
     def _retry_after(self) -> int:
-        """Seconds until about half of those inside are done, if each takes as long as others did of late."""
+        """Estimated seconds until half of the present requests are done, at the recent average duration."""
         rounds = max(1.0, self.inside / (2 * self._limits.active))
         return min(max(1, math.ceil(self._seconds * rounds)), _LONGEST_RETRY_S)
 
@@ -131,10 +131,10 @@ class Admission:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:
-            await future  # whoever leaves gives it its place
+            await future  # leave hands the slot to the next one
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._leave()  # it had come to its turn just now
+                self._leave()  # it had just received a slot
             elif future in self._waiting:
                 self._waiting.remove(future)
             raise
@@ -156,5 +156,5 @@ class Admission:
 
 
 def stopping() -> ApiError:
-    """503: another server, or this one in a while, will take it."""
+    """503: retry at another server, or here later."""
     return ApiError(503, "the server is stopping: try again", code="shutting_down", retry_after=1)

@@ -1,7 +1,7 @@
-"""Work of several requests done together: whatever has come while the last batch was at work is the next one.
+"""Dynamic batching: requests that arrive while a batch runs form the next batch.
 
-Nothing waits for a batch to fill: a lone request is a batch of one, at once. One thread a batcher, so that what the
-work uses need not be safe for threads.
+A batch never waits to fill up: a single request is a batch of one. Each batcher has one thread, so the work need not be
+thread-safe.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ Result = TypeVar("Result")
 class MicroBatcher(Generic[Item, Result]):
     """Belongs to one event loop.
 
-    work: called in the batcher's thread with 1 to ``most`` items; returns one result for each, or an exception in its
-    place. An exception that it raises itself concerns all, so then each item is tried alone. seen: told each batch's
-    size.
+    work: called in the batcher's thread with 1 to ``most`` items; returns a result or an exception for each. If it
+    raises, each item is retried alone. seen: called with each batch's size.
     """
 
     def __init__(
@@ -39,11 +38,11 @@ class MicroBatcher(Generic[Item, Result]):
 
     @property
     def waiting(self) -> int:
-        """Items that no batch has taken yet."""
+        """Number of items not yet in a batch."""
         return len(self._waiting)
 
     async def do(self, item: Item) -> Result:
-        """The item's result. Raises its exception. Whoever is cancelled while it waits takes no place in a batch."""
+        """The item's result. Raises its exception. A caller cancelled while waiting takes no place in a batch."""
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._running is None:
@@ -51,7 +50,7 @@ class MicroBatcher(Generic[Item, Result]):
         return await future
 
     def close(self) -> None:
-        """Let the thread go once what it does is done."""
+        """Stop the thread once its current work is done."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _serve(self) -> None:
@@ -76,7 +75,7 @@ class MicroBatcher(Generic[Item, Result]):
                         future.set_result(result)
         finally:
             self._running = None
-            while self._waiting:  # the loop is being closed
+            while self._waiting:  # the loop is closing
                 self._waiting.popleft()[1].cancel()
 
     def _results(self, items: Sequence[Item]) -> Sequence[Result | Exception]:

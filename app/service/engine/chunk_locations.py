@@ -1,4 +1,4 @@
-"""Where chunks stand in their documents, remembered while their index answers: to find it reads whole documents."""
+"""Caches the locations of chunks in their documents per index: finding one reads the whole document."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from retrieval.retriever import Retriever
 
 
 class ChunkLocator:
-    """For one thread. What was found for a retriever goes with it, when a newer index is published."""
+    """For one thread. A retriever's cache is dropped when a newer index is published."""
 
     def __init__(self) -> None:
         self._held: WeakKeyDictionary[Retriever, dict[str, str]] = WeakKeyDictionary()
 
     def places(self, store: Store, stored: str, retriever: Retriever, chunks: Sequence[Chunk]) -> Mapping[str, str]:
-        """In words, by chunk id; empty where nothing is known. stored: the collection's name. Raises DataError."""
+        """Readable locations by chunk id; empty if unknown. stored: the collection's name in the store. Raises
+        DataError.
+        """
         held = self._held.setdefault(retriever, {})
-        # An empty one is asked for again: perhaps a newer index was published at that moment.
+        # An empty location is looked up again: a newer index may have been published at that moment.
         held |= chunk_locations(store, stored, [chunk for chunk in chunks if not held.get(chunk.id)])
         return {chunk.id: held[chunk.id] for chunk in chunks}

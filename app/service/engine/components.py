@@ -1,4 +1,4 @@
-"""The parts of a pipeline that the service cannot do without, opened one by one, and why one of them is not."""
+"""Opens the required components of a pipeline one by one, and records why one is unavailable."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.pipeline import Pipeline
 
 @dataclass(frozen=True, slots=True)
 class MissingComponent:
-    """part: database, encoder or model. reason: what a person can do about it."""
+    """An unavailable component. part: database, encoder or model. reason: a message with what to do."""
 
     part: str
     reason: str
 
 
 class Components:
-    """Opens store, encoder and generator, and tries again those that could not be opened. Safe to use from threads."""
+    """Opens store, encoder and generator, and retries those that failed. Thread-safe."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._openers: dict[str, Callable[[], object]] = {
@@ -32,11 +32,11 @@ class Components:
 
     @property
     def all_open(self) -> bool:
-        """Whether an answer can be asked for."""
+        """Whether all components are open."""
         return len(self._opened) == len(self._openers)
 
     def open(self) -> tuple[MissingComponent, ...]:
-        """Open what is not open yet; may take seconds. Returns what still is not."""
+        """Open the remaining components; may take seconds. Returns those that still fail."""
         missing: list[MissingComponent] = []
         with self._lock:
             for part, opener in self._openers.items():

@@ -1,8 +1,8 @@
-"""Whether an English message needs what was said before it, decided by what it says and never by its length.
+"""Detects whether an English message depends on earlier ones, by its words and never by its length.
 
-It does where it refers back (a pronoun without a noun of its own to stand for, "the other one", "the same", "then") or
-leaves out what a sentence needs (an interrogative phrase without a verb, "In winter?", "What about the Heron 5?", "Tell
-me more."). "What is ERR-4042?" has a verb and a name: it stands alone.
+It does if it refers back (a pronoun without an antecedent in the message, "the other one", "the same", "then") or is
+elliptical (an interrogative phrase without a verb, "In winter?", "What about the Heron 5?", "Tell me more."). "What is
+ERR-4042?" has a verb and a name: it is self-contained.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 ENDS = " \t\r\n?.!,;:\u2026"
-"""What may stand at the end of a question and means nothing for what it is about."""
+"""Words at the end of a question without meaning for its topic."""
 
 _AUXILIARY = (
     r"is|are|was|were|am|be|been|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|"
@@ -64,21 +64,21 @@ _QUESTION_WORDS = frozenset(
 
 
 def opener_of(message: str) -> str:
-    """The words that tie a message to the one before ("And", "What about", ...) as they stand there; empty if none."""
+    """The words that link a message to the previous one ("And", "What about", ...), as written; empty if none."""
     found = _OPENER.match(message.lstrip())
     return found[0] if found is not None else ""
 
 
 def repeats(message: str) -> bool:
-    """Whether the message only asks for the answer again, or for more of it ("Really?", "Tell me more.", "And?")."""
+    """Whether the message only asks to repeat or extend the answer ("Really?", "Tell me more.", "And?")."""
     said = _plain(message.strip()[len(opener_of(message)) :])
     return not _words(said) or _SURE.fullmatch(said) is not None or _MORE.fullmatch(said) is not None
 
 
 def is_elliptical(message: str) -> bool:
-    """Whether the message leaves out, or refers to, something that only the one before it says.
+    """Whether the message omits, or refers to, something that only the previous one states.
 
-    Pronouns are the caller's: see ``app.service.engine.standalone``.
+    Pronouns are handled by the caller: see ``app.service.engine.standalone``.
     """
     said = _plain(message)
     words = _words(said)
@@ -94,7 +94,7 @@ def is_elliptical(message: str) -> bool:
 
 
 def _is_fragment(message: str, said: str, words: list[str]) -> bool:
-    """Whether a message without an opener is a phrase that a sentence is missing around."""
+    """Whether a message without an opener is a phrase without a complete sentence."""
     asks = message.rstrip().endswith("?")
     if all(word in _QUESTION_WORDS for word in words):
         return True
@@ -112,14 +112,14 @@ def _is_fragment(message: str, said: str, words: list[str]) -> bool:
     plain = [word for word in _names_apart(message) if word.lower() not in _DETERMINER.split("|")]
     if words[0] in _DETERMINER.split("|"):
         return asks and len(plain) <= 1
-    named = len(plain) < len(words)  # a name, a number or a code says by itself what is meant
+    named = len(plain) < len(words)  # a name, a number or a code is self-explanatory
     return asks and len(words) == 1 and not named
 
 
 def _is_interrogative_phrase(said: str, words: list[str]) -> bool:
-    """Whether a message that opens with a question word, and has no auxiliary, has no verb either.
+    """Whether a message that starts with a question word, without an auxiliary, has no verb either.
 
-    "Who pays?" and "What changed?" have one, and nothing that it is about.
+    "Who pays?" and "What changed?" have a verb but no object.
     """
     bare = [word for word in words if not re.fullmatch(_ADVERB, word)]
     if bare and bare[0] in _PREPOSITION.split("|"):
@@ -132,7 +132,7 @@ def _is_interrogative_phrase(said: str, words: list[str]) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether a text after "And" has a verb and something that it is about."""
+    """Whether a text after "And" has a verb and an object."""
     said = _plain(text)
     about = [w for w in _words(said) if not re.fullmatch(rf"{_WH}|{_AUXILIARY}|{_PREPOSITION}|{_DETERMINER}", w)]
     verb = _HAS_AUXILIARY.search(said) is not None or re.match(rf"(?:{_WH})\b", said) is not None
@@ -142,7 +142,9 @@ def _is_sentence(text: str) -> bool:
 
 
 def _names_apart(message: str) -> list[str]:
-    """The words that are no names, numbers or codes; the first word is a name only if it is written like a code."""
+    """The words that are not names, numbers or codes; the first word counts as a name only if it is written like a
+    code.
+    """
     words = message.split()
     return [w.strip(ENDS) for i, w in enumerate(words) if not _is_code(w) and not (i > 0 and w[:1].isupper())]
 
@@ -159,7 +161,7 @@ def _is_code(word: str) -> bool:
 
 
 def _plain(message: str) -> str:
-    """Folded, on one line, without the mark at its end."""
+    """Case-folded, on one line, without final punctuation."""
     return " ".join(message.replace("\u2019", "'").casefold().split()).strip(ENDS + "\u00bf\u00a1\"'()")
 
 

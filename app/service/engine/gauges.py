@@ -1,4 +1,4 @@
-"""The numbers that are looked up when Prometheus asks: queue, rows, memory, and the age of indexes."""
+"""Metrics that are computed when Prometheus scrapes: queue, rows, memory, and the age of indexes."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from retrieval.collections import list_collections
 
 
 def watch(metrics: Metrics, service: QueryService) -> None:
-    """Publish them. Once for a Metrics."""
+    """Register the gauges. Call once per Metrics."""
     admission = service.admission
-    metrics.gauge("requests_active", "Queries that are worked on", lambda: admission.active)
-    metrics.gauge("requests_waiting", "Queries that wait for their turn", lambda: admission.waiting)
-    metrics.gauge("engine_rows", "Samples that the engine decodes together", lambda: _load(service)[0])
-    metrics.gauge("engine_free_positions", "Tokens for which the engine has memory", lambda: _load(service)[1])
+    metrics.gauge("requests_active", "Active queries", lambda: admission.active)
+    metrics.gauge("requests_waiting", "Queries waiting for a slot", lambda: admission.waiting)
+    metrics.gauge("engine_rows", "Samples in the engine's current batch", lambda: _load(service)[0])
+    metrics.gauge("engine_free_positions", "Free token positions in the engine's cache", lambda: _load(service)[1])
 
 
 def _load(service: QueryService) -> tuple[int, int]:
-    """Rows and free positions; nothing of a generator that has no engine, or is not open yet."""
+    """Rows and free positions; nothing for a generator without an engine, or one that is not open yet."""
     if not service.health.parts.all_open:
         return 0, 0
     generator: object = service.pipeline.generator
@@ -32,10 +32,10 @@ def _load(service: QueryService) -> tuple[int, int]:
 
 
 def index_ages(service: QueryService, tenant: str) -> Indexes:
-    """When the tenant's indexes were published, and how many other tenants have."""
+    """Publication times of the tenant's indexes, and the number of other tenants' indexes."""
     try:
         infos = [info for info in list_collections(service.pipeline.store) if info.published_at is not None]
-    except (*USER_ERRORS, OSError, OperationalError):  # the database is away: the other numbers are wanted all the more
+    except (*USER_ERRORS, OSError, OperationalError):  # the other metrics matter even more while the database is down
         return Indexes()
     own = [IndexAge(i.shown, i.published_at) for i in infos if i.tenant == tenant and i.published_at is not None]
     return Indexes(tuple(own), len(infos) - len(own))

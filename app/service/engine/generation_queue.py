@@ -1,6 +1,6 @@
-"""Generation for the event loop: requests share the engine's batch, and nobody waits in a thread for theirs.
+"""Asynchronous generation: requests share the engine's batch, and no thread waits for a request.
 
-A generator that cannot be listened to works in a thread, one request at a time; its text comes in one piece.
+A generator without streaming runs in a thread, one request at a time; its text arrives in one piece.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generation.live import FinishedRequest, LiveGenerator, LiveRequest
 
 
 class Generation:
-    """One request under way: iterate over its text, then look at ``drawn``. Close it whatever happens."""
+    """One running request: iterate over its text, then read ``drawn``. Always close it."""
 
     def __init__(self, mailbox: LoopCallbacks) -> None:
         self._mailbox = mailbox
@@ -26,17 +26,17 @@ class Generation:
 
     @property
     def drawn(self) -> FinishedRequest:
-        """What came of it, once the iteration has ended."""
+        """The completions, after the iteration has ended."""
         if self._drawn is None:
             raise AssertionError("the generation has not ended")
         return self._drawn
 
     def started(self, begun: LiveRequest) -> None:
-        """begun: what ``close`` cancels."""
+        """begun: the handle that ``close`` cancels."""
         self._begun = begun
 
     def hear(self, event: TextDelta | FinishedRequest | Exception) -> None:
-        """From any thread; see generation.live.Listener."""
+        """Called from any thread; see generation.live.Listener."""
         self._mailbox.post(lambda: self._events.put_nowait(event))
 
     async def __aiter__(self) -> AsyncIterator[TextDelta]:
@@ -50,20 +50,20 @@ class Generation:
             yield event
 
     def close(self) -> None:
-        """Stop it unless it has ended; its rows are free at the engine's next step. Returns at once."""
+        """Cancel it unless it has ended; its rows are freed at the engine's next step. Returns at once."""
         if self._begun is not None and self._drawn is None:
             self._begun.cancel()
 
 
 class GenerationQueue:
-    """Begins generations on one generator. Made inside the event loop that it serves."""
+    """Starts generations on one generator. Created inside the event loop that it serves."""
 
     def __init__(self) -> None:
         self._mailbox = LoopCallbacks()
         self._threads: ThreadPoolExecutor | None = None
 
     def begin(self, generator: Generator, task: GenerationTask) -> Generation:
-        """Take the task in and return at once. What is wrong with it is raised by the iteration."""
+        """Submit the task and return at once. Errors are raised by the iteration."""
         generation = Generation(self._mailbox)
         if isinstance(generator, LiveGenerator):
             generation.started(generator.begin(task, generation.hear))
@@ -74,13 +74,13 @@ class GenerationQueue:
         return generation
 
     def close(self) -> None:
-        """Let the threads go; what they do cannot be stopped, what waits for them is given up."""
+        """Stop the threads: running work cannot be stopped, waiting work is dropped."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class _InThread:
-    """A blocking generator's request. Cancelled, it is not begun, or its end is not waited for."""
+    """A request of a blocking generator. If cancelled, it is not started, or its result is dropped."""
 
     def __init__(
         self, threads: ThreadPoolExecutor, generator: Generator, task: GenerationTask, generation: Generation

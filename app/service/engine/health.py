@@ -1,4 +1,4 @@
-"""Whether the service can answer, and if not, why: model, database, and every published collection."""
+"""Readiness of the service and its problems: model, database, and every published collection."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ from app.service.observability.logs import LOGGER
 from retrieval.collections import CollectionInfo, list_collections
 
 RECHECK_S = 2.0
-"""A damaged collection is hashed again with every look: probes that come faster share one look."""
+"""Every check of a damaged collection hashes it again, so probes in quick succession share one check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why an answer cannot be given. part: database, encoder, model, server or collection. tenant, name: whose
-    collection, and what its tenant calls it; None for what is not a collection's."""
+    """A reason why the service cannot answer.
+
+    part: database, encoder, model, server or collection. tenant, name: the collection's tenant and the tenant's name
+    for it; None for other parts.
+    """
 
     part: str
     reason: str
@@ -35,20 +38,22 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """model: its name, when it is loaded. collections: the published ones. problems: empty when all is well."""
+    """The result of a check. model: its name, once loaded. collections: the published ones. problems: empty if
+    ready.
+    """
 
     model: str | None
     collections: tuple[CollectionInfo, ...]
     problems: tuple[Problem, ...]
 
     def names(self, caller: Caller | None) -> tuple[str, ...]:
-        """The published collections that the caller may see by name. caller: None for somebody without a key."""
+        """The published collections whose names the caller may see. caller: None without a key."""
         if caller is None:
             return ()
         return tuple(info.shown for info in self.collections if info.tenant == caller.tenant)
 
     def reasons(self, caller: Caller | None) -> tuple[str, ...]:
-        """What is wrong, one line each: in full of what is the caller's own, else without names, paths and details."""
+        """The problems, one line each: in full for the caller's own, else without names, paths and details."""
         shown: list[str] = []
         hidden = 0
         for problem in self.problems:
@@ -67,12 +72,12 @@ class Readiness:
 
 
 def not_ready(detail: str = "GET /readyz gives the reasons") -> ApiError:
-    """503, to be tried again soon."""
+    """503, to be retried soon."""
     return ApiError(503, f"not ready: {detail}", code="not_ready", retry_after=5)
 
 
 class Health:
-    """Looks when asked. Made inside the event loop that it serves. recheck_s: how long a look that failed holds."""
+    """Checks on request. Created inside the event loop that it serves. recheck_s: how long a failed check is cached."""
 
     def __init__(self, pipeline: Pipeline, *, recheck_s: float = RECHECK_S) -> None:
         self.parts = Components(pipeline)
@@ -85,7 +90,7 @@ class Health:
         self._looked_at = 0.0
 
     async def readiness(self) -> Readiness:
-        """Look now, in a worker thread. A server that stops is not ready, whatever else it is."""
+        """Check now, in a worker thread. A stopping server is never ready."""
         if self.stopping:
             return Readiness(None, (), (Problem("server", "the server is stopping"),))
         async with self._looking:
@@ -109,13 +114,13 @@ class Health:
             problems.append(Problem("database", self._public(str(error))))
         for info in found:
             try:
-                pipeline.search(info.name)  # what tune saved must be readable too
+                pipeline.search(info.name)  # saved search settings must be readable too
             except (*USER_ERRORS, OSError, OperationalError) as error:
                 problems.append(Problem("collection", self._public(str(error)), info.tenant, info.shown))
         return Readiness(pipeline.generator.name, found, tuple(problems))
 
     def _report(self, found: Readiness) -> None:
-        """Log problems that are new: who asks without a key is not told what they are."""
+        """Log new problems, since callers without a key get no details."""
         before = self._last.problems if self._last is not None else ()
         for problem in found.problems:
             if problem not in before:
@@ -123,5 +128,5 @@ class Health:
                 self._log.error("not ready: %s: %s", named, problem.reason)
 
     def _public(self, reason: str) -> str:
-        """Where the home lies is this machine's business."""
+        """Remove the home's path from a message, which clients must not see."""
         return reason.replace(str(self._pipeline.home), "HOME")

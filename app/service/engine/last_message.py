@@ -1,4 +1,4 @@
-"""What becomes of a chat's last message before it is answered: made to stand alone, or replied to without a model."""
+"""Prepares the last message of a chat: rewrites it as a standalone question, or replies to it without a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from generation.prompt import Prompt
 
 
 async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generating: GenerationQueue) -> PendingQuery:
-    """The query with a question that needs nothing that was said before it. Raises what the generator raises."""
+    """The query with a question that needs no context. Raises the errors of the generator."""
     if not ask.history or ask.reply:
         return ask
     request = ask.request
@@ -49,16 +49,16 @@ async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generat
 
 
 def preparation(ask: PendingQuery) -> Preparation:
-    """What is found and shown before the query is answered: nothing where its reply is known."""
+    """The retrieval of a query before it is answered: none if its reply is known."""
     request = ask.request
-    if ask.reply:  # the collection must be there all the same, as it must for judging
+    if ask.reply:  # the collection must still exist, as it must for verification
         request = replace(request, retrieval=False)
     judged = ask.verify or bool(ask.reply and ask.request.retrieval)
     return Preparation(request, ask.caller.tenant, ask.instructions, judged)
 
 
 def _rewriting_prompt(generator: Generator, question: str, history: Sequence[ConversationTurn]) -> Prompt | None:
-    """Of as many of the last exchanges as the model's context takes; None where it takes none."""
+    """The rewriting prompt with as many recent exchanges as fit into the model's context; None if none fits."""
     for first in range(max(0, len(history) - SHOWN_EXCHANGES), len(history)):
         try:
             return generator.prompt(rewriting_task(question, history[first:]), (), REWRITTEN_TOKENS)

@@ -1,4 +1,4 @@
-"""Letters from other threads to the event loop, carried over together: one wake-up for all that came meanwhile."""
+"""Thread-safe callbacks into the event loop, delivered in batches: one wake-up for all callbacks posted meanwhile."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 class LoopCallbacks:
-    """Belongs to the event loop that it is made in."""
+    """Belongs to the event loop in which it is created."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -17,14 +17,14 @@ class LoopCallbacks:
         self._due = False
 
     def post(self, letter: Callable[[], None]) -> None:
-        """Have ``letter`` called in the event loop, in order. From any thread; returns at once and raises nothing."""
+        """Schedule ``letter`` in the event loop, in order. Call from any thread; returns at once and raises nothing."""
         self._letters.append(letter)
         if not self._due:
             self._due = True
-            with suppress(RuntimeError):  # the loop is closed: nobody waits for letters any more
+            with suppress(RuntimeError):  # the loop is closed: nobody waits for callbacks any more
                 self._loop.call_soon_threadsafe(self._empty)
 
     def _empty(self) -> None:
-        self._due = False  # first: what is posted from here on makes its own call
+        self._due = False  # reset first: anything posted from here on schedules its own wake-up
         while self._letters:
             self._letters.popleft()()

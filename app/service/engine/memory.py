@@ -1,4 +1,4 @@
-"""How much memory is left: of the machine's, or of what its control group may use, whichever is less."""
+"""Free memory of the machine, or of its control group if that is less."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ _PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def memory_left(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
-    """Bytes; None where the system does not say. What the group caches of files counts as left: it goes first."""
+    """Free bytes; None if the system does not report them. The group's file cache counts as free, since it is
+    evictable.
+    """
     found = [left for left in (_machine(proc), _group(group)) if left is not None]
     return min(found, default=None)
 

@@ -1,6 +1,6 @@
-"""From questions to prompts, for several requests at once: collections found, one search for all that search alike.
+"""Prepares prompts for several requests at once: finds collections, and batches searches with equal settings.
 
-The queries of a batch go through the encoder together, which costs little more than one of them.
+The queries of a batch are encoded together, which costs little more than encoding one.
 """
 
 from __future__ import annotations
@@ -29,8 +29,11 @@ Found = tuple[RetrievedChunk, ...]
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """request.question: what is searched for and asked. tenant: whose collections may be searched. instructions: of the
-    caller's own, in front of the generator's. judged: whether a collection is needed to judge the answer by."""
+    """A request to prepare.
+
+    request.question: the text to search for and ask. tenant: the owner of the collections. instructions: the caller's
+    own, placed before the generator's. judged: whether a collection is needed for verification.
+    """
 
     request: QueryRequest
     tenant: str
@@ -40,8 +43,11 @@ class Preparation:
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """stored: the name of the searched collection in the store, None without retrieval. judge: the stored name of the
-    collection that judges, None where none was asked for. retrieval_s: seconds that this batch's searches took."""
+    """A prepared query.
+
+    stored: the store's name of the searched collection, None without retrieval. judge: the store's name of the
+    collection for verification, None if not requested. retrieval_s: seconds of this batch's searches.
+    """
 
     prompt: Prompt
     searched: SearchRecord
@@ -52,7 +58,7 @@ class PreparedQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Collection:
-    """A collection of a tenant's. name: as its tenant calls it, stored: as the store does."""
+    """A collection of a tenant. name: the tenant's name, stored: the store's name."""
 
     name: str
     stored: str
@@ -61,7 +67,7 @@ class _Collection:
 
 @dataclass(slots=True)
 class _Item:
-    """One query on its way through a batch. error: what stopped it; later steps pass over it."""
+    """One query in a batch. error: stops it; later steps skip it."""
 
     asked: Preparation
     collection: _Collection | None = None
@@ -77,14 +83,14 @@ class _Item:
 
 
 class QueryPreparer:
-    """The work of a MicroBatcher of Preparations."""
+    """The work function of a MicroBatcher of Preparations."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
         self._locator = ChunkLocator()
 
     def __call__(self, items: Sequence[Preparation]) -> list[PreparedQuery | Exception]:
-        """One result an item: prompts, or the ApiError or other error that stands in the way."""
+        """One result per item: prompts, or the ApiError or other error of the item."""
         batch = [_Item(item) for item in items]
         known = {tenant: self._collections(tenant) for tenant in {item.tenant for item in items}}
         for item in batch:
@@ -113,7 +119,7 @@ class QueryPreparer:
         return PreparedQuery(item.prompt, searched, stored, judge, seconds)
 
     def _collections(self, tenant: str) -> dict[str, _Collection]:
-        """The tenant's collections, by its own names."""
+        """The tenant's collections, by the tenant's names."""
         c = collections.c
         with self._pipeline.store.read() as connection:
             rows = connection.execute(
@@ -122,7 +128,7 @@ class QueryPreparer:
         return {label or name: _Collection(label or name, name, current is not None) for name, label, current in rows}
 
     def _search(self, batch: Sequence[_Item]) -> None:
-        """One search for all queries that search one collection in the same way."""
+        """One search for all queries with the same collection and settings."""
         groups: dict[tuple[object, ...], list[_Item]] = {}
         for item in batch:
             if item.collection is not None:
@@ -137,7 +143,7 @@ class QueryPreparer:
                     item.search, item.chunks = search, chunks
 
     def _locate(self, batch: Sequence[_Item]) -> None:
-        """Where the chunks stand in their documents: one look for all queries that searched one index."""
+        """Locations of the chunks: one look-up for all queries on one index."""
         groups: dict[tuple[str, Retriever], list[_Item]] = {}
         for item in batch:
             if item.collection is not None and item.search is not None:
@@ -152,7 +158,7 @@ class QueryPreparer:
 
 @contextmanager
 def _own_error(items: Sequence[_Item]) -> Iterator[None]:
-    """An error inside is these items' own, and does not fail those beside them."""
+    """Assign an error inside the block to these items only."""
     try:
         yield
     except Exception as error:
@@ -161,7 +167,7 @@ def _own_error(items: Sequence[_Item]) -> Iterator[None]:
 
 
 def _collection(item: Preparation, known: dict[str, _Collection]) -> _Collection | None:
-    """Where to search or judge; None where neither is asked for. Raises ApiError 404, 422 or 503."""
+    """The collection to search or judge by; None if neither is requested. Raises ApiError 404, 422 or 503."""
     request = item.request
     name = request.collection
     needed = request.retrieval or item.judged
@@ -173,12 +179,12 @@ def _collection(item: Preparation, known: dict[str, _Collection]) -> _Collection
         raise ApiError(422, f"name a collection: {', '.join(known)}", code="invalid_value", param="collection")
     if name is None or name not in known:
         what = "there is no collection yet" if name is None else f"there is no collection {name!r}"
-        names = f"; the known ones are {', '.join(known)}" if known else ""
+        names = f"; the existing ones are {', '.join(known)}" if known else ""
         raise ApiError(404, what + names, code="collection_not_found", param="collection")
     if needed and not known[name].published:
         raise ApiError(
             503,
-            f"the collection {name!r} has no published index: its indexing did not end",
+            f"the collection {name!r} has no published index: its indexing has not finished",
             code="collection_not_ready",
             param="collection",
             retry_after=30,

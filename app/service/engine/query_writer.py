@@ -1,7 +1,7 @@
-"""Queries are stored behind their answers: several in one transaction, and nobody waits for the disk.
+"""Stores queries in the background after they are answered, several per transaction.
 
-A query whose storing fails is answered all the same; the log says what was lost. A database that is only locked is
-waited for, as long as there is room for what waits.
+A query is answered even if storing it fails; the log reports the loss. While the database is locked, queries wait, up
+to a limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _AT_ONCE = 128
 
 
 class QueryWriter:
-    """Belongs to one event loop. seen: told each batch's size."""
+    """Belongs to one event loop. seen: called with each batch's size."""
 
     def __init__(self, pipeline: Pipeline, seen: Callable[[int], None] = lambda size: None) -> None:
         self._pipeline, self._seen = pipeline, seen
@@ -33,7 +33,7 @@ class QueryWriter:
         self._log = logging.getLogger(LOGGER)
 
     def put(self, result: QueryResult, stored: str | None) -> None:
-        """Have it stored soon. stored: the store's name of the collection that was searched."""
+        """Queue it for storing. stored: the store's name of the searched collection."""
         if len(self._waiting) >= _MOST_WAITING:
             self._log.error("query %s is not stored: %d wait for the database already", result.id, _MOST_WAITING)
             return
@@ -42,7 +42,7 @@ class QueryWriter:
             self._running = asyncio.create_task(self._serve())
 
     async def close(self) -> None:
-        """Wait until all is stored; for a database that is locked only once more."""
+        """Wait until all queries are stored; retries a locked database only once."""
         self._closing = True
         if self._running is not None:
             await self._running
@@ -64,12 +64,12 @@ class QueryWriter:
             self._running = None
 
     def _store(self, batch: list[tuple[QueryResult, str | None]]) -> bool:
-        """False where the database was locked for as long as the store waits, and the batch is to be tried again."""
+        """False if the database stayed locked for the store's timeout; the batch is then retried."""
         try:
             self._pipeline.keep([result for result, _ in batch], [stored for _, stored in batch])
         except StoreBusyError as error:
             self._log.error("%d queries wait to be stored: %s", len(batch), error)
             return False
-        except Exception as error:  # the answers were given: what is left to do is to say so
+        except Exception as error:  # the answers were delivered, so only log the loss
             self._log.error("%d queries are not stored: %s: %s", len(batch), type(error).__name__, error)
         return True

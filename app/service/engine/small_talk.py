@@ -1,8 +1,8 @@
-"""Messages that ask nothing (greetings, thanks, farewells, assent) and what is replied to them.
+"""Detects small talk (greetings, thanks, farewells, assent) and replies to it.
 
-A message is small talk when nothing but phrases of this kind is left of it, however long it is: "Hi there, good
-morning!" is, "Hi, what does ERR-4042 mean?" is a question behind a greeting. A phrase is looked for in each of the
-languages below, and the reply is in that language.
+A message is small talk if it consists only of such phrases, whatever its length: "Hi there, good morning!" is, "Hi,
+what does ERR-4042 mean?" is a question after a greeting. Phrases are known in the languages below, and the reply is in
+the same language.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ Kind = Literal["greeting", "thanks", "farewell", "assent"]
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """Patterns of phrases, longest first, in case-folded text. fillers: what may stand beside them and means nothing
-    by itself."""
+    """Patterns of phrases, longest first, in case-folded text. fillers: words that may accompany them without own
+    meaning.
+    """
 
     phrases: dict[Kind, str]
     fillers: str
@@ -178,16 +179,16 @@ _LANGUAGES: tuple[_Language, ...] = (
     ),
 )
 _ORDER: tuple[Kind, ...] = ("thanks", "farewell", "greeting", "assent")
-"""Which kind a message of several is answered as: "Great, thanks, bye" by a word to the thanks."""
+"""Priority of kinds in a mixed message: "Great, thanks, bye" is answered as thanks."""
 _LONGEST = 1000
-"""Characters of a message that is looked at."""
+"""Maximum characters of a message that are examined."""
 _MOST_OPENINGS = 4
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 _GAP = r"[\s,.!?;:()\u00a1\u00bf\u2026\u2013\u2014\-]*"
 
 
 def small_talk_reply(text: str) -> str:
-    """What to reply to a message that asks nothing; empty where it asks, or says, something."""
+    """The reply to small talk; empty for a question or statement."""
     if len(text) > _LONGEST:
         return ""
     said = _plain(text)
@@ -204,9 +205,9 @@ def small_talk_reply(text: str) -> str:
 
 
 def after_small_talk(text: str) -> str:
-    """The text without the greeting, thanks or assent that it opens with and that a mark or line break ends.
+    """The text without leading greetings, thanks or assent that end with punctuation or a line break.
 
-    The text itself where nothing else is left, or where it opens with none.
+    The text itself if nothing else is left, or if it starts with none.
     """
     rest = text
     for _ in range(_MOST_OPENINGS):
@@ -225,7 +226,7 @@ _OPENING = re.compile(r"\s*[^,.!?;:\n\u2014\u2013]{1,80}(?:[,.!?;:\u2014\u2013]+
 
 
 def _plain(text: str) -> str:
-    """Case folded, on one line, without emoji and other signs that are no words."""
+    """Case-folded, on one line, without emoji and other symbols."""
     folded = unicodedata.normalize("NFC", text).translate(_APOSTROPHES).casefold()
     words = "".join(" " if unicodedata.category(c) in ("So", "Sk", "Cf", "Cn", "Mn") else c for c in folded)
     return re.sub(r":-?[)d(p]|<3|\^\^", " ", words).strip()
@@ -233,14 +234,14 @@ def _plain(text: str) -> str:
 
 def _matchers(language: _Language) -> tuple[_Language, re.Pattern[str], dict[Kind, re.Pattern[str]]]:
     folded = {kind: _folded(phrase) for kind, phrase in language.phrases.items()}
-    # A phrase and a gap of at least nothing: \b keeps words whole.
+    # A phrase and an optional gap: \b keeps words whole.
     anything = "|".join(rf"\b(?:{phrase})(?!\w)" for phrase in (*folded.values(), _folded(language.fillers)))
     kinds = {kind: re.compile(rf"\b(?:{phrase})(?!\w)") for kind, phrase in folded.items()}
     return language, re.compile(rf"{_GAP}(?:(?:{anything}){_GAP})+"), kinds
 
 
 def _folded(pattern: str) -> str:
-    return unicodedata.normalize("NFC", pattern).replace("ß", "ss")  # as case folding leaves it
+    return unicodedata.normalize("NFC", pattern).replace("ß", "ss")  # as case folding produces it
 
 
 _MATCHERS = tuple(_matchers(language) for language in _LANGUAGES)

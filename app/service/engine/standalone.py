@@ -1,11 +1,11 @@
-"""Follow-up questions made to stand alone, so that they can be searched for: by rule, or by a model that writes.
+"""Rewrites follow-up questions as standalone questions for retrieval: by rule, or with a model that writes.
 
-The rule, for a model that cannot write: a pronoun is replaced by what the question before was about, the words from its
-first determiner or name on, or, for a person after "Who ...?", by a short answer. A question that only names another
-thing ("What about the Heron 5?") takes the question before, with that thing in place of the one that begins alike;
-where none does, and where the question leaves out what a sentence needs (app.service.engine.follow_ups), both stand one
-after the other. Anything else is left alone, however short. It knows English only, and single question words of a few
-other languages.
+The rule is for models that cannot write. A pronoun is replaced by the topic of the previous question (the words from
+its first determiner or name on), or, for a person after "Who ...?", by a short answer. A question that only names
+another thing ("What about the Heron 5?") becomes the previous question with that thing in place of the one that begins
+alike. If none does, and the question is elliptical (app.service.engine.follow_ups), both questions are joined.
+Everything else is unchanged, however short. The rule covers English, and single question words of a few other
+languages.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.service.engine.small_talk import after_small_talk, small_talk_reply
 
 REWRITTEN_TOKENS = 64
 SHOWN_EXCHANGES = 3
-"""Exchanges before the question that a model is shown."""
+"""Number of earlier exchanges in the model's prompt."""
 _SHOWN_CHARACTERS = 500
 _PRONOUN = re.compile(
     r"\b(?P<owner>its|their|theirs|his|her|hers)\b|\b(?P<thing>it|they|them|he|she|him|these|those|"
@@ -37,20 +37,20 @@ _EXPLETIVE = re.compile(
     r"it (?:takes?|took|costs?|means?|matters?)(?: \w+){0,4} (?:to|if|when|that)\b)",
     re.IGNORECASE,
 )
-"""An "it" that stands for nothing: "Is it possible to ...", "How long does it take to ..."."""
+"""An expletive "it": "Is it possible to ...", "How long does it take to ..."."""
 _RELATIVE = re.compile(r"\b(?:the|a|an|any|some|our|my|your|every|each|all)\s+(?:\w+\s+){1,3}$", re.IGNORECASE)
-"""A noun right before "that": "a shop that has closed"."""
+"""A noun right before a relative "that": "a shop that has closed"."""
 _CLAUSE = re.compile(r"(?:if|when|once|after|before|because|since|while|although|unless|whenever)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:the|a|an|our|my|your|any|some|each|every)\s+\w+|(?<=\s)[A-Z]\w+|\b\w*\d\w*\b")
 _TOPIC = re.compile(r"\b(?:the|a|an|our|my|your|this|that|these|those)\s+\S.*|(?<=\s)(?:[A-Z]|\d)\S*.*", re.DOTALL)
 _NAMED = re.compile(r"(?:(?:the|a|an|our|my|your)\s+)?(?:\w+\s+)?[A-Z0-9][\w\-/.]*(?:\s+[A-Z0-9][\w\-/.]*)*")
 _SHORT_ANSWER = 4
 _LONGEST_THING = 16
-"""Words of a noun phrase that is put in place of another."""
+"""Words of a noun phrase that replaces another."""
 _LOOKED_AT = 16
-"""Exchanges before the question that the rule looks at."""
+"""Number of earlier exchanges that the rule examines."""
 _KEPT_CHARACTERS = 2_000
-"""Characters of each earlier question that the rule looks at; a longer message says enough to stand alone."""
+"""Maximum characters of each earlier question that the rule examines; a longer message is self-contained."""
 _PERSONS = frozenset(("he", "she", "him", "his", "her", "hers", "they", "them", "their", "theirs"))
 _SMALL = frozenset(("the", "a", "an", "our", "my", "your", "this", "that", "these", "those", "of", "in", "for", "to"))
 _CITATION = re.compile(r"\s*\[\d+\]")
@@ -59,14 +59,14 @@ _LABEL = re.compile(r"^\s*(?:(?:stand-?alone|rewritten|final)?\s*question\s*:)\s
 
 @dataclass(frozen=True, slots=True)
 class ConversationTurn:
-    """A question and what was answered; the answer may be empty."""
+    """A question and its answer, which may be empty."""
 
     question: str
     answer: str
 
 
 def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> str:
-    """The question with what it refers to put in; itself where it seems to stand alone, or there is nothing before."""
+    """The question with its references resolved; unchanged if it seems self-contained, or there is no earlier turn."""
     if len(question) > _KEPT_CHARACTERS:
         return question
     before, answer = "", ""
@@ -78,7 +78,7 @@ def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> st
 
 
 def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
-    """What a model is told to write: the last question, so that it can be understood by itself."""
+    """The rewriting prompt: the last question is to be understandable on its own."""
     said = "\n".join(
         f"User: {exchange.question[:_SHOWN_CHARACTERS]}\nAssistant: {exchange.answer[:_SHOWN_CHARACTERS]}"
         for exchange in history[-SHOWN_EXCHANGES:]
@@ -91,7 +91,7 @@ def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
 
 
 def read_rewritten(text: str) -> str:
-    """The question that a model wrote; empty where it wrote none."""
+    """The question in the model's output; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line), "")
     found = _LABEL.sub("", first).strip().strip("\"'").strip()
@@ -99,7 +99,7 @@ def read_rewritten(text: str) -> str:
 
 
 def _joined(question: str, before: str, answer: str) -> str:
-    """answer: to the question before."""
+    """answer: to the previous question."""
     if not before:
         return question
     if repeats(question):
@@ -120,7 +120,7 @@ def _joined(question: str, before: str, answer: str) -> str:
 
 
 def _pronoun(question: str) -> re.Match[str] | None:
-    """The first pronoun that stands for nothing in the question itself."""
+    """The first pronoun without an antecedent in the question itself."""
     taken = [found.span() for found in _EXPLETIVE.finditer(question)]
     for found in _PRONOUN.finditer(question):
         if any(start <= found.start() < end for start, end in taken):
@@ -141,7 +141,7 @@ def _only_names(text: str) -> bool:
 
 
 def _exchanged(before: str, thing: str) -> str:
-    """The question before with ``thing`` in place of the words that begin as it does; empty where none do."""
+    """The previous question with ``thing`` in place of the words that begin alike; empty if there are none."""
     wanted, words = thing.split(), before.split()
     if len(wanted) > _LONGEST_THING:
         return ""
@@ -159,12 +159,12 @@ def _exchanged(before: str, thing: str) -> str:
 
 
 def _short(answer: str) -> str:
-    """The answer where it is a name or so; empty for a longer one."""
+    """The answer if it is about as short as a name; empty for a longer one."""
     said = _CITATION.sub("", answer).strip(ENDS)
     return said if 0 < len(said.split()) <= _SHORT_ANSWER else ""
 
 
 def _topic(question: str) -> str:
-    """What a question is about: from its first determiner or name to its end; empty where it has neither."""
+    """The topic of a question: from its first determiner or name to its end; empty if it has neither."""
     found = _TOPIC.search(question)
     return found[0].strip(ENDS) if found is not None else ""

@@ -1,6 +1,6 @@
-"""Judging for several requests at once: answers against a collection, and claims against evidence given with them.
+"""Batched verification: answers against a collection, and claims against given evidence.
 
-One scorer, loaded when it is first needed; all pairs of a batch go through it together, sorted by length.
+One scorer, loaded on first use; all pairs of a batch go through it together, sorted by length.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from model.pairs.scoring import PairScorer
 
 @dataclass(frozen=True, slots=True)
 class JudgeRequest:
-    """Answers to a question, to be judged by what a search of a collection finds for each claim.
+    """Answers to a question, to be judged by the evidence that a search of a collection finds for each claim.
 
-    stored: the collection's name in the store. Evidence depends on question and claim only, so that answers given with
-    and without retrieval are judged by the same (docs/architecture.md, rule 1).
+    stored: the collection's name in the store. Evidence depends only on question and claim, so answers with and without
+    retrieval are judged by the same evidence (docs/architecture.md, rule 1).
     """
 
     question: str
@@ -37,14 +37,14 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """Claims with evidence of their own. words: whether to look for the words that fail."""
+    """Claims with their own evidence. words: whether to find weak words."""
 
     pairs: tuple[ClaimPair, ...]
     words: bool = False
 
 
 class VerificationService:
-    """The work of two MicroBatchers, one of Judgings and one of Checkings."""
+    """The work functions of two MicroBatchers, for JudgeRequest and CheckRequest."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -91,7 +91,7 @@ class VerificationService:
     def _judge(self, stored: str, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)
         evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
-        # Each claim has evidence of its own: read together, an answer would be read again for every claim.
+        # Each claim has its own evidence: a joint reading would repeat the answer for every claim.
         verifier = EntailmentVerifier(self._opened(), evidence)
         asked: list[VerificationItem] = []
         refused: list[bool] = []

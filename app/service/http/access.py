@@ -1,6 +1,6 @@
-"""Who is asking, and what they may do: one FastAPI dependency for every route.
+"""Authentication and authorisation: one FastAPI dependency for every route.
 
-Use it like this (the scopes are query, index, evaluate, admin; admin implies the others):
+Usage (the scopes are query, index, evaluate, admin; admin implies the others):
 
     from app.service.http.access import Caller, require
 
@@ -8,18 +8,18 @@ Use it like this (the scopes are query, index, evaluate, admin; admin implies th
     async def query(body: QueryBody, caller: Annotated[Caller, Depends(require("query"))]) -> ...:
         ...
 
-``Caller.tenant`` is whose collections, jobs and runs the request may see ("" is this machine's own: what the command
-line indexed). Filter by it inside the query (app.accounts.tenants does for collections: ``own_collection`` gives the
-name under which the pipeline knows it); what belongs to another tenant does not exist: 404, with the same words as
-for what was never there.
+``Caller.tenant`` is the tenant whose collections, jobs and runs the request may access ("" is this machine's own, which
+the command line indexes). Filter by it inside the query (app.accounts.tenants does for collections: ``own_collection``
+returns the pipeline's name of the collection). Objects of another tenant do not exist for the caller: 404, with the
+same message as for unknown ones.
 
 ``require`` answers 401 for a missing, wrong, revoked or expired key, 403 for a scope that the key lacks, 429 with
-Retry-After when the key has asked too often or used too many tokens. After an answer, call
-``spend_tokens(request, caller, prompt_tokens + completion_tokens)``; ``caller.limits.max_tokens`` is the longest answer
-that the key may ask for (None: the service's own limit), which the route checks.
+Retry-After if the key has sent too many requests or used too many tokens. After an answer, call ``spend_tokens(request,
+caller, prompt_tokens + completion_tokens)``. ``caller.limits.max_tokens`` is the longest answer that the key may
+request (None: the service's own limit), which the route checks.
 
-Where no key is needed (``Access(required=False)``, the default on loopback) a request without one is this machine's
-own; a token that is none of ours is not looked at, because clients of OpenAI's always send one.
+If no key is required (``Access(required=False)``, the default on loopback) a request without one belongs to this
+machine. An unknown token is ignored then, because OpenAI's clients always send one.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ from app.service.http.rates import RateLimiter
 from data.errors import DataError, StoreBusyError
 
 COOKIE = "plumbline_key"
-"""Where the pages keep the key of the person who logged in: HttpOnly, SameSite=Strict."""
+"""Cookie with the key of the logged-in user: HttpOnly, SameSite=Strict."""
 WRONG_KEYS_PER_MINUTE = 20
-"""From one address, all at once or spread over the minute."""
+"""Wrong keys per minute and address, at once or spread over the minute."""
 _GOOD_KEPT = 10_000
 _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who sent a request. key_id: None where no key was needed. name: of the key, for logs and pages."""
+    """The sender of a request. key_id: None if no key was required. name: of the key, for logs and pages."""
 
     tenant: str = LOCAL
     scopes: frozenset[Scope] = frozenset(SCOPES)
@@ -63,26 +63,27 @@ class Caller:
     name: str = ""
 
     def may(self, scope: Scope) -> bool:
-        """Whether a scope is among this caller's; admin holds all."""
+        """Whether the caller has a scope; admin has all."""
         return scope in self.scopes or "admin" in self.scopes
 
 
 class Access:
-    """Recognises callers. Made once for an app, at ``app.state.access``. required: whether everyone needs a key."""
+    """Authenticates callers. One per app, at ``app.state.access``. required: whether every request needs a key."""
 
     def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: RateLimiter | None = None) -> None:
         self.required = required
         self.rates = rates or RateLimiter()
         self._pipeline = pipeline
-        # Its own threads: a service whose other threads are all at work still says at once who may not ask.
+        # A separate thread pool: an overloaded service still rejects unauthorised requests at once.
         self._threads: anyio.CapacityLimiter | None = None
-        self._good: dict[bytes, None] = {}  # digests of tokens that were good: others' wrong ones do not shut them out
+        # digests of tokens that were valid: wrong tokens from the same address do not lock them out
+        self._good: dict[bytes, None] = {}
 
     async def caller(self, token: str | None, address: str = "") -> Caller:
-        """The caller of a token. address: where the request came from.
+        """The caller of a token. address: the origin of the request.
 
-        Raises ApiError 401, 429 for a token that was not good lately from an address that sent many wrong ones, and 503
-        when the database does not answer.
+        Raises ApiError 401; 429 for a token that was not valid recently from an address with many wrong ones; and 503
+        if the database does not answer.
         """
         if token is None or not (self.required or token.startswith(PREFIX)):
             if self.required:
@@ -108,7 +109,7 @@ class Access:
         return found
 
     def admit(self, caller: Caller) -> None:
-        """Count a request. Raises ApiError 429 when the caller's rate of requests or of tokens is used up."""
+        """Count a request. Raises ApiError 429 if the caller's request or token limit is reached."""
         limits = caller.limits
         if limits.requests_per_minute is not None:
             wait = self.rates.take(f"requests {caller.key_id}", limits.requests_per_minute)
@@ -120,7 +121,7 @@ class Access:
                 raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
 
     def spend(self, caller: Caller, tokens: int) -> None:
-        """Count tokens that an answer used; admit refuses until they have flown back in."""
+        """Count the tokens of an answer; ``admit`` refuses requests until the bucket has refilled."""
         if caller.limits.tokens_per_minute is not None:
             self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
 
@@ -144,14 +145,14 @@ _BEARER = HTTPBearer(
 
 
 def access_of(request: Request) -> Access:
-    """What recognises callers, as create_app made it."""
+    """The Access that create_app created."""
     found = request.app.state.access
     assert isinstance(found, Access)  # noqa: S101 - create_app puts nothing else there
     return found
 
 
 def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """The dependency of a route that needs one of these scopes (none: whoever is recognised may ask)."""
+    """The dependency of a route that needs one of these scopes (none: any authenticated caller)."""
 
     async def caller(
         request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
@@ -163,13 +164,13 @@ def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
 
 _SCOPES: dict[object, tuple[Scope, ...]] = {}
-"""Of the dependencies that ``require`` made."""
+"""The caller, from the dependencies made by ``require``."""
 
 
 async def admit_route(request: Request, dependant: Dependant) -> None:
-    """Do for a route what its ``require`` dependencies will, before anything of the body is read.
+    """Run the checks of a route's ``require`` dependencies before anything of the body is read.
 
-    The dependencies find the caller that was recognised here, and count no second request. Raises ApiError as they do.
+    The dependencies reuse the authenticated caller, and count no second request. Raises ApiError as they do.
     """
     waiting = [dependant]
     while waiting:
@@ -187,7 +188,7 @@ async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAut
         found = await access.caller(_token(request, bearer), address_of(request))
     if scopes and not any(found.may(scope) for scope in scopes):
         raise ApiError(
-            403, f"this key may not do that: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
+            403, f"this key lacks permission: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
         )
     if not known:
         access.admit(found)
@@ -196,7 +197,7 @@ async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAut
 
 
 def address_of(request: Request) -> str:
-    """Where a request came from: the client's address, or what a trusted proxy says it is."""
+    """The origin of a request: the client's address, or the one reported by a trusted proxy."""
     return request.client.host if request.client is not None else ""
 
 
@@ -205,7 +206,7 @@ def _token(request: Request, bearer: HTTPAuthorizationCredentials | None) -> str
 
 
 async def recognised(request: Request) -> Caller | None:
-    """Who asks, for a path that answers everybody; None for a request without a good key where one is needed."""
+    """The caller, for a path that answers everybody; None for a request without a valid key if one is required."""
     bearer = await _BEARER(request)
     try:
         return await access_of(request).caller(_token(request, bearer), address_of(request))

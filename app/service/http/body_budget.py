@@ -1,11 +1,13 @@
-"""One budget of memory for all request bodies in flight: connections cannot multiply what a single body may take."""
+"""One memory budget for all request bodies in flight, so that many connections cannot multiply the limit of one
+body.
+"""
 
 from __future__ import annotations
 
 from app.service.http.errors import ApiError
 
 FREE_BYTES = 65_536
-"""Of each body: not counted, so that questions are still taken while large bodies have used up the budget."""
+"""Bytes of each body that are not counted, so that questions are accepted while large bodies use up the budget."""
 
 
 class BodyBudget:
@@ -16,7 +18,7 @@ class BodyBudget:
         self.used = 0
 
     def take(self, size: int) -> None:
-        """Reserve memory. Raises ApiError 429, taking nothing, where less is left."""
+        """Reserve memory. Raises ApiError 429, reserving nothing, if less is left."""
         if self.used + size > self.most:
             raise ApiError(
                 429,

@@ -1,6 +1,6 @@
-"""Bounds a request's body in bytes, in seconds, and by the memory of all bodies in flight, while its route reads it.
+"""Limits a request's body in bytes, in seconds, and by the memory of all bodies in flight, while its route reads it.
 
-Nothing is read before the route asks for it, which is after the caller was recognised and admitted.
+Nothing is read before the route requests it, which is after authentication and admission.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from app.service.http.errors import CLIENT_GONE, ApiError, error_response
 
 BODY_TIMEOUT_S = 30.0
 _DRAINED = 65_536
-"""Bytes of an unread body that are still thrown away, so that its connection can be kept."""
+"""Bytes of an unread body that are drained to keep its connection."""
 
 
 class BodyLimit:
-    """ASGI middleware. limit: bytes; what counts is what arrives, whatever Content-Length promises.
+    """ASGI middleware. limit: bytes received, regardless of Content-Length.
 
-    other: the limit of a path that has another one; None where the route reads, and limits, the body itself.
-    budget: what all bodies may take together. Reading a body raises ApiError 408, 413, 429, and 499 where the client
-    left in its middle. A response to a request whose body was not read closes the connection.
+    other: limits of paths that differ; None if the route reads, and limits, the body itself. budget: memory of all
+    bodies together. Reading a body raises ApiError 408, 413, 429, and 499 if the client disconnected in the middle. A
+    response to a request whose body was not read closes the connection.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class BodyLimit:
 
         try:
             await self._app(scope, body.receive, sending)
-        except ApiError as error:  # raised by a reader outside of the routes, which answer it themselves
+        except ApiError as error:  # raised by a reader outside of the routes, which handle it themselves
             if error.status != CLIENT_GONE:
                 await error_response(error)(scope, receive, sending)
         finally:
@@ -64,7 +64,7 @@ class BodyLimit:
 
 
 class _Body:
-    """The body of one request. limit: bytes; None: neither bounded nor counted here."""
+    """The body of one request. limit: bytes; None: neither limited nor counted here."""
 
     def __init__(
         self, receive: Receive, limit: int | None, timeout_s: float, budget: BodyBudget | None, headers: Headers
@@ -80,7 +80,7 @@ class _Body:
 
     @property
     def unread(self) -> bool:
-        """Whether so much of the body is still to come that the connection is better closed than kept."""
+        """Whether so much of the body is pending that closing the connection is cheaper than draining it."""
         if self._whole:
             return False
         return self._chunked or self._too_long or (self._promised or 0) - self._read > _DRAINED
@@ -93,7 +93,7 @@ class _Body:
             raise too_large(self._limit)
         message = await self._next()
         if message["type"] == "http.disconnect":
-            raise ApiError(CLIENT_GONE, "the client has left", code="client_gone")
+            raise ApiError(CLIENT_GONE, "the client has disconnected", code="client_gone")
         size = len(message.get("body", b""))
         self._read += size
         if self._limit is not None:
@@ -122,7 +122,7 @@ class _Body:
             self._taken += more
 
     def release(self) -> None:
-        """Give the memory back."""
+        """Release the memory."""
         if self._budget is not None:
             self._budget.give_back(self._taken)
         self._taken = 0

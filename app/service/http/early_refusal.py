@@ -1,6 +1,4 @@
-"""Refuses queries that cannot be taken in before anything of them is read: what is refused at once must cost next to
-nothing, or refusing is what the server is busy with.
-"""
+"""Refuses queries that cannot be admitted before anything of them is read, so that refusals cost almost nothing."""
 
 from __future__ import annotations
 
@@ -12,15 +10,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.service.http.errors import ApiError, error_response
 
 REFUSED_PATH = "plumbline.path"
-"""Of the scope: the path of a request that no route has seen, for the metrics."""
+"""Key in the scope: the path of a request that reached no route, for the metrics."""
 _SMALL = 65_536
-"""Bytes of a body that is read and thrown away, so that its connection can be kept."""
+"""Bytes of a body that are drained to keep its connection."""
 
 
 class EarlyRefusal:
-    """ASGI middleware. paths: whose POSTs are asked about. refusal: why none can be taken in now, if so.
+    """ASGI middleware. paths: paths whose POSTs are checked. refusal: returns the reason if no query can be admitted.
 
-    Whether the caller may ask at all is not looked at: a full queue is full for everybody.
+    Does not authenticate: a full queue is full for everybody.
     """
 
     def __init__(self, app: ASGIApp, paths: Collection[str], refusal: Callable[[], ApiError | None]) -> None:
@@ -33,7 +31,7 @@ class EarlyRefusal:
         if refusal is None:
             await self._app(scope, receive, send)
             return
-        scope[REFUSED_PATH] = scope["path"]  # no route will say so
+        scope[REFUSED_PATH] = scope["path"]  # no route will report it
         promised = Headers(scope=scope).get("content-length", "")
         small = promised.isdecimal() and len(promised) < 6 and int(promised) <= _SMALL
         await error_response(refusal, {} if small else {"Connection": "close"})(scope, receive, send)

@@ -1,4 +1,4 @@
-"""Errors as the service answers them: one JSON shape (OpenAI's error object), the right status, nothing internal."""
+"""Error responses of the service: one JSON shape (OpenAI's error object), the right status, no internal details."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from starlette.exceptions import HTTPException
 from data.json_text import clean_text
 
 CLIENT_GONE = 499
-"""For the log: the client left before there was a response."""
+"""Status for the log: the client disconnected before there was a response."""
 UNREAD = (408, 413)
-"""Refusals of a body of which the rest is still on its way: it is not waited for, so the connection must end."""
+"""Statuses of refusals with an unread body: the rest is not read, so the connection must close."""
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
     400: "the request cannot be read: send JSON in UTF-8, with numbers of at most 4,300 digits",
-    404: "there is nothing at this path: see /openapi.json for those there are",
-    405: "this path does not take this method: see the Allow header",
+    404: "there is nothing at this path: /openapi.json lists the paths",
+    405: "this path does not support this method: see the Allow header",
 }
 
 
 class ApiError(Exception):
-    """A refusal of a request.
+    """A refused request.
 
-    status: HTTP. code: for programs. param: the field that is wrong. retry_after: seconds. The message is sent to the
-    client: no text of a document, no path of this machine.
+    status: HTTP. code: for programs. param: the invalid field. retry_after: seconds. The message is sent to the client:
+    it must not contain document text or paths of this machine.
     """
 
     def __init__(
@@ -46,26 +46,26 @@ class ApiError(Exception):
 def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
     """``{"error": {"message", "type", "param", "code"}}``."""
     kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
-    # What a client sent may stand in both, and half of a surrogate pair has no UTF-8 form.
+    # Both may hold client text, and lone surrogates cannot be encoded in UTF-8.
     shown = {"message": clean_text(message), "type": kind, "param": param and clean_text(param), "code": code}
     return {"error": shown}
 
 
 def error_response(error: ApiError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The error as a response, with Retry-After where it says when."""
+    """The error as a response, with Retry-After if given."""
     sent = dict(headers or {})
     if error.retry_after is not None:
         sent["Retry-After"] = str(error.retry_after)
     if error.status in UNREAD:
         sent["Connection"] = "close"
     if error.status == 401:
-        sent["WWW-Authenticate"] = 'Bearer realm="plumbline"'  # RFC 9110 section 11.6.1 asks for it
+        sent["WWW-Authenticate"] = 'Bearer realm="plumbline"'  # RFC 9110 section 11.6.1 requires it
     body = error_body(error.status, error.message, error.code, error.param)
     return JSONResponse(body, status_code=error.status, headers=sent)
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Give every error of the framework and of the routes the same shape."""
+    """Convert every error of the framework and the routes to the same shape."""
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)  # noqa: S101 - registered for nothing else
@@ -75,7 +75,7 @@ def add_error_handlers(app: FastAPI) -> None:
 
     async def invalid(request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for nothing else
-        # OpenAI's clients know a value that cannot be used by 400.
+        # OpenAI's clients expect 400 for invalid values.
         status = 400 if request.url.path.startswith("/v1/chat/") else 422
         return error_response(validation_error(error.errors(), status))
 
@@ -91,13 +91,13 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 def _is_page(request: Request) -> bool:
-    """Whether a browser asks for a page of ours."""
+    """Whether a browser requests one of our pages."""
     wants = "text/html" in request.headers.get("accept", "")
     return wants and request.method == "GET" and not request.url.path.startswith("/v1/")
 
 
 def validation_error(problems: Sequence[Mapping[str, Any]], status: int = 422) -> ApiError:
-    """What pydantic found, as one error: 400 for text that is no JSON, ``status`` for values that cannot be used."""
+    """Pydantic's errors as one error: 400 for invalid JSON, ``status`` for invalid values."""
     first = problems[0]
     if first["type"] == "json_invalid":
         reason = first.get("ctx", {}).get("error", "not JSON")
@@ -109,7 +109,7 @@ def validation_error(problems: Sequence[Mapping[str, Any]], status: int = 422) -
 
 
 def _field(problem: Mapping[str, Any]) -> str | None:
-    # The first part of the place is "body". A key of the client's own may be of any length.
+    # The first part of the location is "body". A key sent by the client can have any length.
     return ".".join(str(part) for part in problem["loc"][1:])[:100] or None
 
 
@@ -117,13 +117,15 @@ def _sentence(problem: Mapping[str, Any]) -> str:
     says = str(problem["msg"]).removeprefix("Value error, ")
     value = problem.get("input")
     field = _field(problem)
-    # Numbers and short words are shown; a question never is, it would end in logs.
+    # Numbers and short words are quoted; questions never are, since they would appear in logs.
     shown = isinstance(value, int | float) or (isinstance(value, str) and len(value) <= 40 and field != "question")
     return f"{field or 'the body'}{f' is {value!r}' if shown else ''}: {says[:1].lower()}{says[1:]}"
 
 
 def without_message(error: BaseException) -> str:
-    """The traceback with the kinds of its errors, and not what they say: that quotes questions and documents."""
+    """The traceback with the types of its exceptions, without their messages, which may quote questions and
+    documents.
+    """
     parts: list[str] = []
     seen: BaseException | None = error
     while seen is not None:

@@ -1,7 +1,7 @@
-"""The frame around every request: its id, its line in the access log, and what becomes of an error nobody expected.
+"""Outermost middleware: the request's id, its access log line, and the handling of unexpected errors.
 
-Neither log nor response ever holds a query string, a body or the message of an unexpected error: those quote questions
-and documents.
+Neither log nor response contains a query string, a body or the message of an unexpected error: those may quote
+questions and documents.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestFrame:
-    """ASGI middleware, the outermost. allowed_hosts: names that the Host header may hold; None lets any through.
+    """ASGI middleware, the outermost. allowed_hosts: valid Host headers; None allows any.
 
-    metrics: told of every request. closing: whether the server stops, so that no connection is kept for another one.
+    metrics: receives every request. closing: whether the server stops, so that connections are not kept alive.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class RequestFrame:
         headers = Headers(scope=scope)
         request_id = _request_id(headers.get("x-request-id"))
         scope.setdefault("state", {})["request_id"] = request_id
-        REQUEST_ID.set(request_id)  # each request has a context of its own
+        REQUEST_ID.set(request_id)  # each request has its own context
         status = 0
 
         async def sending(message: Message) -> None:
@@ -74,20 +74,20 @@ class RequestFrame:
                 await error_response(refused)(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
-        except Exception as error:  # the outermost frame: a client gets a 500 with its id, the log the rest
+        except Exception as error:  # the last handler: the client gets a 500 with the request id, the log the details
             found = problem(error, self._log)
             if not isinstance(found, ApiError):
                 self._log.error("%s internal error\n%s", request_id, without_message(error))
                 found = ApiError(
                     500,
-                    f"internal error; the server's log says more under the request id {request_id}",
+                    f"internal error; the server's log has details under the request id {request_id}",
                     code="internal_error",
                 )
             if not status:
                 await error_response(found)(scope, receive, sending)
         finally:
             seconds = perf_counter() - started
-            # Quoted: a line break in a path must not make a line of the log.
+            # Quoted: a line break in a path must not create a log line.
             method, path = quote(scope["method"], safe=""), quote(scope["path"][:200], safe="/", errors="replace")
             log_event(
                 self._log,
@@ -103,7 +103,7 @@ class RequestFrame:
 
 
 def _route(scope: Scope) -> str:
-    """The path as the route declares it; one word for all that no route answers."""
+    """The path as the route declares it; one placeholder for all unmatched paths."""
     return str(getattr(scope.get("route"), "path", scope.get(REFUSED_PATH, "none")))
 
 

@@ -1,7 +1,7 @@
-"""HTTP/1.1 as uvicorn speaks it, with bounds on what comes before a request: seconds, bytes, and number of headers.
+"""uvicorn's HTTP/1.1 protocol with limits on request headers: seconds, bytes, and number.
 
-uvicorn waits for a request's headers for ever and keeps however many there are, so that a client that sends a byte now
-and then holds its connection for good (Slowloris), and one that never ends a header line fills the memory.
+uvicorn waits for headers without a timeout and stores any number of them. A client that sends a byte now and then could
+hold its connection forever (Slowloris), and one that never ends a header line could fill the memory.
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from app.service.observability.logs import LOGGER, log_event
 
 HEADER_TIMEOUT_S = 20.0
 MOST_HEADER_BYTES = 65_536
-"""Of the path, the query string and all headers of one request."""
+"""Maximum bytes of the path, the query string and all headers of one request."""
 MOST_HEADERS = 100
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """A connection. A request's headers must be there ``header_timeout_s`` after the connection was made or, on one
-    that is kept, after their first byte; in between uvicorn's keep-alive time holds."""
+    """A connection. Headers must arrive within ``header_timeout_s`` after it was opened or, if it is kept alive, after
+    their first byte; in between uvicorn's keep-alive timeout applies.
+    """
 
     header_timeout_s = HEADER_TIMEOUT_S
 
@@ -54,7 +55,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._header_bytes += len(data)
         if not self._refused:
             super().data_received(data)
-        # What came along behind the headers is counted here too, so only those that have no end yet are judged by it.
+        # Body bytes in the same packet are counted too, so only incomplete headers are judged by it.
         if self._header_timer is not None and self._header_bytes > MOST_HEADER_BYTES:
             self._refuse(431, f"the headers are longer than {MOST_HEADER_BYTES} bytes", "headers_too_large")
 
@@ -113,12 +114,12 @@ class BoundedHttp(HttpToolsProtocol):
     def _late(self) -> None:
         if self._header_bytes:
             self._refuse(408, f"the headers did not arrive within {self.header_timeout_s:g} seconds", "request_timeout")
-        else:  # browsers open connections ahead of time: nobody asked anything
+        else:  # browsers open connections ahead of time without a request
             self._headers_came()
             self.transport.close()
 
     def _refuse(self, status: int, message: str, code: str) -> None:
-        """Answer in the shape of every error, and hang up."""
+        """Send an error object and close the connection."""
         self._headers_came()
         self._refused = True
         if self.transport.is_closing():

@@ -1,7 +1,7 @@
-"""Large JSON bodies: bounded in the number of their values before they are parsed, and parsed away from the event loop.
+"""Large JSON bodies: limits the number of values before parsing, and parses outside of the event loop.
 
-A body of 16 MB can hold millions of empty objects, which take seconds to build and a hundred times its memory. Their
-number is counted in the bytes first, outside of strings, so that long texts are no concern.
+A body of 16 MB can hold millions of empty objects, which take seconds to build and a hundred times its memory. The
+values are counted in the raw bytes first, outside of strings, so that long texts are unaffected.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ import numpy as np
 from app.service.http.errors import ApiError
 
 LARGE_BYTES = 16_384
-"""From this size on a body is parsed in a thread: below, that costs more than it spares the others."""
+"""Bodies of at least this size are parsed in a thread; for smaller ones the thread costs more than it saves."""
 MOST_VALUES = 250_000
 """Commas, colons and opening brackets outside of strings. 5,000 questions with all their fields have about 150,000."""
 MOST_FIELDS = 1024
-"""Of one object: every field that is unknown is an error of its own."""
+"""Maximum fields of one object: every unknown field creates an error."""
 _BLOCK = 1 << 20
 _MARKS = b",:[{"
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 
 
 class LargeBodies:
-    """Parses large bodies, one at a time, because Python's parser holds the interpreter's lock."""
+    """Parses large bodies, one at a time, because Python's parser holds the GIL."""
 
     def __init__(self) -> None:
         self._one: anyio.CapacityLimiter | None = None
 
     async def parse(self, body: bytes, check: Callable[[Any], None]) -> Any:
-        """The parsed body. check: called with it in the same thread, to raise what is wrong with it.
+        """The parsed body. check: called with it in the same thread to validate it.
 
-        Raises ApiError 400 for what is no JSON and 413 for too many values, and whatever ``check`` raises.
+        Raises ApiError 400 for invalid JSON and 413 for too many values, and the errors of ``check``.
         """
         self._one = self._one or anyio.CapacityLimiter(1)
 
@@ -59,7 +59,7 @@ def _parsed(body: bytes) -> Any:
         raise ApiError(400, "the body is not JSON: it is nested too deeply", code="invalid_json") from None
     except json.JSONDecodeError as error:
         raise ApiError(400, f"the body is not JSON: {error.msg}", code="invalid_json") from None
-    except ValueError as error:  # not UTF-8, or a number of thousands of digits
+    except ValueError as error:  # not UTF-8, or a number with thousands of digits
         said = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else "a number has too many digits"
         raise ApiError(400, f"the body is not JSON: {said}", code="invalid_json") from None
     _check_fields(found)
@@ -74,7 +74,7 @@ def _check_fields(value: Any) -> None:
         if isinstance(one, dict):
             if len(one) > MOST_FIELDS:
                 raise ApiError(
-                    422, f"an object has {len(one)} fields: at most {MOST_FIELDS} are taken", code="invalid_value"
+                    422, f"an object has {len(one)} fields: the maximum is {MOST_FIELDS}", code="invalid_value"
                 )
             waiting += [part for part in one.values() if isinstance(part, dict | list)]
         elif isinstance(one, list):
@@ -82,9 +82,9 @@ def _check_fields(value: Any) -> None:
 
 
 def count_marks(body: bytes) -> int:
-    """Commas, colons and opening brackets outside of strings; of what is no JSON, some number of them.
+    """Commas, colons and opening brackets outside of strings; for invalid JSON some number of them.
 
-    In blocks, so that a few MB are enough; numpy lets other threads work meanwhile.
+    Works in blocks to bound memory; numpy releases the GIL meanwhile.
     """
     total = 0
     inside = escaping = False
@@ -102,11 +102,13 @@ def count_marks(body: bytes) -> int:
 
 
 def _escaped(block: np.ndarray[Any, np.dtype[np.uint8]], first: bool) -> tuple[bool, np.ndarray[Any, Any]]:
-    """Whether the block's end escapes what follows, and the places in it that a backslash escapes. first: whether the
-    block before escapes this one's first byte."""
+    """Whether the block's end escapes the next byte, and the positions in it that a backslash escapes.
+
+    first: whether the previous block escapes this one's first byte.
+    """
     places = np.flatnonzero(block == _BACKSLASH)
     if first:
-        places = places[places > 0]  # a backslash that is escaped itself escapes nothing
+        places = places[places > 0]  # an escaped backslash escapes nothing
     if not len(places):
         return False, np.array([0] if first else [], np.int64)
     begins = np.concatenate(([True], np.diff(places) != 1))

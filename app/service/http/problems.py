@@ -1,4 +1,4 @@
-"""What went wrong, as a client may learn it: the part and what to do; files and paths are for the log."""
+"""Maps internal errors to messages for clients: the component and what to do. Files and paths go only to the log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from retrieval.errors import RetrievalError
 
 
 def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
-    """Raise what ``problem`` makes of the error."""
+    """Raise the mapped error."""
     found = problem(error, log)
     if found is error:
         raise error
@@ -33,10 +33,10 @@ def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
 
 
 def problem(error: Exception, log: logging.Logger) -> Exception:
-    """The error to raise in place of ``error``: an ApiError where it is one of ours, else itself, which is internal."""
+    """The error to raise in place of ``error``: an ApiError for known types, else the original, which is internal."""
     if isinstance(error, ApiError):
         return error
-    if isinstance(error, OperationalError):  # what the store did not explain: still the database's, never a 500
+    if isinstance(error, OperationalError):  # a database error that the store did not wrap: still 503, never 500
         log.error("cannot answer: the database failed: %s", error.orig)
         return _unavailable("database")
     if isinstance(error, StoreBusyError):
@@ -73,7 +73,9 @@ def _unavailable(part: str) -> ApiError:
 
 
 def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError:
-    """``context_length_exceeded`` only for a prompt that is too long: clients answer it by cutting the conversation."""
+    """``context_length_exceeded`` only if the prompt is too long: clients react to it by truncating the
+    conversation.
+    """
     if isinstance(error, ContextLengthError):
         return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
     if isinstance(error, ParameterError):
@@ -85,12 +87,12 @@ def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError
         )
     if isinstance(error, ModelOutputError):
         log.error("cannot answer: %s", error)
-        return ApiError(500, "the model computed no usable answer; the server's log says more", code="model_failed")
+        return ApiError(500, "the model computed no usable answer; the server's log has details", code="model_failed")
     return ApiError(422, str(error), code="invalid_value")
 
 
 def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
-    """503 for a file that cannot be written or read; a full disk has a name of its own."""
+    """503 for a file that cannot be written or read, with a specific message for a full disk."""
     log.error("cannot work: %s", error.strerror)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full()
@@ -98,15 +100,15 @@ def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
 
 
 def disk_full() -> ApiError:
-    """503: somebody must make space."""
-    return ApiError(503, "the server's disk is full: nothing was kept", code="disk_full", retry_after=60)
+    """503: the disk needs space."""
+    return ApiError(503, "the server's disk is full: nothing was stored", code="disk_full", retry_after=60)
 
 
 def late() -> ApiError:
-    """503: the deadline came before the answer."""
+    """503: the deadline passed before the answer was complete."""
     return ApiError(
         503,
-        "the deadline came before the answer: try again, with more time or fewer tokens",
+        "the deadline passed before the answer was complete: try again, with more time or fewer tokens",
         code="deadline_exceeded",
         retry_after=5,
     )

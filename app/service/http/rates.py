@@ -1,7 +1,7 @@
-"""How much each key may ask for: token buckets in memory, one process's own. Knows nothing of HTTP.
+"""Rate limits per key: token buckets in the memory of one process. Does not depend on HTTP.
 
-A bucket holds one minute's worth and refills all the time, so that a key may spend a minute's worth at once and then
-has what has flown in since (Turner 1986, "New directions in communications", the leaky bucket as a meter).
+A bucket holds one minute's quota and refills continuously, so a key may spend a minute's quota at once and then waits
+for the refill (Turner 1986, "New directions in communications", the leaky bucket as a meter).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Bucket:
 
 
 class RateLimiter:
-    """Safe to use from threads. clock: seconds, never going back."""
+    """Thread-safe. clock: monotonic time in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -30,9 +30,9 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def take(self, name: str, per_minute: int, amount: float = 1.0) -> float:
-        """Take ``amount`` from a bucket; returns 0, or the seconds until there will be enough (nothing is taken then).
+        """Take ``amount`` from a bucket; returns 0, or the seconds until there is enough (nothing is taken then).
 
-        An amount larger than a minute's worth is taken from a full bucket, which then owes the rest.
+        An amount larger than a minute's quota needs a full bucket, which then goes into debt.
         """
         with self._lock:
             bucket = self._filled(name, per_minute)
@@ -43,12 +43,12 @@ class RateLimiter:
             return (needed - bucket.level) * _MINUTE_S / per_minute
 
     def wait(self, name: str, per_minute: int) -> float:
-        """Seconds until one can be taken; 0 where one can be now. Takes nothing."""
+        """Seconds until one unit is available; 0 if it is now. Takes nothing."""
         with self._lock:
             return max(0.0, (1.0 - self._filled(name, per_minute).level) * _MINUTE_S / per_minute)
 
     def owe(self, name: str, per_minute: int, amount: float) -> None:
-        """Take what was used already, into debt if need be: what it will be is not known before it is done."""
+        """Deduct a used amount, into debt if necessary, because it is known only afterwards."""
         with self._lock:
             self._filled(name, per_minute).level -= amount
 
@@ -56,7 +56,7 @@ class RateLimiter:
         now = self._clock()
         bucket = self._buckets.get(name)
         if bucket is None:
-            if len(self._buckets) >= _KEPT:  # a full bucket is the same as none
+            if len(self._buckets) >= _KEPT:  # a full bucket need not be stored
                 self._buckets = {k: b for k, b in self._buckets.items() if now - b.at < _MINUTE_S}
             bucket = self._buckets[name] = _Bucket(float(per_minute), now)
         bucket.level = min(float(per_minute), bucket.level + (now - bucket.at) * per_minute / _MINUTE_S)

@@ -1,7 +1,7 @@
-"""Server-sent events as a response: written as they come, with a sign of life in between, until the client leaves.
+"""Server-sent events as a response: written as they come, with keep-alive comments, until the client disconnects.
 
-Format: WHATWG HTML, section 9.2 "Server-sent events". Each response is written in its own time; a client that takes
-nothing for a while is given up.
+Format: WHATWG HTML, section 9.2 "Server-sent events". Responses are independent; a client that stops reading is
+disconnected after a while.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ EVENTS_CONTENT = {
     MEDIA_TYPE: {
         "schema": {
             "type": "object",
-            "description": "of each event; data is JSON",
+            "description": "format of each event; data is JSON",
             "required": ["data"],
             "properties": {"event": {"type": "string"}, "data": {"type": "string"}},
         }
     }
 }
-"""For the ``responses`` of a route: what one event looks like."""
+"""For the ``responses`` of a route: the format of one event."""
 _ALIVE_S = 15.0
 _STALLED_S = 60.0
 _COMMENT = b": waiting\n\n"
 
 
 def event(data: object, name: str | None = None) -> bytes:
-    """One event. JSON has no line breaks, so that the data is one line."""
+    """One event. JSON has no line breaks, so the data is one line."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 class EventStream(StreamingResponse):
-    """events: chunks of bytes, whole events each. close: called once at the end, however it comes.
+    """The response. events: chunks of bytes, whole events each. close: called once at the end, in every case.
 
-    alive_s: after so long without an event a comment is sent, so that nothing on the way takes the connection for dead.
-    stalled_s: a client that takes nothing for so long is given up.
+    alive_s: seconds without an event after which a comment is sent, so that proxies keep the connection. stalled_s:
+    seconds after which a client that does not read is disconnected.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class EventStream(StreamingResponse):
         alive_s: float = _ALIVE_S,
         stalled_s: float = _STALLED_S,
     ) -> None:
-        # A reverse proxy that buffers would hold every piece back until the answer is whole.
+        # A buffering reverse proxy would hold every piece back until the answer is complete.
         super().__init__(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
         self._events, self._close = events, close
         self._alive_s, self._stalled_s = alive_s, stalled_s
@@ -61,7 +61,7 @@ class EventStream(StreamingResponse):
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write until all is written, or the client is gone; see ASGI."""
+        """Write all events, or until the client disconnects; see ASGI."""
         self._sent_at = asyncio.get_running_loop().time()
         writing = asyncio.create_task(self._write(send))
         others = (asyncio.create_task(client_gone(receive)), asyncio.create_task(self._watch(send)))
@@ -82,8 +82,9 @@ class EventStream(StreamingResponse):
         await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, send: Send) -> None:
-        """Send comments while nothing comes; end when the client takes nothing. One timer a stream: a task and a timer
-        for every event cost more than the event."""
+        """Send comments while idle; end if the client does not read. One timer per stream, since a task and a timer per
+        event cost more than the event.
+        """
         clock = asyncio.get_running_loop().time
         while True:
             now = clock()
@@ -108,6 +109,6 @@ class EventStream(StreamingResponse):
 
 
 async def client_gone(receive: Receive) -> None:
-    """Return when the client has left. The request's body must have been read before."""
+    """Return when the client has disconnected. The request's body must have been read before."""
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""Errors that come after the status was sent, and requests whose client leaves before there is anything to send."""
+"""Errors after the status was sent, and clients that disconnect before a response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 
 
 def streamed_error(error: Exception) -> ApiError:
-    """The error as an event may show it; one that nobody expected is logged without its message, which may quote."""
+    """The error as an event; an unexpected one is logged without its message, which may quote documents."""
     known = problem(error, logging.getLogger(LOGGER))
     if isinstance(known, ApiError):
         return known
@@ -26,20 +26,20 @@ def streamed_error(error: Exception) -> ApiError:
     logging.getLogger(LOGGER).error("%s internal error\n%s", request_id, without_message(error))
     return ApiError(
         500,
-        f"internal error; the server's log says more under the request id {request_id}",
+        f"internal error; the server's log has details under the request id {request_id}",
         code="internal_error",
     )
 
 
 async def unless_gone(request: Request, work: Coroutine[None, None, Made]) -> Made:
-    """What the work comes to; cancelled as soon as the client leaves, which is ApiError 499 (for the log)."""
+    """The result of the work. Cancels it when the client disconnects, and raises ApiError 499 (for the log)."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(client_gone(request.receive))
     try:
         await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        raise ApiError(CLIENT_GONE, "the client has left", code="client_gone")
+        raise ApiError(CLIENT_GONE, "the client has disconnected", code="client_gone")
     finally:
         leaving.cancel()
         if not working.done():

@@ -1,8 +1,7 @@
-"""The service under a path of a site that has others (``--root-path /plumbline``), behind a reverse proxy or not.
+"""Serves under a URL path prefix (``--root-path /plumbline``), behind a reverse proxy or not.
 
-Routes, templates and redirects name paths as if the service had the site to itself. The path is taken off what comes,
-where the proxy left it there, and put in front of what goes out: in the templates by ``root()``, in Location by this
-middleware.
+Routes, templates and redirects use paths without the prefix. The middleware strips it from requests, if the proxy left
+it there. Responses get it back: in templates by ``root()``, in Location headers by the middleware.
 """
 
 from __future__ import annotations
@@ -18,20 +17,20 @@ _PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 
 
 def root() -> str:
-    """What stands in front of every path of this request's service: empty, or such as ``/plumbline``."""
+    """The path prefix of this request's service: empty, or such as ``/plumbline``."""
     return _ROOT.get()
 
 
 def checked_root_path(path: str) -> str:
-    """The path without a slash at its end, "" for ``/``. Raises ValueError for what is no plain path."""
+    """The path without a trailing slash, "" for ``/``. Raises ValueError for an invalid path."""
     bare = path.rstrip("/")
     if bare and _PATH.fullmatch(bare) is None:
-        raise ValueError(f"{path!r} is no path such as /plumbline: letters, digits, . _ ~ - between slashes")
+        raise ValueError(f"{path!r} is not a path such as /plumbline: use letters, digits, . _ ~ - between slashes")
     return bare
 
 
 class SubPath:
-    """ASGI middleware, the outermost. root_path: as ``checked_root_path`` returns it."""
+    """ASGI middleware, the outermost. root_path: as returned by ``checked_root_path``."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         self._app, self._root = app, root_path
@@ -41,7 +40,7 @@ class SubPath:
         if scope["type"] != "http" or not self._root:
             await self._app(scope, receive, send)
             return
-        _ROOT.set(self._root)  # each request has a context of its own
+        _ROOT.set(self._root)  # each request has its own context
         path = scope["path"]
         if path == self._root or path.startswith(f"{self._root}/"):
             scope = {**scope, "path": path[len(self._root) :] or "/"}

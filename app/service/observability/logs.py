@@ -1,6 +1,6 @@
-"""Log lines for people or for machines, each with its request's id; no question and no document text unless asked for.
+"""Log lines as text or JSON, each with its request's id; without question or document text unless enabled.
 
-The id travels in a context variable, so that whatever logs while a request is served needs not know of it.
+The id is in a context variable, so that code that logs while a request is served need not pass it on.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Literal
 LOGGER = "plumbline.service"
 Format = Literal["text", "json"]
 REQUEST_ID: ContextVar[str] = ContextVar("plumbline_request_id", default="")
-"""Of the request that is served; "" outside of one."""
+"""Id of the current request; "" outside of one."""
 
 
 def log_event(logger: logging.Logger, event: str, message: str, *, level: int = logging.INFO, **fields: Any) -> None:
-    """A line with fields for machines. message: the same for people, without the request's id."""
+    """Log a line with structured fields. message: the text for people, without the request's id."""
     request_id = REQUEST_ID.get()
     shown = f"{request_id} {message}" if request_id else message
     extra = {"plumbline": {"event": event, "request_id": request_id or None, **fields}}
@@ -26,7 +26,7 @@ def log_event(logger: logging.Logger, event: str, message: str, *, level: int = 
 
 
 class JsonLines(logging.Formatter):
-    """A JSON object a line: time, level, logger, message, and the fields of log_event."""
+    """Formats a JSON object per line: time, level, logger, message, and the fields of log_event."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
@@ -45,7 +45,7 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """A line for people."""
+    """Formats lines for people."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")

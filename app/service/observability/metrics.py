@@ -1,6 +1,6 @@
-"""What Prometheus is told: latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of indexes.
+"""Prometheus metrics: latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of indexes.
 
-No label holds anything that a client sent, but the paths that there are: a label is kept for ever.
+Labels contain nothing sent by clients, only declared paths, because a label value is kept forever.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 @dataclass(frozen=True, slots=True)
 class IndexAge:
-    """When the generation that answers for a collection was published."""
+    """Publication time of a collection's current generation."""
 
     collection: str
     published_at: datetime
@@ -33,14 +33,14 @@ class IndexAge:
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
-    """Published indexes. own: of the tenant that reads the metrics; others: how many all other tenants have."""
+    """Published indexes. own: of the tenant that reads the metrics; others: number of all other tenants' indexes."""
 
     own: tuple[IndexAge, ...] = ()
     others: int = 0
 
 
 class Metrics:
-    """One service's numbers, in a registry of their own."""
+    """The metrics of one service, in their own registry."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -64,15 +64,15 @@ class Metrics:
         )
         self._tokens = Counter(
             "plumbline_tokens",
-            "Tokens; cached ones are those of prompts that had been read before",
+            "Tokens; cached ones are prompt tokens read from the cache",
             ("kind",),
             registry=registry,
         )
         self._batches = Histogram(
-            "plumbline_batch_size", "Requests that one batch served", ("stage",), buckets=_SIZES, registry=registry
+            "plumbline_batch_size", "Requests per batch", ("stage",), buckets=_SIZES, registry=registry
         )
         self._prompts = Counter(
-            "plumbline_prompts", "Prompts, by whether any of it had been read before", ("cache",), registry=registry
+            "plumbline_prompts", "Prompts, by whether part of them was in the cache", ("cache",), registry=registry
         )
         self._outcomes = Counter("plumbline_answers", "Judged answers, by outcome", ("outcome",), registry=registry)
         self._verdicts = Counter("plumbline_verdicts", "Judged claims, by verdict", ("label",), registry=registry)
@@ -80,38 +80,38 @@ class Metrics:
             self._stages.labels(stage)
 
     def gauge(self, name: str, help_text: str, value: Callable[[], float]) -> None:
-        """A number that is looked up whenever somebody asks."""
+        """Register a gauge whose value is computed on each scrape."""
         Gauge(f"plumbline_{name}", help_text, registry=self._registry).set_function(value)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """A request has ended. path: of the route, not as it was sent."""
+        """Record a finished request. path: the route's path, not the one sent."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
     def stage(self, stage: str, seconds: float) -> None:
-        """A query was so long in a stage, one of STAGES."""
+        """Record a query's duration in a stage, one of STAGES."""
         self._stages.labels(stage).observe(seconds)
 
     def batch(self, stage: str, size: int) -> None:
-        """A batch served so many requests."""
+        """Record a batch's number of requests."""
         self._batches.labels(stage).observe(size)
 
     def answered(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> None:
-        """An answer was drawn."""
+        """Record a generated answer."""
         self._tokens.labels("prompt").inc(prompt_tokens)
         self._tokens.labels("cached").inc(cached_tokens)
         self._tokens.labels("completion").inc(completion_tokens)
         self._prompts.labels("hit" if cached_tokens else "miss").inc()
 
     def judged(self, evaluations: Iterable[AnswerEvaluation]) -> None:
-        """Answers were judged."""
+        """Record judged answers."""
         for evaluation in evaluations:
             self._outcomes.labels(evaluation.outcome).inc()
             for verdict in evaluation.verdicts:
                 self._verdicts.labels(verdict.label).inc()
 
     def text(self, indexes: Indexes | None = None) -> bytes:
-        """Everything, in Prometheus' text format 0.0.4. indexes: those that the reader may be told of."""
+        """All metrics in Prometheus' text format 0.0.4. indexes: those that the reader may see."""
         more = CollectorRegistry()
         more.register(_IndexFigures(indexes or Indexes()))
         return generate_latest(self._registry) + generate_latest(more)
@@ -122,21 +122,21 @@ class _IndexFigures(Collector):
         self._indexes = indexes
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One sample a collection of the reader's own, and the number of the others."""
+        """One sample per collection of the reader, and the number of the others."""
         family = GaugeMetricFamily(
             "plumbline_index_age_seconds",
-            "Seconds since the index that answers for a collection of this tenant was published",
+            "Seconds since the current index of a collection of this tenant was published",
             labels=["collection"],
         )
         now = utc_now()
         for age in self._indexes.own:
             family.add_metric([age.collection], max(0.0, (now - age.published_at).total_seconds()))
         yield family
-        counts = GaugeMetricFamily("plumbline_indexes", "Published indexes, by whose they are", labels=["tenant"])
+        counts = GaugeMetricFamily("plumbline_indexes", "Published indexes, by owner", labels=["tenant"])
         counts.add_metric(["own"], len(self._indexes.own))
         counts.add_metric(["others"], self._indexes.others)
         yield counts
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Nothing: what there will be is not known at registration."""
+        """Nothing: the samples are not known at registration."""
         return ()

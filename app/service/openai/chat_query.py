@@ -1,4 +1,4 @@
-"""A chat request as a query: which collection, how it is drawn, and what of it could not be followed."""
+"""Converts a chat request to a query: collection, sampling, and the parts that could not be applied."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from generation.generator import Generator
 from generation.live import InstructedGenerator, NamesTokens
 
 _SHARE, _LEAST, _MOST = 16, 32, 1024
-"""How long an answer may become where nobody says: a sixteenth of the context, within these."""
+"""Default length of an answer: a sixteenth of the context, within these bounds."""
 _TELL_SEED = 2**53
-"""Seeds that are drawn stay below this, so that JavaScript's numbers hold them."""
+"""Upper bound of random seeds, so that JavaScript's numbers represent them."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAsk:
-    """The query, its seed, and notes on what was asked for and cannot be had."""
+    """The query, its seed, and notes on parts of the request that could not be applied."""
 
     ask: PendingQuery
     seed: int
@@ -33,7 +33,7 @@ class ChatAsk:
 
 
 def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
-    """Raises ApiError 400 for what cannot be meant or cannot be done, with the name of the parameter."""
+    """Convert the request. Raises ApiError 400 for invalid or unsupported values, naming the parameter."""
     conversation = read_conversation(body.messages)
     if body.logprobs and not isinstance(generator, NamesTokens):
         raise ApiError(
@@ -51,7 +51,9 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
     if tokens is None:
         tokens = min(max(_LEAST, context // _SHARE), _MOST)
     elif tokens >= context:
-        notes.append(f"max_tokens is {context // 4}: the model's context has {context} tokens, and {tokens} were asked")
+        notes.append(
+            f"max_tokens is {context // 4}: the model's context has {context} tokens, and {tokens} were requested"
+        )
         tokens = context // 4
     seed = secrets.randbelow(_TELL_SEED) if body.seed is None else body.seed % 2**63
     params = _sampling(body, tokens, seed)
@@ -80,8 +82,8 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
 
 
 def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:
-    """Raises ApiError 400 for values that do not go together, such as two biases of one token."""
-    greedy = body.top_p == 0  # the smallest set of tokens with that probability is the likeliest one alone
+    """The sampling parameters. Raises ApiError 400 for conflicting values, such as two biases of one token."""
+    greedy = body.top_p == 0  # the smallest set of tokens with that probability is the most likely one alone
     try:
         return SamplingParams(
             temperature=body.policy_temperature(body.temperature, body.n or 1),

@@ -1,8 +1,7 @@
 """The text of a chat message, whose content may be a text or a list of parts.
 
-Clients send parts with fields of their own beside the text (``cache_control``, ``id``, ``annotations``): those are not
-looked at. A part that is no text is refused in a message that is to be answered or followed, and passed over in what
-the assistant or a tool said before.
+Parts may have fields beside the text (``cache_control``, ``id``, ``annotations``), which are ignored. A part other than
+text is refused in a message to answer or follow, and skipped in earlier messages of the assistant or a tool.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Role = Literal["system", "developer", "user", "assistant", "tool", "function"]
 _TEXT_TYPES = frozenset(("text", "input_text", "output_text"))
 _ASKING: frozenset[Role] = frozenset(("system", "developer", "user"))
 CONTENT_SCHEMA: dict[str, Any] = {
-    "description": "a text, or parts of type text; what else stands in a part is not looked at",
+    "description": "a text, or parts of type text; other fields of a part are ignored",
     "anyOf": [
         {"type": "string"},
         {
@@ -35,11 +34,11 @@ CONTENT_SCHEMA: dict[str, Any] = {
 
 
 def text_of(content: object, role: Role, place: str) -> str:
-    """The text, that of parts joined by line breaks; empty where there is none.
+    """The text; parts are joined by line breaks; empty if there is none.
 
-    place: where the message stands, such as ``messages.0``. Raises ApiError 400 for content that is neither text nor a
-    list of parts, for a part that is no text where the role asks for something, and for characters that cannot be
-    stored (NUL, half of a surrogate pair).
+    place: location of the message, such as ``messages.0``. Raises ApiError 400 for content that is neither text nor a
+    list of parts, for a non-text part in a message of the user or system, and for characters that cannot be stored
+    (NUL, a lone surrogate).
     """
     where = f"{place}.content"
     if content is None:
@@ -53,12 +52,12 @@ def text_of(content: object, role: Role, place: str) -> str:
 
 
 def refused(message: str, param: str) -> ApiError:
-    """400 for a value that cannot be used."""
+    """400 for an invalid value."""
     return ApiError(400, message, code="invalid_value", param=param)
 
 
 def _part(part: object, role: Role, where: str) -> str | None:
-    """The text of a part; None for one that is passed over."""
+    """The text of a part; None for one that is skipped."""
     if isinstance(part, str):
         return _checked(part, where)
     if not isinstance(part, Mapping):
@@ -72,7 +71,7 @@ def _part(part: object, role: Role, where: str) -> str | None:
     if role not in _ASKING:
         return None
     name = f"of the type {_shown(kind)}" if isinstance(kind, str) else "without a type"
-    raise refused(f"{where} is a part {name}: only text can be read here, so leave it out", "messages")
+    raise refused(f"{where} is a part {name}: only text is supported, so leave it out", "messages")
 
 
 def _checked(text: str, where: str) -> str:

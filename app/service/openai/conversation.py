@@ -1,4 +1,4 @@
-"""Messages read as a conversation: instructions, what was said before, and the question."""
+"""Splits messages into instructions, earlier turns, and the question."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ _READ = ("system", "developer", "user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """instructions: of system and developer messages, in their order. history: questions with their answers."""
+    """A conversation. instructions: system and developer messages, in order. history: earlier questions with their
+    answers.
+    """
 
     instructions: str
     history: tuple[ConversationTurn, ...]
@@ -23,10 +25,10 @@ class Conversation:
 
 
 def read_conversation(messages: Sequence[Message]) -> Conversation:
-    """Raises ApiError 400 where the last message is no question, or the text of one cannot be read.
+    """Parse the messages. Raises ApiError 400 if the last message is not a question, or a text cannot be read.
 
-    Of user messages one after the other the last is the question that was answered; answers without a question before
-    them are not looked at, nor are the calls and results of tools in earlier turns.
+    Of consecutive user messages only the last counts as the answered question. Answers without a question before them
+    are ignored, as are tool calls and results in earlier turns.
     """
     last = messages[-1]
     where = f"messages.{len(messages) - 1}"
@@ -42,7 +44,7 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     for message, text in zip(read[:-1], texts[:-1], strict=True):
         said = text.strip()
         if not said:
-            continue  # an assistant's turn that only called tools
+            continue  # an assistant turn with only tool calls
         if message.role in ("system", "developer"):
             told.append(said)
         elif message.role == "user":

@@ -1,6 +1,6 @@
-"""What of OpenAI's chat parameters is taken, taken because it changes nothing, and refused by name.
+"""OpenAI's chat parameters: supported ones, ones without effect, and unsupported ones that are refused by name.
 
-Nothing that would change an answer is dropped in silence.
+Parameters that would change an answer are never ignored silently.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 from app.service.http.errors import ApiError
 
 _NOTHING: tuple[Any, ...] = (None, [], {}, "", False)
-# Parameter, the values that ask for nothing, and what to do instead.
+# Parameter, its values without effect, and the alternative.
 _REFUSED: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("tools", _NOTHING, "this service answers from documents and calls no tools"),
     ("tool_choice", (*_NOTHING, "none", "auto"), "this service calls no tools"),
@@ -20,14 +20,14 @@ _REFUSED: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("frequency_penalty", (None, 0, 0.0), "use repetition_penalty, which is the engine's own"),
     ("presence_penalty", (None, 0, 0.0), "use repetition_penalty, which is the engine's own"),
     ("response_format", (None, {"type": "text"}), "answers are text"),
-    ("modalities", (None, ["text"]), "answers are text"),
-    ("audio", _NOTHING, "answers are text"),
-    ("prediction", _NOTHING, "nothing is predicted from a draft"),
-    ("reasoning_effort", (None, "none"), "no train of thought is written"),
-    ("verbosity", (None, "medium"), "use style, which may be short or sentence"),
+    ("modalities", (None, ["text"]), "answers are text only"),
+    ("audio", _NOTHING, "answers are text only"),
+    ("prediction", _NOTHING, "drafts of predicted output are not used"),
+    ("reasoning_effort", (None, "none"), "no reasoning text is generated"),
+    ("verbosity", (None, "medium"), "use style, short or sentence"),
     ("web_search_options", _NOTHING, "only the collection is searched"),
     ("store", _NOTHING, "queries are kept in this server's own database"),
-    ("moderation", _NOTHING, "nothing is moderated"),
+    ("moderation", _NOTHING, "there is no moderation"),
 )
 _IGNORED = frozenset(
     (
@@ -38,7 +38,7 @@ _IGNORED = frozenset(
 
 
 def without_unsupported(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields without those that ask for nothing. Raises ApiError 400 that names the first one that does."""
+    """The fields without those that have no effect. Raises ApiError 400 naming the first unsupported one."""
     kept = {name: value for name, value in fields.items() if name not in _IGNORED}
     for name, neutral, instead in _REFUSED:
         if name not in kept:

@@ -1,4 +1,4 @@
-"""Results as OpenAI's objects: completions, chunks of a stream, annotations, log-probabilities, usage."""
+"""Results as OpenAI's objects: completions, stream chunks, annotations, log-probabilities, usage."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from generation.generator import Generator
 from generation.live import NamesTokens
 
 _NEVER = -9999.0
-"""What OpenAI's servers give for the logarithm of zero."""
+"""OpenAI's value for the logarithm of zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatHead:
-    """What all objects of one answer say. created: seconds since 1970. notes: see PlumblineReply."""
+    """Common fields of all objects of one answer. created: seconds since 1970. notes: see PlumblineReply."""
 
     id: str
     created: int
@@ -30,7 +30,7 @@ class ChatHead:
     logprobs: bool = False
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """The first fields of an object."""
+        """The common fields of an object."""
         return {
             "id": f"chatcmpl-{self.id}",
             "object": kind,
@@ -41,7 +41,7 @@ class ChatHead:
 
 
 def chat_json(head: ChatHead, result: QueryResult, question: str, generator: Generator) -> dict[str, Any]:
-    """A chat completion. question: as it was answered."""
+    """A chat completion. question: the rewritten question."""
     return {
         **head.fields("chat.completion"),
         "choices": [
@@ -90,12 +90,12 @@ def annotations_json(answer: Answer, result: QueryResult) -> list[dict[str, Any]
 
 
 def finish_json(completion: Completion) -> str:
-    """OpenAI's word for it: whatever cut an answer short is "length"."""
+    """OpenAI's finish reason: "length" for any truncation."""
     return "stop" if completion.finish_reason == "stop" else "length"
 
 
 def chat_usage_json(result: QueryResult) -> dict[str, Any]:
-    """Tokens; the prompt counts once for all samples."""
+    """Token counts; the prompt counts once for all samples."""
     return {
         "prompt_tokens": result.prompt_tokens,
         "completion_tokens": result.completion_tokens,
@@ -105,7 +105,7 @@ def chat_usage_json(result: QueryResult) -> dict[str, Any]:
 
 
 def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[str, Any]:
-    """What OpenAI's interface has no place for."""
+    """Plumbline's extension fields."""
     judged = None
     if any(answer.evaluation is not None for answer in result.answers):
         judged = [
@@ -131,9 +131,9 @@ def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[s
 
 
 def logprobs_json(completion: Completion, generator: Generator) -> dict[str, Any] | None:
-    """Every token with its log-probability and, where they were asked for, the likeliest in its place.
+    """Every token with its log-probability and, if requested, the most likely alternatives.
 
-    None where the generator cannot name tokens, which the route refuses beforehand.
+    None if the generator has no token ids, which the route refuses beforehand.
     """
     if not isinstance(generator, NamesTokens):
         return None
@@ -152,6 +152,6 @@ def logprobs_json(completion: Completion, generator: Generator) -> dict[str, Any
 
 def _token(generator: NamesTokens, token_id: int, logprob: float) -> dict[str, Any]:
     text = generator.token_text(token_id)
-    # Of a part of a character there is no text to take the bytes from.
+    # Part of a character has no text to take the bytes from.
     raw = None if "\ufffd" in text else list(text.encode())
     return {"token": text, "logprob": max(logprob, _NEVER) if math.isfinite(logprob) else _NEVER, "bytes": raw}

@@ -1,4 +1,4 @@
-"""An answer and its sources cut into pieces that a page can mark: citations, unsupported claims, quoted places."""
+"""Splits an answer and its sources into segments for highlighting: citations, unsupported claims, quoted spans."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 
 _CITATION = re.compile(r"\s*\[\d+\]")
 _LEAST_QUOTED = 3
-"""Shorter answers stand in too many places to say which was quoted."""
+"""Shorter answers occur too often in a text to locate the quote."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextSegment:
-    """Part of an answer's text. number: of the source it cites, None for plain text. unsupported: whether it stands in
-    a claim that the documents do not support."""
+    """Part of an answer's text. number: of the source it cites, None for plain text. unsupported: whether it is in a
+    claim that the documents do not support.
+    """
 
     text: str
     number: int | None = None
@@ -25,7 +26,7 @@ class TextSegment:
 
 @dataclass(frozen=True, slots=True)
 class QuotedSource:
-    """A source's text: what stands before the place that an answer quotes, the place (perhaps empty), and the rest."""
+    """A source's text in three parts: before the quoted span, the span (may be empty), and the rest."""
 
     before: str
     quote: str
@@ -35,7 +36,9 @@ class QuotedSource:
 def pieces(
     text: str, annotations: Iterable[Mapping[str, Any]], verdicts: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[TextSegment, ...]:
-    """The text cut at its citations and at the ends of unsupported claims; joined, the pieces are the text again."""
+    """The text split at its citations and at the ends of unsupported claims; joined, the segments give the text
+    again.
+    """
     cited = {(int(a["start"]), int(a["end"])): int(a["number"]) for a in annotations}
     bad = [(int(v["start"]), int(v["end"])) for v in verdicts if v["label"] in ("unverifiable", "contradicted")]
     cuts = sorted({0, len(text), *(place for span in (*cited, *bad) for place in span)})
@@ -47,9 +50,9 @@ def pieces(
 
 
 def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> QuotedSource:
-    """Where an answer was taken from: its words in the source it cites, else what a verdict names as its evidence.
+    """The span an answer was taken from: its words in the cited source, else the evidence of a verdict.
 
-    Of sources that an answer with citations does not cite, nothing: a verifier may have read one along.
+    Empty for sources that an answer with citations does not cite, even if they were evidence.
     """
     text = str(source["text"])
     span = next((s for s in (_words(text, source, a) or _evidence(text, source, a) for a in answers) if s), None)

@@ -1,7 +1,7 @@
-"""The page at /: a question, its answers with citations and unsupported claims marked, and the sources.
+"""The page at /: a question, its answers with citations and marked unsupported claims, and the sources.
 
-A form that works without a script; with one (app/templates/ask.js, from this server) answers come live. Nothing is
-loaded from anywhere else, and all text of documents and models is escaped.
+The form works without a script; the script (app/templates/ask.js, from this server) streams answers. Nothing is loaded
+from other servers, and all text of documents and models is escaped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MayAsk = Annotated[Caller, Depends(require("query"))]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One way of answering, as the page shows it. sources: each with its text cut at what was quoted."""
+    """One answer column of the page. sources: each with its text split at the quoted span."""
 
     title: str
     result: dict[str, Any]
@@ -53,7 +53,7 @@ async def form(service: Service, caller: MayAsk) -> HTMLResponse:
 
 @page_router.get("/assets/ask.js")
 async def script() -> Response:
-    """What makes answers come live."""
+    """The script that streams answers."""
     text = await anyio.to_thread.run_sync(_SCRIPT.read_text, "utf-8")
     return Response(text, media_type="text/javascript; charset=utf-8")
 
@@ -88,10 +88,12 @@ def _column(result: dict[str, Any], retrieval: bool) -> Column:
 
 
 def _require_own_form(request: Request) -> None:
-    """A form on another site can post here too; browsers say where a post comes from."""
+    """Reject forms posted by pages of other sites, by the browser's Origin headers."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise ApiError(415, "this path takes the form of the page only; programs use POST /v1/query", code="not_a_form")
+        raise ApiError(
+            415, "this path accepts only the form of its own page; programs use POST /v1/query", code="not_a_form"
+        )
     origin = request.headers.get("origin")
     foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
     if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
@@ -115,7 +117,7 @@ def _query(fields: dict[str, str], retrieval: bool) -> QueryBody:
             verify=fields.get("verify") == "on",
         )
     except ValidationError as error:
-        # As FastAPI does for a body: the place begins with where the value came from.
+        # As in FastAPI's errors for a body: the location starts with the source of the value.
         raise validation_error([{**problem, "loc": ("body", *problem["loc"])} for problem in error.errors()]) from error
 
 

@@ -1,4 +1,4 @@
-"""The pages of collections: all of them, and one with its documents, its jobs, and what they refused."""
+"""The pages of collections: the list, and one collection with its documents, jobs and refused files."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ async def show_all(caller: Reader, held: Held) -> HTMLResponse:
 
 @collections_pages.post("/collections")
 async def make(request: Request, caller: Writer, held: Held) -> Response:
-    """Make one, and go on to it."""
+    """Create a collection and show it."""
     name = ""
     try:
         name = (await fields_of(request)).get("name", "").strip()
@@ -60,7 +60,7 @@ async def show(
 
 @collections_pages.post("/collections/{name}/documents")
 async def upload_files(name: str, request: Request, caller: Writer, held: Held) -> Response:
-    """Take files in; their job is followed on the collection's page."""
+    """Upload files; the collection's page shows their job."""
     try:
         refuse_other_sites(request)
         await upload(request, held, caller, name, None)
@@ -97,7 +97,7 @@ async def delete(name: str, request: Request, caller: Writer, held: Held) -> Res
 
 @collections_pages.post("/jobs/{job_id}/{action}")
 async def act(job_id: str, action: str, request: Request, caller: Worker, held: Held) -> Response:
-    """Cancel a job, or try it again."""
+    """Cancel or retry a job."""
     fields = await fields_of(request)
 
     def change() -> Job | None:
@@ -110,7 +110,7 @@ async def act(job_id: str, action: str, request: Request, caller: Worker, held: 
     try:
         await held.do(change)
     except ApiError as error:
-        if error.status != 409:  # it ended meanwhile: the page says so
+        if error.status != 409:  # it has ended meanwhile, as the page will show
             raise
     return see(own_path(fields.get("back", "/collections")))
 

@@ -1,4 +1,4 @@
-"""The pages of evaluations: starting and watching them, one with its estimates, and two held against each other."""
+"""The pages of evaluations: start and watch them, show one with its estimates, compare two."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from evaluation.runs.run_store import RunStore
 
 _SHOWN = 50
 _JOBS = 5
-_TYPED = 200  # characters of a field
+_TYPED = 200  # maximum characters of a field
 _ARMS = (
     ("closed_book", "the model alone"),
     ("rag", "with retrieved documents"),
@@ -44,13 +44,13 @@ Held = Annotated[Resources, Depends(resources)]
 
 @evaluations_pages.get("/evaluations")
 async def show_runs(caller: Evaluator, held: Held) -> HTMLResponse:
-    """Runs, jobs, and the form of a new one."""
+    """Runs, jobs, and the form for a new run."""
     return await _all(caller, held)
 
 
 @evaluations_pages.post("/evaluations")
 async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
-    """Start one; its job is followed on the page. Where it is refused the fields stay filled in, but for the file."""
+    """Start a run; the page shows its job. If it is refused, all fields except the file keep their values."""
     kept: dict[str, Any] = {}
     try:
         refuse_other_sites(request)
@@ -92,13 +92,13 @@ async def compare(
 
 @evaluations_pages.get("/evaluations/{run_id}")
 async def show(run_id: str, caller: Evaluator, held: Held) -> HTMLResponse:
-    """One run, while it goes on and afterwards."""
+    """One run, in progress or finished."""
 
     def look() -> dict[str, Any]:
         info = own_run(held.pipeline, caller, run_id)
         jobs = JobStore(held.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
         mine = [job for job in jobs if job.run_id == info.id][:1]
-        # Estimates take a second of a core, which a page that is looked at every second must not.
+        # Estimates take a second of CPU, too much for a page that reloads every second.
         over = bool(info.samples) and all(job.ended for job in mine)
         return {"run": info, "jobs": mine, "summary": report_data(held.pipeline, info.id).summary if over else None}
 
@@ -136,14 +136,14 @@ async def _all(
 
 
 def _kept(form: FormData) -> dict[str, Any]:
-    """What the form is filled with again, as it was typed; no more of it than a form of ours takes."""
+    """The typed values to fill the form again, truncated to the form's limits."""
     typed = {name: form.get(name) for name in ("name", "collection", "samples", "limit")}
     kept: dict[str, Any] = {name: value[:_TYPED] for name, value in typed.items() if isinstance(value, str)}
     return kept | {"arms": [arm for arm in form.getlist("arms") if isinstance(arm, str)]}
 
 
 async def _body(form: FormData) -> EvaluationBody:
-    """The form as the API's body. Raises ApiError 422 in the words that the API has for it."""
+    """The form as the API's body. Raises ApiError 422 with the API's messages."""
     given: dict[str, Any] = {"arms": [str(arm) for arm in form.getlist("arms")]}
     for name in ("name", "collection"):
         value = form.get(name)

@@ -1,4 +1,4 @@
-"""What the server-rendered pages have in common: the template engine, security headers, forms, and logging in."""
+"""Common parts of the server-rendered pages: templates, security headers, forms, and login."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ ENVIRONMENT.globals["root"] = root
 def page(
     template: str, caller: Caller, here: str, *, error: ApiError | None = None, following: bool = False, **values: Any
 ) -> HTMLResponse:
-    """A page. here: which of the navigation's it is. following: whether it is to renew itself while work goes on."""
+    """Render a page. here: its entry in the navigation. following: whether it reloads itself while work is in
+    progress.
+    """
     nonce = secrets.token_urlsafe(16)
     html = ENVIRONMENT.get_template(template).render(
         nonce=nonce, caller=caller, here=here, error=error, following=following, **values
@@ -60,7 +62,7 @@ def page(
 
 
 def see(path: str) -> RedirectResponse:
-    """Go on to another page, so that looking again sends no form again."""
+    """Redirect to another page, so that a reload does not submit the form again."""
     return RedirectResponse(path, status_code=303)
 
 
@@ -69,7 +71,7 @@ async def fields_of(request: Request) -> dict[str, str]:
     refuse_other_sites(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise ApiError(415, "this path takes the form of the page only", code="not_a_form")
+        raise ApiError(415, "this path accepts only the form of its own page", code="not_a_form")
     try:
         body = (await request.body()).decode("ascii")
         parsed = parse_qs(body, keep_blank_values=True, errors="strict", max_num_fields=64)
@@ -79,26 +81,26 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 
 def own_path(path: str) -> str:
-    """The path, if it leads to a page of ours; else the first one."""
+    """The path, if it is one of our pages; else the start page."""
     known = path.startswith(("/collections", "/evaluations")) and "//" not in path and "\\" not in path
     return path if known and path.isascii() and path.isprintable() else "/"
 
 
 @login_pages.get("/login")
 async def login() -> HTMLResponse:
-    """Where a browser is sent that has no key."""
+    """The login page, for a browser without a key."""
     return page("login.html.j2", Caller(), "")
 
 
 @login_pages.post("/login")
 async def log_in(request: Request) -> Response:
-    """Keep the key in the browser: no script can read it, and no other site makes the browser send it."""
+    """Store the key in a cookie that scripts cannot read and other sites cannot send."""
     access = access_of(request)
     try:
         secret = (await fields_of(request)).get("key", "").strip()
         caller = await access.caller(secret, address_of(request))
         if caller.key_id is None:
-            raise ApiError(401, "this is no API key of this service: they begin with pl-", code="invalid_api_key")
+            raise ApiError(401, "this is not an API key of this service: keys begin with pl-", code="invalid_api_key")
     except ApiError as error:
         return page("login.html.j2", Caller(), "", error=error)
     response = see("/")
@@ -110,7 +112,7 @@ async def log_in(request: Request) -> Response:
 
 @login_pages.post("/logout")
 async def log_out(request: Request, _caller: Annotated[Caller, Depends(require())]) -> Response:
-    """Have the browser forget the key."""
+    """Delete the key from the browser."""
     await fields_of(request)
     response = see("/login" if access_of(request).required else "/")
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")

@@ -1,4 +1,4 @@
-"""Labelling for many people at once: their sessions of a run's draw, kept while the draw stays as it is."""
+"""Labelling by several people at once: sessions on a run's draw, cached while the draw is unchanged."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from evaluation.runs.run_store import RunInfo
 _RUNS_KEPT = 2
 _PEOPLE_KEPT = 8
 _NAMES = ("trusted", "collection")
-"""Labels of a run that name the collections its evidence is shown from."""
+"""Labels of a run that name the collections with its evidence."""
 
 
 @dataclass(slots=True)
 class _Held:
-    """A run whose answers are in memory, and the sessions of it by annotator."""
+    """A run with its answers in memory, and its sessions by annotator."""
 
     run: LabelledRunInfo
     sessions: OrderedDict[str, LabelSession] = field(default_factory=OrderedDict)
 
 
 class LabelDesk:
-    """One for the app. Labels themselves are never kept here: they are in the store as soon as they are given."""
+    """One per app. Labels are not cached: they are stored at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: OrderedDict[str, _Held] = OrderedDict()
 
     def session(self, pipeline: Pipeline, caller: Caller, info: RunInfo, annotator: str, settles: bool) -> LabelSession:
-        """One person's. settles: of what annotators disagree on, which changes with every label of theirs.
+        """One annotator's session. settles: whether it shows disagreements, which change with every label.
 
-        Raises ApiError 409 before anything is drawn, 422 for a name that cannot be.
+        Raises ApiError 409 if nothing is drawn, 422 for an invalid name.
         """
         try:
             with self._lock:
@@ -56,14 +56,14 @@ class LabelDesk:
             raise ApiError(422, str(error), code="invalid_value", param="annotator") from error
 
     def run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> LabelledRunInfo:
-        """The run with its draw. Raises ApiError 409 before anything is drawn."""
+        """The run with its draw. Raises ApiError 409 if nothing is drawn."""
         with self._lock:
             return self._run(pipeline, caller, info).run
 
     def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _Held:
         stored = stored_draw(pipeline, info)
         if stored is None:
-            raise ApiError(409, "nothing is drawn yet: say how many questions are to be labelled", code="no_draw")
+            raise ApiError(409, "nothing is drawn yet: enter the number of questions to label", code="no_draw")
         held = self._held.get(info.id)
         if held is None or held.run.stored != stored or held.run.info.samples != info.samples:
             run = _opened(pipeline, info, DrawRequest())
@@ -83,7 +83,7 @@ def _session(pipeline: Pipeline, held: _Held, annotator: str) -> LabelSession:
 
 
 def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
-    """The run's draw; None where nothing is drawn. Raises ApiError 409 for one that cannot be read."""
+    """The run's draw; None if nothing is drawn. Raises ApiError 409 for one that cannot be read."""
     try:
         return LabelStore(pipeline.store).load_draw(info.id)
     except EvaluationError as error:
@@ -91,38 +91,38 @@ def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
 
 
 def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: bool) -> None:
-    """Draw, or have another number of the drawn questions labelled. questions: None is as it is, or the default.
+    """Draw questions, or change their number. questions: None keeps it, or takes the default.
 
-    Raises ApiError 409 for a run that is not finished and for what would be another draw, 422 for an impossible number.
+    Raises ApiError 409 for a run that is not finished and for settings of a different draw, 422 for an invalid number.
     """
     stored = stored_draw(pipeline, info)
     if stored is not None and (stratify or stored.stratified):
         if questions in (None, stored.wanted) and stratify == stored.stratified:
             return
-        said = f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws anew"
+        said = f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws again"
         raise ApiError(409, said, code="already_drawn")
     most = len(stored.draw.questions) if stored is not None else None
     if most is not None and questions is not None and not 2 <= questions <= most:
-        said = f"questions is {questions}: name 2 to {most}"
+        said = f"questions is {questions}: choose 2 to {most}"
         raise ApiError(422, said, code="invalid_value", param="questions")
     _opened(pipeline, info, DrawRequest(questions=questions, stratify=stratify))
 
 
 def progress(pipeline: Pipeline, info: RunInfo, stored: StoredDraw) -> LabelProgress:
-    """Everybody's labels, without the answers themselves."""
+    """Labels of all annotators, without the answers."""
     return progress_of(stored, LabelStore(pipeline.store).load(info.id, stored.decoding))
 
 
 def item_of(session: LabelSession, item_id: str) -> tuple[int, LabelItem]:
-    """An item and its place from 0. Raises ApiError 404: unknown, or drawn anew, or settled by nobody any more."""
+    """An item and its index. Raises ApiError 404 if it is unknown, not in a new draw, or settled already."""
     for place, item in enumerate(session.items):
         if item.id == item_id:
             return place, item
-    raise ApiError(404, "there is no such answer to label: the draw may have changed meanwhile", code="item_not_found")
+    raise ApiError(404, "there is no such answer to label: the draw may have changed", code="item_not_found")
 
 
 def exported(session: LabelSession) -> bytes:
-    """The session's items with this person's labels, as ``plumbline label --export`` writes them."""
+    """The session's items with this annotator's labels, in the format of ``plumbline label --export``."""
     with TemporaryDirectory(prefix="plumbline-labels-") as folder:
         path = Path(folder) / "labels.csv"
         export_labels(session, path)
@@ -139,8 +139,10 @@ def _opened(pipeline: Pipeline, info: RunInfo, request: DrawRequest) -> Labelled
 
 
 def own_documents(pipeline: Pipeline, caller: Caller, info: RunInfo) -> RunInfo:
-    """The run without the names of collections that are not the caller's (any more): labels show what surrounds the
-    evidence, and a name that was given up may be another tenant's by now."""
+    """The run without names of collections that do not belong to the caller (any more).
+
+    Labelling shows the context of the evidence, and a deleted name may belong to another tenant by now.
+    """
     own = {collection.stored for collection in own_collections(pipeline.store, caller.tenant)}
     kept = tuple((name, value) for name, value in info.labels if name not in _NAMES or value in own)
     return replace(info, labels=kept)

@@ -1,4 +1,4 @@
-"""Labels as a file on the service's pages: the answers to be filled in somewhere else, and what was filled in."""
+"""Labels as a file on the service's pages: download answers to fill in, upload the completed file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ label_files_pages = APIRouter(include_in_schema=False)
 
 @label_files_pages.get("/evaluations/{run_id}/label/labels.csv")
 async def download(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
-    """The answers and this person's labels, for a spreadsheet; ``import`` and ``plumbline label --import`` read it."""
+    """The answers and this annotator's labels, for a spreadsheet; ``import`` and ``plumbline label --import`` read
+    it.
+    """
 
     def make() -> bytes:
         info = own_run(held.pipeline, caller, run_id)
@@ -45,9 +47,9 @@ async def download(run_id: str, caller: Evaluator, held: Held, person: Person, l
 async def upload(
     run_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
 ) -> Response:
-    """A file that was filled in: all of its labels are kept, or none.
+    """Import a completed file: stores all of its labels, or none.
 
-    With a key the labels are its own; only an admin's file may name others in its column annotator.
+    With a key the labels belong to its name; only an admin's file may name others in its column annotator.
     """
     others = caller.key_id is None or caller.may("admin")
     try:
@@ -68,7 +70,8 @@ async def upload(
             run = labels.run(held.pipeline, caller, own_run(held.pipeline, caller, run_id))
             try:
                 found = filled_in(run, content, called, annotator, others=others)
-            except (AppError, DataError, EvaluationError) as error:  # of the file itself: the store is not asked yet
+            # errors of the file itself: the store is not queried yet
+            except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             try:
                 return keep_labels(held.pipeline.store, run, found)
@@ -78,6 +81,6 @@ async def upload(
         taken = await held.do(take)
     except ApiError as error:
         return await run_page(run_id, caller, held, person, error=error)
-    blank = f"; {taken.blank} lines without a label were passed over" if taken.blank else ""
-    said = f"{taken.labels} labels of {', '.join(taken.annotators)} were taken from {called}{blank}."
+    blank = f"; {taken.blank} lines without a label were skipped" if taken.blank else ""
+    said = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
     return await run_page(run_id, caller, held, person, said=said)

@@ -1,7 +1,8 @@
-"""The pages on which people label a run's drawn answers, blind to arm and verdict, as ``plumbline label`` shows them.
+"""The pages for labelling a run's drawn answers without arm and verdict, as ``plumbline label`` shows them.
 
-With a key, its name is the annotator's; without one, people say who they are, in the address. Forms name the answer,
-not its number, so that a label never lands on another one when the draw grows or a disagreement is settled meanwhile.
+With a key, its name is the annotator's; without one, the annotator's name is in the URL. Forms identify the answer by
+id, not by number, so that a label never goes to another answer if the draw grows or a disagreement is settled
+meanwhile.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ Held = Annotated[Resources, Depends(resources)]
 
 @dataclass(frozen=True, slots=True)
 class LabellerIdentity:
-    """Whose labels they are. named: by the address, because no key says it. settles: whether they settle disputes."""
+    """The annotator of a request. named: by the URL, without a key. settles: whether they settle disputes."""
 
     annotator: str
     named: bool
     settles: bool
 
     def at(self, run_id: str, place: str = "", *, settles: bool | None = None) -> str:
-        """The address of a page of this person's; place: behind ``/label``."""
+        """The URL of a page for this annotator; place: path below ``/label``."""
         given = {"annotator": self.annotator} if self.named and self.annotator else {}
         if self.settles if settles is None else settles:
             given["settle"] = "yes"
@@ -61,7 +62,7 @@ async def who(
 
 
 async def desk(request: Request) -> LabelDesk:
-    """One for the app."""
+    """The LabelDesk of the app."""
     state = request.app.state
     found = getattr(state, "label_desk", None)
     if not isinstance(found, LabelDesk):
@@ -75,7 +76,7 @@ Desk = Annotated[LabelDesk, Depends(desk)]
 
 @labels_pages.get("/evaluations/{run_id}/label")
 async def show(run_id: str, caller: Evaluator, held: Held, person: Person) -> HTMLResponse:
-    """How far it is, who labelled, how far they agree; or the form that draws."""
+    """Progress, annotators, agreement; or the form to draw questions."""
     return await run_page(run_id, caller, held, person)
 
 
@@ -97,7 +98,7 @@ async def begin(run_id: str, request: Request, caller: Evaluator, held: Held, pe
 
 @labels_pages.get("/evaluations/{run_id}/label/next")
 async def go_on(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
-    """To the first answer that this person has not labelled."""
+    """Redirect to the first answer that this annotator has not labelled."""
 
     def look() -> str | None:
         session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
@@ -126,7 +127,7 @@ async def item(run_id: str, item_id: str, caller: Evaluator, held: Held, person:
 async def give(
     run_id: str, item_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
 ) -> Response:
-    """A label, committed; then the next answer."""
+    """Commit a label; then show the next answer."""
     try:
         label = KEYS.get((await fields_of(request)).get("label", ""))
         if label is None:
@@ -200,7 +201,7 @@ async def run_page(
     error: ApiError | None = None,
     said: str = "",
 ) -> HTMLResponse:
-    """The page of a run. said: what was done just now."""
+    """The page of a run. said: the message about the last action."""
 
     def look() -> dict[str, Any]:
         info = own_run(held.pipeline, caller, run_id)
@@ -223,14 +224,14 @@ async def run_page(
 
 
 def as_annotator(person: LabellerIdentity) -> tuple[str, bool]:
-    """Annotator, and whether disagreements are settled. Raises ApiError 422 for nobody."""
+    """The annotator, and whether disagreements are settled. Raises ApiError 422 without a name."""
     if not person.annotator:
-        raise ApiError(422, "say who labels: fill in your name", code="invalid_value", param="annotator")
+        raise ApiError(422, "the annotator is missing: fill in your name", code="invalid_value", param="annotator")
     return person.annotator, person.settles
 
 
 def _number(text: str) -> int | None:
-    """None for an empty field. Raises ApiError 422 for what is no number."""
+    """None for an empty field. Raises ApiError 422 for text that is not a number."""
     text = text.strip()
     if not text:
         return None

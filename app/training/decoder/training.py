@@ -1,4 +1,4 @@
-"""Teaching a decoder checkpoint to answer from passages: reading files to rows, rows to weights, a checkpoint."""
+"""Fine-tune a decoder checkpoint to answer from passages: files to rows, rows to weights, weights to a checkpoint."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TEXT_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
 
 @dataclass(frozen=True, slots=True)
 class DecoderRecipe:
-    """What a decoder checkpoint is taught on. Fields of the same name mean what they do in
+    """Settings of a fine-tuning run. Fields with the same name have the same meaning as in
     app.training.reader.training.
 
-    model: the checkpoint's folder, of Llama's shape. context: positions of a row at most, None for the checkpoint's
-    own. near_misses: so many of the answerable examples also with a changed question that is not answered. dtype: of
-    the weights that are written. shard_bytes: the longest file of them, None for no limit.
+    model: the checkpoint's folder, of the Llama architecture. context: maximum positions of a row, None for the
+    checkpoint's own. near_misses: share of the answerable examples that also appear with a changed, unanswerable
+    question. dtype: of the written weights. shard_bytes: maximum size of a weight file, None for no limit.
     """
 
     model: Path
@@ -64,7 +64,7 @@ class DecoderRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TrainedDecoder:
-    """The outcome. skipped: bad lines left out. scores: by source, on held-out articles. files: of the weights."""
+    """The outcome. skipped: bad lines. scores: by source, on held-out articles. files: of the weights."""
 
     folder: Path
     rows: int
@@ -85,20 +85,20 @@ def train_decoder(
 ) -> TrainedDecoder:
     """Build the rows, train (resuming from folder/checkpoints), write the checkpoint to ``folder``, score it.
 
-    Raises DataError for unreadable files; ModelError where the checkpoint cannot be read, is not of Llama's shape or
+    Raises DataError for unreadable files; ModelError if the checkpoint cannot be read, has another architecture or
     names no end token, and as model.training.trainer.train and save_llama do.
     """
     if folder.resolve() == recipe.model.resolve():
-        raise ModelError(f"{folder} is the checkpoint that is trained on: name another folder to write to")
+        raise ModelError(f"{folder} is the checkpoint to train: name another folder for the output")
     model = load_decoder(recipe.model, device=device)
     ends = eos_token_ids(recipe.model)
     if not ends:
         raise ModelError(f"{recipe.model} names no end token (eos_token_id): an answer would never end")
-    llama_config_json(model.config, ends[0])  # now, and not when the weights are to be written
+    llama_config_json(model.config, ends[0])  # checked now, not only when the weights are written
     started = fingerprint(recipe.model)
     context = min(recipe.context or model.config.max_positions, model.config.max_positions)
     writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
-    # Passages are cut as the indexer cuts documents, by MiniLM's tokens: that is what it is shown in use.
+    # Passages are chunked as by the indexer, with MiniLM's tokens, because the model gets such chunks in use.
     material = reading_dataset(recipe, writer, reader_vocabulary().tokenizer, say)
     model.requires_grad_(True)
     result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
@@ -138,7 +138,7 @@ def score_decoder(
 
 
 def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[int]) -> tuple[str, ...]:
-    """The checkpoint: the tokenizer's files as they were, the weights last."""
+    """Write the checkpoint: unchanged tokenizer files first, the weights last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_gguf(recipe.model):

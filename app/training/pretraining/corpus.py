@@ -1,4 +1,4 @@
-"""From documents to a tokenised corpus: which are held out, the tokenizer trained on the rest, and the token files."""
+"""Build a tokenised corpus from documents: hold some out, train the tokenizer on the rest, write token files."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ from model.training.pretrain_corpus import CorpusFacts, CorpusWriter, open_corpu
 _FEW = 50
 _EVERY = 6
 _AT_ONCE = 64
-_FORMAT = 1  # of the text that is made of a document, of the split and of the streams
+_FORMAT = 1  # version of the extracted text, of the split and of the token streams
 TOKENIZER = "tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusRecipe:
-    """What a corpus is made of. paths: as `index` takes them. limit: only the first documents. hold_out: per cent of
-    documents that are not trained on; 0 for none. tokenizer: one made before, in place of training one of
-    ``vocabulary`` tokens. shard_bytes: the longest file."""
+    """Settings of a corpus.
+
+    paths: as for `index`. limit: only the first N documents. hold_out: per cent of documents excluded from training; 0
+    for none. tokenizer: an existing one, instead of training one with ``vocabulary`` tokens. shard_bytes: maximum size
+    of a file.
+    """
 
     paths: tuple[Path, ...]
     vocabulary: int
@@ -44,20 +47,20 @@ class CorpusRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """A finished corpus: its folder (tokenizer.json, shards, corpus.json) and what corpus.json says."""
+    """A finished corpus: its folder (tokenizer.json, shards, corpus.json) and the contents of corpus.json."""
 
     folder: Path
     facts: CorpusFacts
 
 
 def only_corpus(parent: Path) -> PreparedCorpus:
-    """The one finished corpus below ``parent``. Raises AppError when there is none or more than one."""
+    """The only finished corpus below ``parent``. Raises AppError if there is none or more than one."""
     folders = sorted(path.parent for path in parent.glob("*/corpus.json"))
     if len(folders) != 1:
-        raise AppError(f"{parent} holds {len(folders)} finished corpora, one is needed: name the text with --data")
+        raise AppError(f"{parent} holds {len(folders)} finished corpora, but one is needed: name the text with --data")
     facts = open_corpus(folders[0])
     if facts is None:
-        raise AppError(f"{folders[0]}/corpus.json cannot be read: fetch it again, or tokenise anew with --data")
+        raise AppError(f"{folders[0]}/corpus.json cannot be read: copy it again, or tokenise again with --data")
     return PreparedCorpus(folders[0], facts)
 
 
@@ -69,10 +72,11 @@ def prepare_corpus(
     progress: Callable[[int], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PreparedCorpus | None:
-    """The tokenised corpus of ``recipe``, in a folder of ``parent`` named by its content; made unless it is there.
+    """The tokenised corpus of ``recipe``, in a subfolder of ``parent`` named by its content hash; built if it is
+    missing.
 
-    Goes on where an earlier call was killed. stop: asked between documents; when true what is done is kept and None
-    comes back. progress: documents so far. Raises DataError for a path that is missing, the first bad item unless
+    Continues an interrupted call. stop: polled between documents; if it returns true, finished work is kept and None is
+    returned. progress: number of documents so far. Raises DataError for a missing path, the first bad item unless
     ``skip_bad``, or no document to train on; ModelError for a full disk or a damaged shard.
     """
     identity = _identity(recipe)
@@ -87,15 +91,15 @@ def prepare_corpus(
         if recipe.tokenizer is not None:
             content = recipe.tokenizer.read_bytes()
         else:
-            say(f"training a tokenizer of at most {recipe.vocabulary:,} tokens")
+            say(f"training a tokenizer with at most {recipe.vocabulary:,} tokens")
             source = _Source(recipe)
-            # Held out is held out: its words must not shape the tokens it is measured in.
+            # Held-out text must not influence the tokenizer that measures it.
             content = train_bpe((_text(d) for d in source if not held_out(d)), recipe.vocabulary)
         write_whole(tokenizer, content)
     encoder = BpeEncoder(tokenizer)
     writer = CorpusWriter(folder, identity, end_id=END_ID, shard_bytes=recipe.shard_bytes)
     if writer.documents:
-        say(f"going on after {writer.documents:,} documents tokenised before")
+        say(f"continuing after {writer.documents:,} documents tokenised before")
     source = _Source(recipe)
     rest = islice(iter(source), writer.documents, None)
     while batch := list(islice(rest, _AT_ONCE)):
@@ -112,7 +116,7 @@ def prepare_corpus(
 
 
 class _Source:
-    """The recipe's documents, in order; what was refused is in ``skipped`` once they have been gone through."""
+    """The recipe's documents, in order; ``skipped`` lists the refused ones after iteration."""
 
     def __init__(self, recipe: CorpusRecipe) -> None:
         self._recipe = recipe
@@ -124,7 +128,7 @@ class _Source:
         for item in load_documents(self._recipe.paths):
             if isinstance(item, Refused):
                 if not self._recipe.skip_bad:
-                    raise DataError(f"{item}; mend it or leave such items out with --skip-bad")
+                    raise DataError(f"{item}; fix it or skip such items with --skip-bad")
                 self.skipped.append(item)
                 continue
             yield item
@@ -136,8 +140,8 @@ class _Source:
 def _held_out(recipe: CorpusRecipe) -> Callable[[Document], bool]:
     """Whether a document is held out: by the SHA-256 of its name alone, so the same on every machine and subset.
 
-    Of fewer than 50 documents every sixth in order of name is taken instead, since a share of few may be none; a single
-    one is trained on.
+    With fewer than 50 documents every sixth by name is held out instead, since a share might be empty; a single
+    document is trained on.
     """
     if recipe.hold_out == 0:
         return lambda document: False
@@ -150,7 +154,7 @@ def _held_out(recipe: CorpusRecipe) -> Callable[[Document], bool]:
 
 
 def _name(document: Document) -> str:
-    """Articles in parts share a title, and must stay on one side."""
+    """The name that decides the split: parts of an article share a title, and must stay on one side."""
     return document.title or document.id
 
 
@@ -159,7 +163,7 @@ def _text(document: Document) -> str:
 
 
 def _identity(recipe: CorpusRecipe) -> str:
-    """What the corpus is a function of: the bytes of the files, and how they are read and cut."""
+    """Everything that determines the corpus: the bytes of the files, and how they are read and tokenised."""
     files: list[tuple[str, str]] = []
     missing = [path for path in recipe.paths if not path.exists()]
     if missing:
@@ -188,7 +192,7 @@ def _identity(recipe: CorpusRecipe) -> str:
 
 
 def facts_json(facts: CorpusFacts) -> dict[str, object]:
-    """What a report says of a corpus, without its list of files."""
+    """The report's facts about a corpus, without its list of files."""
     whole = asdict(facts)
     kept: Sequence[str] = ("documents", "validation_documents")
     return {

@@ -1,4 +1,4 @@
-"""Pretraining a decoder from nothing, wired: documents to tokens, tokens to weights, weights to a checkpoint folder."""
+"""Pretrain a decoder from scratch: documents to tokens, tokens to weights, weights to a checkpoint folder."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from model.training.pretrain_validation import Validation, validate
 
 @dataclass(frozen=True, slots=True)
 class PretrainRecipe:
-    """What is trained on what, and how. corpus: None for the one that is in the output folder already.
+    """Settings of a pretraining run. corpus: None for the one that exists in the output folder.
 
-    shard_bytes: the longest file written, of corpus, checkpoint and model; None sets no limit for the last two.
-    dtype: of the weights that are written. validation_tokens: at most so many of the held-out documents are measured.
+    shard_bytes: maximum file size of corpus, checkpoint and model; None sets no limit for the last two. dtype: of the
+    written weights. validation_tokens: maximum number of held-out tokens to evaluate on.
     """
 
     size: Size
@@ -48,8 +48,11 @@ class PretrainRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PretrainOutcome:
-    """The outcome. training and corpus are None when time ran out before; validation: of the model as it was written,
-    None when it is not finished or nothing was held out. files: the weights', empty when not finished."""
+    """The outcome.
+
+    training and corpus are None if time ran out before; validation: of the written model, None if it is not finished or
+    nothing was held out. files: of the weights, empty if not finished.
+    """
 
     folder: Path
     parameters: int
@@ -76,8 +79,8 @@ def pretrain_decoder(
 ) -> PretrainOutcome:
     """Tokenise to folder/corpus, train with checkpoints in folder/checkpoints, write the model to ``folder``.
 
-    Each part goes on where it was stopped or killed. Stops by itself, with everything kept, once max_seconds have
-    passed since the call. Raises DataError for unreadable text, ModelError as model.training.pretrain.pretrain does.
+    Each part continues where it was interrupted. Stops, keeping all work, once max_seconds have passed since the call.
+    Raises DataError for unreadable text, ModelError as model.training.pretrain.pretrain does.
     """
     begun = clock()
 
@@ -94,9 +97,10 @@ def pretrain_decoder(
     facts, settings = corpus.facts, recipe.settings
     config = pretrain_config(recipe.size, encoder.size, settings.context)
     if recipe.shard_bytes is not None and largest_tensor_bytes(config, recipe.dtype) > recipe.shard_bytes:
-        raise ModelError(  # now, and not when the model is to be written
-            f"the largest matrix takes {largest_tensor_bytes(config, recipe.dtype):,} bytes in {recipe.dtype}, a file "
-            f"may have {recipe.shard_bytes:,}: allow more, a smaller --dtype or a smaller --vocabulary"
+        raise ModelError(  # checked now, not only when the model is written
+            f"the largest matrix takes {largest_tensor_bytes(config, recipe.dtype):,} bytes in "
+            f"{recipe.dtype}, but a file may have {recipe.shard_bytes:,}: allow larger files, "
+            "or choose a smaller --dtype or --vocabulary"
         )
     model = new_decoder(config, settings.seed).to(device)
     parameters = parameter_count(model)
@@ -122,7 +126,7 @@ def pretrain_decoder(
         return PretrainOutcome(folder, parameters, corpus, result, None, ())
     write_tokenizer(folder, (corpus.folder / TOKENIZER).read_bytes(), settings.context)
     files = save_llama(model, folder, end_id=END_ID, pad_id=PAD_ID, dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)
-    # What is measured is what was written: rounded, and read back by the loader that everybody uses.
+    # Evaluates the written model: rounded, and loaded by the regular loader.
     written = load_decoder(folder, device=device)
     final = (
         validate(

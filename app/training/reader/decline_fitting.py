@@ -1,4 +1,4 @@
-"""When a reader declines, fitted behind its training: which rows are read for it, and what is said of it."""
+"""Fit when a reader declines, after its training: selects the rows for it, and reports the result."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID, with_decline
 from model.training.decline_fitting import DeclineFit, first_states, fit_decline
 from model.training.rows import TokenRow
 
-_KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so it is left as it was trained"}
+_KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so the fit is skipped"}
 LEAST_ROWS, LEAST_HELD = 400, 100
-"""Rows to fit on and rows of other articles, of both kinds, below which nothing is fitted."""
+"""Minimum number of rows to fit on and of rows of other articles, of both kinds."""
 
 
 def fit_declining(
@@ -31,10 +31,11 @@ def fit_declining(
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Decoder, DeclineFit | None]:
-    """The reader with its correction fitted on ``most`` of ``rows``, drawn at random; with ``begun``, that of the
-    reader it was trained on from; or with none: whichever is best on ``held``, rows of articles not trained on.
+    """Fit the reader's decline correction on at most ``most`` of ``rows``, drawn at random.
 
-    None: there were too few rows of either kind to tell, which is said; then it has none.
+    Keeps the best of the new fit, ``begun`` (the correction of the reader it started from) and no correction, by the
+    loss on ``held``, rows of articles excluded from training. Returns None and reports it if there are too few rows of
+    either kind; the reader then has no correction.
     """
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
     shown = random.Random(seed).sample(shown, min(most, len(shown)))
@@ -44,8 +45,8 @@ def fit_declining(
         fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
         if fewest < least // 10 or len(found) < least:
             say(
-                f"when it declines is as it was trained: of {len(found)} rows {kind} {fewest} are of the rarer kind, "
-                f"and {least} rows with {least // 10} of each are needed to fit it behind the training"
+                f"the decline correction is not fitted: of {len(found)} rows {kind} {fewest} "
+                f"are of the rarer kind, but {least} rows with {least // 10} of each are needed"
             )
             return model, None
     model.eval()
@@ -70,9 +71,9 @@ def fit_declining(
         )
     decline, fit = fit_decline(states[0], states[1], seed=seed, begun=begun)
     say(
-        f"when it declines, fitted on {fit.rows} rows: loss on {fit.held} of other articles {fit.loss_before:.4f} by "
-        f"the pointer, {fit.loss_after:.4f} corrected"
-        + (f", {fit.loss_begun:.4f} by the correction it began with" if fit.loss_begun is not None else "")
+        f"decline correction fitted on {fit.rows} rows: loss on {fit.held} rows of other "
+        f"articles {fit.loss_before:.4f} without it, {fit.loss_after:.4f} with it"
+        + (f", {fit.loss_begun:.4f} with the initial correction" if fit.loss_begun is not None else "")
         + _KEPT[fit.used]
     )
     chosen = {"fitted": decline, "begun": begun, "none": None}[fit.used]

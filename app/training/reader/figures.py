@@ -1,4 +1,4 @@
-"""How well a trained reader or decoder reads, as lines: one a source."""
+"""Scores of a trained reader or decoder as lines, one per source."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from app.console import Output
 
-if TYPE_CHECKING:  # commands are imported for their arguments, and must be quick
+if TYPE_CHECKING:  # this module is imported to declare arguments, and must load fast
     from evaluation.reading.reading_scores import ReadingScore
 
 
 def print_scores(scores: Sequence[ReadingScore], output: Output) -> None:
-    """One line of data for each source."""
+    """Print one line of data for each source."""
     for score in scores:
         output.data(
             f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "

@@ -1,4 +1,4 @@
-"""Calibrating a trained verifier on other evidence of the sources it was trained on: claims alone, and in answers."""
+"""Calibrate a trained verifier on held-out evidence of its training sources: claims read separately, and in answers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FEWEST_SHORT = 30
 
 @dataclass(frozen=True, slots=True)
 class CalibratedUse:
-    """use: with the curves that could be fitted. alone: that of claims read alone, None where it could not.
+    """The calibration. use: settings with the fitted curves. alone: curve of claims read separately, None if it could
+    not be fitted.
 
-    claims: how many claims read alone, short answers among them, and answers: how many claims read together the curves
-    were fitted on.
+    claims: number of claims read separately, including short answers; answers: number of claims read together.
     """
 
     use: SupportUse
@@ -48,26 +48,26 @@ def calibrated(
     *,
     say: Callable[[str], None],
 ) -> CalibratedUse:
-    """``use`` with the calibration of claims alone and, where it reads claims together, of claims in their answers.
+    """Return ``use`` with the calibration of separate claims and, if it reads claims together, of claims in answers.
 
-    loaded: the network. pairs: claims to fit the first on. held: those of which the answers fit the second; each source
-    counts the same. What ``use`` takes off for what evidence lacks stands beside the curves as they are fitted, so that
-    a support of 0.5 means even odds with it. Where one cannot be fitted, ``say`` is told why, and the first stays as it
-    is, the second becomes the first. Short answers among the pairs have a curve of their own, and no part in the first,
-    where there are at least 30 right and 30 wrong ones.
+    loaded: the network. pairs: claims for the first curve. held: claims whose answers are used for the second; sources
+    have equal weight. The penalties of ``use`` for missing numbers, names and words are applied before fitting, so that
+    a support of 0.5 means even odds with them. If a curve cannot be fitted, ``say`` gets the reason; the first then
+    stays as it is, and the second equals the first. Short answers among the pairs have their own curve, and are
+    excluded from the first, if there are at least 30 right and 30 wrong ones.
     """
     if not pairs:
-        say("not calibrated: no pair of other evidence is held out")
+        say("not calibrated: no pair with held-out evidence")
         return CalibratedUse(use)
     scorer, lacking = SupportScorer(loaded), use
-    # A claim of characters that are no tokens gives no row and has no logit.
+    # A claim without known tokens gives no row and has no logit.
     counts = scorer.count([example.claim for example in pairs])
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
     short = [(e, x) for e, x in raw if is_short_answer_claim(e.question, e.claim)]
     answering = _fit_enough(short, lacking, say)
     others = [(e, x) for e, x in raw if not is_short_answer_claim(e.question, e.claim)] if answering else raw
-    alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read alone", say)
+    alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read separately", say)
     together_claims = 0
     if alone is not None:
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
@@ -76,7 +76,7 @@ def calibrated(
     if use.answer_tokens:
         answers = by_answer(held)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
-        # Where it cannot be fitted, the other curve is nearer than none.
+        # If it cannot be fitted, the other curve is closer than none.
         fitted = _fit(logits, claims, lacking, "claims read together", say)
         together_claims = len(claims) if fitted else 0
         together = fitted or alone
@@ -87,14 +87,14 @@ def calibrated(
 
 
 def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
-    """The uncalibrated logit of each pair: of its best window. Each claim must have a token, or it has no logit."""
+    """The uncalibrated logit of each pair, from its best window. Each claim must have a token, or it has no logit."""
     return row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
 
 
 def score_answers_raw(
     scorer: SupportScorer, answers: Sequence[Sequence[PairExample]], tokens: int
 ) -> tuple[tuple[float, ...], list[PairExample]]:
-    """The uncalibrated logit of each claim that has a token and neighbours to be read with, and these claims."""
+    """The uncalibrated logit of each claim that has a token and is read with others, and these claims."""
     counts = [scorer.count([example.claim for example in answer]) for answer in answers]
     read = [
         [example for example, count in zip(answer, sizes, strict=True) if count]
@@ -103,13 +103,13 @@ def score_answers_raw(
     rows = list(answer_rows(read, scorer.tokens, mix=AnswerMix(tokens, _EVERY_WINDOW, 0.0)))
     claims = [example for answer in read for example in answer]
     logits = row_logits(scorer, rows)
-    among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # one by itself is read as ever
+    among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # a single claim is read separately as always
     kept = [i for i, several in enumerate(among) if several]
     return tuple(logits[i] for i in kept), [claims[i] for i in kept]
 
 
 def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:
-    """Of every claim of every row, in order, the uncalibrated logit in its best window."""
+    """The uncalibrated logit of every claim of every row, in order, in its best window."""
     windows = [
         AnswerWindow(window, tuple((claim.start, claim.end) for claim in row.claims))
         for row in rows
@@ -126,7 +126,7 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
 def _fit_enough(
     short: Sequence[tuple[PairExample, float]], use: SupportUse, say: Callable[[str], None]
 ) -> Calibration | None:
-    """The curve of short answers; None where there are too few of a kind for one of their own, or none fits."""
+    """The curve of short answers; None if there are too few of a kind, or none can be fitted."""
     right = sum(example.supported for example, _ in short)
     if min(right, len(short) - right) < _FEWEST_SHORT:
         return None
@@ -140,10 +140,10 @@ def _fit(
     what: str,
     say: Callable[[str], None],
 ) -> Calibration | None:
-    """Platt's curve beside what is taken off by rule, each source counting the same."""
+    """Platt scaling with the rule-based penalties, sources having equal weight."""
     sizes = Counter(example.source for example in examples)
     weights = [1 / sizes[e.source] for e in examples]
-    # In all of the evidence: in the window that was read alone, for long evidence, less of a question might stand.
+    # In all of the evidence: in a single window of long evidence, fewer words of a question may occur.
     pairs = [Pair(read_evidence(e.evidence).text, e.claim, e.question) for e in examples]
     try:
         return fit_platt(logits, [e.supported for e in examples], weights, [-lack(pair, use) for pair in pairs])

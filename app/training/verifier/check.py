@@ -1,7 +1,8 @@
-"""While a verifier is trained: how well it tells claims that are held out, said every so many steps.
+"""Validation during a verifier's training: scores held-out claims every N steps.
 
-A loss that rises says little: warm starts lose before they gain. A run whose rows are too hard for its rate ends in one
-logit for everything with a loss that is hardly higher (0.75 for 0.58, 2026-11-25); on held-out claims it is seen.
+The loss alone is not informative: warm starts get worse before they improve. A run with too high a learning rate for
+its rows can collapse to one logit for every input with a hardly higher loss (0.75 instead of 0.58, 2026-11-25);
+held-out claims show it.
 """
 
 from __future__ import annotations
@@ -20,10 +21,9 @@ from model.verifier.scorer import SupportScorer
 
 
 class ValidationCallback:
-    """Passes progress on; at the start, and whenever ``every`` more steps are done, it scores the claims and says how.
+    """Forwards progress; at the start, and every ``every`` steps, it scores the claims and reports the result.
 
-    alone: held-out claims read by themselves. answers: the claims of held-out answers, read together. every: 0 for
-    never.
+    alone: held-out claims read separately. answers: the claims of held-out answers, read together. every: 0 for never.
     """
 
     def __init__(
@@ -44,12 +44,12 @@ class ValidationCallback:
         self._answers = answers
 
     def begin(self) -> None:
-        """Say how the weights do that the run starts from."""
+        """Report the scores of the initial weights."""
         if self._every:
-            self._check("the weights it starts from")
+            self._check("the initial weights")
 
     def __call__(self, progress: TrainProgress) -> None:
-        """One step is done."""
+        """Handle one finished step."""
         if self._passed_on is not None:
             self._passed_on(progress)
         if self._every and progress.step % self._every == 0 and progress.step < progress.steps:

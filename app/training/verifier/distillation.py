@@ -1,6 +1,6 @@
-"""Rows whose targets lie between their labels and what other verifiers say of them: distillation (Hinton et al. 2015).
+"""Soft targets between the labels and the scores of other verifiers: knowledge distillation (Hinton et al. 2015).
 
-Labels say that a claim is wrong, teachers how clearly; an ensemble of them, trained apart, errs less than each.
+Labels are binary, teachers give a degree; an ensemble of independently trained teachers errs less than each of them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,28 @@ from model.training.pair_rows import PairRow, pair_rows_sha256
 from model.verifier.files import LoadedSupport, load_support
 from model.verifier.scorer import SupportScorer
 
-_AT_ONCE = 500  # rows between two words on how far it is
+_AT_ONCE = 500  # rows between two progress messages
 KEPT = "teachers.safetensors"
 
 
 class Teachers:
-    """Trained verifiers that say of each claim how well it is supported, the mean of their calibrated logits.
+    """Trained verifiers that score each claim; the target is the mean of their calibrated logits.
 
-    What is looked up beside the network is left out of what they say, since the one that is taught looks it up itself.
+    Their rule-based penalties are not applied, because the trained verifier applies its own.
     """
 
     def __init__(self, folders: Sequence[Path], share: float, *, device: str = "cpu") -> None:
-        """share: of the teachers in a target, in [0, 1]. Raises ModelError for another, and as load_support does."""
-        if not 0 <= share <= 1:  # nor NaN
+        """share: weight of the teachers in a target, in [0, 1]. Raises ModelError for another value, and as
+        load_support does.
+        """
+        if not 0 <= share <= 1:  # rejects NaN too
             raise ModelError(f"the teachers' share is {share}: it must be in [0, 1]")
         self._loaded = [load_support(folder, device=device) for folder in folders]
         for folder, teacher in zip(folders, self._loaded, strict=True):
             if not teacher.model.features.worst_word:
-                raise ModelError(f"{folder} judges no claim by its own words, and cannot teach: name another verifier")
+                raise ModelError(
+                    f"{folder} does not judge claims separately, so it cannot be a teacher: name another verifier"
+                )
         self._share = share
 
     @property
@@ -49,17 +53,17 @@ class Teachers:
     def taught(
         self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, but: Collection[str] = ()
     ) -> list[PairRow]:
-        """The rows with targets. What teachers say is kept in ``folder``, so that a run that is resumed need not ask.
+        """The rows with targets. Teacher scores are cached in ``folder``, so that a resumed run need not compute them
+        again.
 
-        but: sources (NAME* for all that begin so) whose rows stay as they are, since teachers know nothing of what was
-        written because they fail at it. Raises ModelError when it cannot be written there, DataError for a source that
-        no row has.
+        but: sources (NAME* for a prefix) whose rows keep their labels, for example texts written because teachers fail
+        on them. Raises ModelError if the cache cannot be written, DataError for a source without rows.
         """
         sources = {row.source for row in rows}
         left = {source for said in but for source in sources_named(said, sources)}
         asked = [row for row in rows if row.source not in left]
         if self._loaded and left:
-            say(f"teachers have no say in {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
+            say(f"no distillation for {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
         if not self._loaded or not asked:
             return list(rows)
         told = iter(self._with_targets(asked, folder, say))
@@ -70,7 +74,7 @@ class Teachers:
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
         support = torch.sigmoid(logits)
         told = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
-        say(f"the teachers agree with {told:.1%} of the labels; they are {self._share:g} of each target")
+        say(f"the teachers agree with {told:.1%} of the labels; their weight in each target is {self._share:g}")
         targets = iter((self._share * support + (1 - self._share) * own).clamp(0, 1).tolist())
         return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
 
@@ -98,7 +102,7 @@ class Teachers:
             some = rows[begin : begin + _AT_ONCE]
             several = [together and len(row.claims) > 1 for row in some for _ in row.claims]
             for logit, is_several in zip(row_logits(scorer, some), several, strict=True):
-                # Rows are tokens: whether a claim of one is a short answer is not told by them.
+                # Rows are tokens, which do not show whether a single claim is a short answer.
                 slope, intercept = use.curve(together=is_several, short=False)
                 said.append(slope * logit + intercept)
             if begin // _AT_ONCE % 4 == 3:
@@ -107,7 +111,7 @@ class Teachers:
 
 
 def _kept(path: Path, asked: dict[str, str]) -> Tensor | None:
-    """What the same teachers said of the same rows before; None where nothing of the kind, or damage, is found."""
+    """The cached scores of the same teachers on the same rows; None if there are none, or they are damaged."""
     try:
         with safe_open(path, "pt") as file:
             if file.metadata() != asked:

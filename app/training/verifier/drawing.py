@@ -1,4 +1,4 @@
-"""Which labelled pairs a verifier is trained and scored on, drawn by seed: balanced, capped, a fair share a source."""
+"""Draw labelled pairs for training and scoring by seed: balanced, capped, with a fair share per source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ def drawn(
 ) -> list[PairExample]:
     """The examples in random order; None for no limit.
 
-    balance: supported ones of a source at most, for each unsupported one of it. source_cap: of a source. most: in all.
+    balance: maximum supported examples of a source per unsupported one. source_cap: maximum of one source. most:
+    maximum in all.
     """
     found = list(examples)
     random.Random(seed).shuffle(found)
@@ -41,7 +42,7 @@ def drawn(
 
 
 def fair_sample(examples: Sequence[PairExample], most: int, seed: int) -> list[PairExample]:
-    """At most ``most`` of them (but one of each source): of each source all, or as many as a fair share allows."""
+    """At most ``most`` examples (but at least one of each source), distributed fairly over the sources."""
     by_source: dict[str, list[PairExample]] = defaultdict(list)
     for example in examples:
         by_source[example.source].append(example)

@@ -1,4 +1,4 @@
-"""The weights of other verifiers that a trained one is mixed with: those it began from, and other runs'."""
+"""Weight averaging of a trained verifier with others: those it started from, and other runs'."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ from model.verifier.files import load_support
 
 
 class WeightMixture:
-    """Read before the run, since folders may change while it lasts."""
+    """Loaded before the run, since the folders may change during it."""
 
     def __init__(self, recipe: VerifierRecipe, begun: SupportEncoder) -> None:
-        """begun: the network as the run begins from it.
+        """begun: the initial network of the run.
 
-        Raises ModelError for shares outside [0, 1] or above 1 together, for a verifier of other features (whose weights
-        have the same shapes) or another number of layers, and as load_support does.
+        Raises ModelError for shares outside [0, 1] or with a sum above 1, for a verifier with other features (whose
+        weights have the same shapes) or another number of layers, and as load_support does.
         """
         shares = [recipe.start_share, *(share for _, share in recipe.mix)]
-        if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:  # nor NaN
-            raise ModelError(
-                f"shares of other weights are {', '.join(map(str, shares))}: they must be in [0, 1] together"
-            )
+        if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:  # rejects NaN too
+            raise ModelError(f"shares of other weights are {', '.join(map(str, shares))}: their sum must be in [0, 1]")
         loaded = [(load_support(folder), share) for folder, share in recipe.mix]
         for (folder, _), (verifier, _) in zip(recipe.mix, loaded, strict=True):
             theirs = verifier.model
             if (theirs.features, theirs.config) != (begun.features, begun.config):
                 raise ModelError(
-                    f"{folder} is another network ({theirs.features}, {theirs.config.num_layers} layers): it cannot be "
-                    "mixed in"
+                    f"{folder} is another network ({theirs.features}, "
+                    f"{theirs.config.num_layers} layers): it cannot be averaged with this one"
                 )
         self.named = tuple((verifier.fingerprint, share) for verifier, share in loaded)
         self._others = [
@@ -38,5 +36,5 @@ class WeightMixture:
         ]
 
     def into(self, model: SupportEncoder) -> None:
-        """The mean of the model's weights and these, in place. Raises ModelError as average_with does."""
+        """Average the model's weights with these, in place. Raises ModelError as average_with does."""
         average_with(model, self._others)

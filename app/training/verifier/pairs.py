@@ -1,4 +1,4 @@
-"""The labelled files that a verifier is trained on: pairs, and responses with marked words (RAGTruth's layout)."""
+"""Labelled training files of a verifier: pairs, and responses with marked words (RAGTruth's layout)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TRAIN = "train"
 
 
 def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
-    """The examples of all files, in order; each file's layout is told by its content.
+    """The examples of all files, in order; each file's layout is detected.
 
-    Of responses with marked words the split "train" is taken, all of them where none has a split. limit: pairs, or
-    responses, of a file at most. Raises DataError as load_pairs and load_ragtruth do, and for responses of which the
-    split "train" holds none: a test set must not be trained on by mistake.
+    Of responses with marked words the split "train" is used, or all if there is no split. limit: maximum pairs, or
+    responses, of a file. Raises DataError as load_pairs and load_ragtruth do, and for responses with splits but none in
+    "train", so that a test set is not trained on by mistake.
     """
     examples: list[PairExample] = []
     skipped: list[str] = []
@@ -34,12 +34,13 @@ def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit:
         wanted = [r for r in read.responses if r.split == _TRAIN or splits == {""}][:limit]
         if not wanted:
             raise DataError(
-                f"no response of {path} is in the split {_TRAIN!r}, there are {', '.join(sorted(splits))}: give those "
-                "to train on that split, or none of them any"
+                f"no response of {path} is in the split {_TRAIN!r}, the splits are "
+                f"{', '.join(sorted(splits))}: set that split for the responses to train on, or "
+                "remove all splits"
             )
         found = list(response_claims(wanted, path.name.split(".")[0] or path.resolve().name))
         if not found:
-            raise DataError(f"no response of {path} claims anything: nothing to train on")
+            raise DataError(f"no response of {path} makes a claim: nothing to train on")
         examples += found
         skipped += read.skipped
     if not examples:
@@ -48,7 +49,9 @@ def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit:
 
 
 def _holds_responses(path: Path) -> bool:
-    """A file whose first lines are no layout's is left to load_pairs, which names the line; a folder is not."""
+    """Whether the file holds responses. Unknown layouts are left to load_pairs, which names the bad line; a folder is
+    not.
+    """
     try:
         return file_format(path) == "ragtruth"
     except DataError:

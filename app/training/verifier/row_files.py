@@ -1,7 +1,7 @@
-"""A verifier's rows as a folder, made on one machine and trained on by another: whole, checked, in small files.
+"""A verifier's rows as a folder, built on one machine and trained on another: atomic, with checksums, in small files.
 
-``rows.json`` names the files and their SHA-256; ``part-*.xz`` hold the rows, ``held-*.xz`` the claims held out to
-calibrate and score on. Every file stays under 15 MB, unless a single row or claim is larger.
+``rows.json`` names the files and their SHA-256; ``part-*.xz`` hold the rows, ``held-*.xz`` the claims held out for
+calibration and scoring. Every file stays under 15 MB, unless a single row or claim is larger.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ LIST, FORMAT = "rows.json", 1
 
 
 class RowsFolder:
-    """A folder to be written, as a context: whole after ``write``, else not there at all."""
+    """A folder to be written, as a context manager: complete after ``write``, else removed."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises AppError at once where something lies there already, or it cannot be written: rows take minutes."""
+        """Raises AppError at once if the folder exists or cannot be written, before the minutes of building rows."""
         self._folder = folder
         self._aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
-        if os.path.lexists(folder):  # a link that leads nowhere too
-            raise AppError(f"{folder} is there already: name another folder for the rows, or remove that one")
+        if os.path.lexists(folder):  # also a broken link
+            raise AppError(f"{folder} exists already: name another folder for the rows, or remove that one")
         try:
             self._aside.mkdir(parents=True)
         except OSError as error:
@@ -47,7 +47,7 @@ class RowsFolder:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def write(self, rows: VerifierRows) -> tuple[Path, ...]:
-        """Its files. Raises AppError when they cannot be written, or something lies there by now."""
+        """Write its files. Raises AppError if they cannot be written, or the folder exists by now."""
         try:
             self._write(rows)
         except OSError as error:
@@ -62,7 +62,7 @@ class RowsFolder:
             (self._aside / f"held-{number:04d}.xz").write_bytes(lzma.compress(lines))
         about = {
             "format": FORMAT,
-            "minilm": MINILM_SHA256,  # whose tokens they are
+            "minilm": MINILM_SHA256,  # identifies the tokenizer of the rows
             "window_tokens": rows.window_tokens,
             "answer_tokens": rows.answer_tokens,
             "rows": len(rows.rows),

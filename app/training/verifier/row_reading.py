@@ -1,4 +1,6 @@
-"""Reading the rows that app.training.verifier.row_files writes, of one folder or several; what is damaged is named."""
+"""Read the rows written by app.training.verifier.row_files, from one or several folders; errors name the damaged
+file.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +25,26 @@ _TEXTS = ("evidence", "claim", "question", "source", "group", "answer")
 
 
 def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRows:
-    """The rows of the folders, one after another; a claim that several hold out counts once.
+    """The rows of the folders, one after another; a claim held out by several counts once.
 
-    Raises AppError naming the folder or file that is missing, damaged, of another format or tokenizer, has other
-    windows than the first one, or trains on a source that another one holds out.
+    Raises AppError naming the folder or file that is missing, damaged, of another format or tokenizer, has another
+    window size than the first one, or trains on a source that another one holds out.
     """
     found = [_read(folder, say) for folder in folders]
     first = found[0]
     for folder, other in zip(folders, found, strict=True):
         if other.window_tokens != first.window_tokens:
             raise AppError(
-                f"the rows of {folder} have windows of {other.window_tokens} tokens, those of {folders[0]} of "
-                f"{first.window_tokens}: make them with one --window"
+                f"the rows of {folder} have windows of {other.window_tokens} tokens, those of "
+                f"{folders[0]} of {first.window_tokens}: build them with the same --window"
             )
         held = {example.source for example in other.unseen}
         for trained, one in zip(folders, found, strict=True):
             own = {example.source for example in one.unseen}
             if shared := sorted(held & ({row.source for row in one.rows} - own)):
                 raise AppError(
-                    f"{folder} holds out {shared[0]!r}, on which the rows of {trained} train: give both the same "
-                    "--hold-out"
+                    f"{folder} holds out {shared[0]!r}, but the rows of {trained} train on it: "
+                    "build both with the same --hold-out"
                 )
     return VerifierRows(
         rows=tuple(row for one in found for row in one.rows),
@@ -67,9 +69,9 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
             elif name.startswith("held-"):
                 held += [_example(parse_json(line.decode())) for line in unpacked(content).splitlines()]
         except (KeyError, TypeError, ValueError, RecursionError, ModelError) as error:
-            raise AppError(f"{folder / name} is damaged ({error}): make the rows again, with --rows-to") from error
+            raise AppError(f"{folder / name} is damaged ({error}): build the rows again with --rows-to") from error
     if len(rows) != about["rows"]:
-        raise AppError(f"{folder} has {len(rows)} rows, {LIST} says {about['rows']}: carry the whole folder again")
+        raise AppError(f"{folder} has {len(rows)} rows, but {LIST} lists {about['rows']}: copy the whole folder again")
     say(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
     return VerifierRows(
         rows=tuple(rows),
@@ -88,14 +90,14 @@ def _about(folder: Path) -> dict[str, Any]:
         about = json.loads(path.read_text("utf-8"))
     except OSError as error:
         raise AppError(
-            f"{path} cannot be read ({error.strerror}): --rows-from wants a folder that --rows-to has written"
+            f"{path} cannot be read ({error.strerror}): --rows-from needs a folder written by --rows-to"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise AppError(f"{path} is damaged ({error}): make the rows again, with --rows-to") from error
+        raise AppError(f"{path} is damaged ({error}): build the rows again with --rows-to") from error
     if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise AppError(f"{path} is of another format than this program's {FORMAT}: make the rows again, with --rows-to")
+        raise AppError(f"{path} has another format than this version's {FORMAT}: build the rows again with --rows-to")
     if about.get("minilm") != MINILM_SHA256:
-        raise AppError(f"{path} was made for another MiniLM than this program's: make the rows again, with --rows-to")
+        raise AppError(f"{path} was built for another MiniLM than this version's: build the rows again with --rows-to")
     numbers = [about.get(name) for name in ("rows", "window_tokens", "answer_tokens")]
     sources, files = about.get("sources"), about.get("files")
     if (
@@ -106,7 +108,7 @@ def _about(folder: Path) -> dict[str, Any]:
         or not all(Path(name).name == name and isinstance(sha256, str) for name, sha256 in files.items())
         or not isinstance(about.get("made"), dict)
     ):
-        raise AppError(f"{path} is damaged: make the rows again, with --rows-to")
+        raise AppError(f"{path} is damaged: build the rows again with --rows-to")
     return about
 
 
@@ -116,19 +118,19 @@ def _content(folder: Path, name: str, sha256: str) -> bytes:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         said = getattr(error, "strerror", None) or error
-        raise AppError(f"{path} cannot be read ({said}): carry the whole folder") from error
+        raise AppError(f"{path} cannot be read ({said}): copy the whole folder") from error
     if (found := hashlib.sha256(content).hexdigest()) != sha256:
-        raise AppError(f"{path} has SHA-256 {found}, {LIST} says {sha256}: the file is damaged, carry it again")
+        raise AppError(f"{path} has SHA-256 {found}, but {LIST} lists {sha256}: the file is damaged, copy it again")
     return content
 
 
 def _example(line: Any) -> tuple[bool, PairExample]:
-    """(held out by name, the claim) of a line. Raises ValueError, KeyError or TypeError where it is none."""
+    """(held out by name, the claim) of a line. Raises ValueError, KeyError or TypeError for an invalid one."""
     texts = {name: line[name] for name in _TEXTS}
     if not all(isinstance(text, str) for text in texts.values()):
-        raise ValueError("a claim held out has a field that is no text")
+        raise ValueError("a held-out claim has a field that is not text")
     if not isinstance(line["supported"], bool) or not isinstance(line["unseen"], bool):
-        raise ValueError("a claim held out is neither supported nor not")
+        raise ValueError("a held-out claim has no valid label")
     wrong = line["wrong"]
     spans = None if wrong is None else tuple((int(start), int(end)) for start, end in wrong)
     return line["unseen"], PairExample(**texts, supported=line["supported"], wrong=spans)

@@ -1,4 +1,4 @@
-"""What a verifier is trained on beside labelled files: claims made by rule, and short answers to questions."""
+"""Synthetic training data of a verifier: claims by rule, and short answers to questions."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from evaluation.synthetic_claims.short_answers import short_answer_claims
 from evaluation.synthetic_claims.source_text import SourceText
 from generation.synthetic_questions.reading_examples import SourceArticle, make_reading
 
-_SHORTEST_PASSAGE = 60  # words: below, a passage gives no claims worth making
+_SHORTEST_PASSAGE = 60  # words: shorter passages give no useful claims
 _CLAIMS_A_TEXT = 3
 _REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds()})
 
 
 def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
-    """What claims are made from: the documents of ``texts`` and the evidence of the rows trained on.
+    """The sources of claims: the documents of ``texts`` and the evidence of the training rows.
 
     Raises DataError as training_documents does.
     """
@@ -37,13 +37,11 @@ def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
 def claims_by_rule(
     sources: Sequence[SourceText], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
 ) -> list[PairExample]:
-    """``most`` claims at most, from some of the sources. replies: turns of a conversation only, else all other
-    kinds.
-    """
+    """At most ``most`` claims from some of the sources. replies: only conversation turns, else all other kinds."""
     chosen = list(sources)
     random.Random(seed).shuffle(chosen)
     chosen = chosen[: most // 2]
-    say(f"making {'replies' if replies else 'claims'} from {len(chosen)} texts")
+    say(f"generating {'replies' if replies else 'claims'} from {len(chosen)} texts")
     made = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
     random.Random(seed).shuffle(made)
     return made[:most]
@@ -59,10 +57,10 @@ def short_answers(
     limit: int | None = None,
     skip_bad: bool = False,
 ) -> list[PairExample]:
-    """``most`` answers of a few words at most, right and wrong, with their questions; none on evidence held out.
+    """At most ``most`` short answers, right and wrong, with their questions; none on held-out evidence.
 
-    Half of them to questions made from ``texts``, where there are any, the others to those of ``reading``, of each of
-    whose files ``limit`` questions at most are read. Raises DataError as load_reading and training_documents do.
+    Half of them answer synthetic questions on ``texts``, if there are any; the others answer questions of ``reading``,
+    at most ``limit`` from each file. Raises DataError as load_reading and training_documents do.
     """
     held = {example.evidence for example in (*split.development, *split.unseen)}
     chance = random.Random(seed)

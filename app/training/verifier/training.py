@@ -1,4 +1,4 @@
-"""Training the embedded verifier, wired: files to pairs, made claims, rows, weights, calibration, figures."""
+"""Train the embedded verifier: files to pairs, synthetic claims, rows, weights, calibration, scores."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from model.verifier.files import LoadedSupport, load_support, rounded_as_saved, 
 from model.verifier.reader_layers import is_reader, support_from_reader
 from model.verifier.scorer import SupportScorer
 
-_CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored while it trains: some ten seconds
+_CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored during training: about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedVerifier:
-    """The outcome. skipped: bad lines left out. calibration: None where none could be found (``say`` was told why).
+    """The outcome. skipped: bad lines. calibration: None if none could be fitted (``say`` got the reason).
 
-    development: other groups of the sources trained on. unseen: what was held out. None where there are none.
+    development: scores on other groups of the training sources. unseen: on held-out sources. None if there are none.
     """
 
     folder: Path
@@ -60,21 +60,21 @@ def train_verifier(
 ) -> TrainedVerifier:
     """Build the rows, train (resuming from folder/checkpoints), write the verifier, calibrate it, score it.
 
-    Raises DataError for unreadable files and for a source not to be taught that no row has, AppError as
+    Raises DataError for unreadable files and for an excluded teacher source without rows, AppError as
     app.training.verifier.row_reading.read_rows does, ModelError as model.training.loop.run_steps does.
     """
-    # What a wrong folder or share is refused for is said at once, before minutes of reading.
+    # Wrong folders and shares are refused first, before minutes of reading.
     model, start_name = _starting(recipe, device)
     teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
-    # Of a start they are its own.
+    # A start has its own.
     recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
-    others = WeightMixture(recipe, model)  # by the end of the run another model may lie in the start's folder
-    told_apart = model.features.worst_word  # else all claims of a window would get one logit
+    others = WeightMixture(recipe, model)  # by the end of the run the start's folder may hold another model
+    told_apart = model.features.worst_word  # otherwise all claims of a window would get one logit
     if recipe.rows_from:
         made = read_rows(recipe.rows_from, say)
         if made.answer_tokens and not told_apart:
             raise AppError(
-                "these rows have claims that are read together, which a plain cross-encoder cannot tell apart"
+                "these rows have claims that are read together, which a plain cross-encoder cannot distinguish"
             )
     else:
         made = make_rows(recipe, told_apart=told_apart, say=say)
@@ -90,18 +90,20 @@ def train_verifier(
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
-    """The network that is trained on, its word embeddings frozen, and the fingerprint of what it was."""
+    """The initial network, its word embeddings frozen, and the fingerprint of its source."""
     if recipe.start is None:
         model = warm_start_support(recipe.settings.seed, recipe.features, num_layers=recipe.num_layers)
         return model.to(device), "MiniLM"
     if is_reader(recipe.start):
         if recipe.start_share:
-            raise ModelError(f"{recipe.start} is a reader: no share of it can be in a verifier, whose heads it lacks")
+            raise ModelError(
+                f"{recipe.start} is a reader: it has no verifier heads, so no share of it can be averaged in"
+            )
         made = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
         return made.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
     loaded = load_support(recipe.start, device=device)
     if loaded.model.features.worst_word and not recipe.features.worst_word:
-        raise ModelError(f"{recipe.start} is no plain cross-encoder: leave --plain out, or begin from another one")
+        raise ModelError(f"{recipe.start} is not a plain cross-encoder: leave --plain out, or start from another one")
     model = loaded.model.requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
     return model, loaded.fingerprint
@@ -133,7 +135,7 @@ def _finish(
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
     facts: dict[str, object] = {
-        "recipe": {**recipe.facts(made.made), **named},  # models by their fingerprints: paths mean nothing elsewhere
+        "recipe": {**recipe.facts(made.made), **named},  # models by fingerprint, since paths are local
         "rows": len(made.rows),
         "steps": result.steps,
         "schedules": result.schedules,
@@ -141,7 +143,7 @@ def _finish(
         "seconds": round(result.seconds),
     }
     development = fair_sample(made.development, recipe.development, recipe.settings.seed)
-    # Before it is written: weights without their curve would look like a verifier to whoever finds them.
+    # Before the weights are written: weights without their calibration would look like a complete verifier.
     loaded = LoadedSupport(rounded_as_saved(model), recipe.use, "")
     found = calibrated(loaded, recipe.use, development, made.development, say=say)
     fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}

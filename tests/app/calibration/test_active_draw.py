@@ -51,7 +51,7 @@ def test_an_active_draw_is_labelled_whole_and_corrects_no_report(plumbline: Run,
         key = (drawn.stored.draw.questions[0].question_id, "rag", 0)
         LabelStore(pipeline.store).save(run, drawn.stored.decoding, [GivenLabel(key, "me", "supported")])
     code, _, err = plumbline("calibrate", run)
-    assert code == 1 and "labelled whole" in err
+    assert code == 1 and "labelled completely" in err
 
 
 @pytest.mark.parametrize(
@@ -89,4 +89,4 @@ def test_scores_without_labels_stand_beside_labels(plumbline: Run, world: Any) -
     assert code == 0 and result["test"] == "prediction_powered_betting"
     few = world.store(160, 100, "supported", seed=8)
     code, _, err = plumbline("calibrate", few, "--predictions")
-    assert code == 1 and "60 answers without labels" in err
+    assert code == 1 and "60 unlabelled answers" in err

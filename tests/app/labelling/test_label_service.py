@@ -260,7 +260,7 @@ def test_of_a_file_that_cannot_be_nothing_is_taken(client: TestClient, pipeline:
         good + b"no-such-item,s\n": "no item",
         b"a,b\n1,2\n": "no column",
         b"\xff\xfe": "not UTF-8",
-        filled(client, run_id, ""): "holds no label",
+        filled(client, run_id, ""): "has no label",
         b"": "is empty",
     }
     for content, reason in bad.items():

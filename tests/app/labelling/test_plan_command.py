@@ -33,7 +33,7 @@ def test_numbers_need_what_a_coin_needs() -> None:
     (row,) = plan.questions.rows
     assert row.questions is not None and 240 <= row.questions <= 290
     assert (plan.questions.ranges, row.lower, plan.labels) == (False, None, None)
-    assert "taken as known" in plan.pilot.notes[0]
+    assert "taken as exact" in plan.pilot.notes[0]
 
 
 def test_a_pilots_size_gives_a_range_and_a_larger_one_a_narrower(world: Any) -> None:
@@ -76,8 +76,8 @@ def test_a_labelled_run_plans_with_corrected_rates_and_says_how_many_labels(worl
 def test_the_command_prints_a_table_or_json_and_nothing_else_on_stdout(plumbline: Run, world: Any) -> None:
     ask = ("plan", "--rate", "0.3", "--within", "1", "--half-width", "0.1", "--samples", "1")
     shown = plumbline(*ask)
-    assert shown.code == 0 and "wanted: a 95 % interval of about ±10 points" in shown.out
-    assert "labels are not planned" in shown.err
+    assert shown.code == 0 and "target: a 95 % interval of about ±10 points" in shown.out
+    assert "no plan for labels" in shown.err
     found = json.loads(plumbline(*ask, "--json").out)
     assert found["plan"]["rows"][0]["questions"] > 70 and found["labels"] is None
 
@@ -86,7 +86,7 @@ def test_an_unlabelled_run_says_that_nothing_corrects_its_rates(world: Any) -> N
     run_id = world.store()
     with Pipeline(world.settings()) as pipeline:
         pilot: Pilot = pilot_of_run(pipeline, run_id, ("rag",))
-    assert pilot.verifier is None and "the verifier's: nothing corrects them" in pilot.notes[-1]
+    assert pilot.verifier is None and "the verifier's, without correction" in pilot.notes[-1]
 
 
 @pytest.mark.parametrize(
