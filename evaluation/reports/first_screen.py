@@ -162,14 +162,21 @@ def _checked(data: ReportData) -> str:
 
 def _headline(data: ReportData, arm: ArmSummary) -> str:
     corrected = _corrected(data.corrected.run if data.corrected else None, arm.arm)
-    estimate = corrected or arm.hallucinated.default
+    estimate = corrected or arm.headline.default
     how = ", corrected by people's labels" if corrected else ""
     who = ARMS.get(arm.arm, "")
     name = f"{arm.arm} ({who})" if who else arm.arm
     if estimate.rate is None:
-        return f"The hallucination rate of {name} is undefined: {estimate.reason}."
-    answers = counted(arm.responses, "answer")
-    return f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}{how}."
+        return f"The hallucination rate of {name} is undefined: none of {counted(arm.responses, 'answer')} is scored."
+    if corrected or not arm.unscored.default.rate:
+        answers = counted(arm.responses, "answer")
+        return f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}{how}."
+    answers = counted(estimate.responses, "scored answer")
+    low, high = arm.hall_if_unscored_supported.rate, arm.hall_if_unscored_hallucinated.rate
+    return (
+        f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}; with the "
+        f"{arm.responses - estimate.responses:,} unscored ones it is between {percent(low)} and {percent(high)}."
+    )
 
 
 def _corrected(run: CorrectedRun | None, arm: str) -> HallucinationEstimate | None:
@@ -241,7 +248,7 @@ def _search(data: ReportData) -> Advice | None:
 
 def _model(data: ReportData) -> Advice | None:
     """Where the run shows that passages alone do not help."""
-    oracle = next((arm.hallucinated.default for arm in data.summary.arms if arm.arm == "oracle"), None)
+    oracle = next((arm.headline.default for arm in data.summary.arms if arm.arm == "oracle"), None)
     if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
         return None
     return Advice(
@@ -252,7 +259,7 @@ def _model(data: ReportData) -> Advice | None:
 
 
 def _width(data: ReportData, main: ArmSummary) -> Advice | None:
-    estimate = main.hallucinated.default
+    estimate = main.headline.default
     if estimate.lower is None or estimate.upper is None or (estimate.upper - estimate.lower) / 2 <= _WIDE:
         return None
     half = 100 * (estimate.upper - estimate.lower) / 2

@@ -15,7 +15,7 @@ from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view, setting_name
 from evaluation.reports.corrected_view import corrected_view
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import build_view, interval, p_value, percent, score, share
+from evaluation.reports.report_view import build_view, interval, left_out_words, p_value, percent, score, share
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # Control characters are not allowed in HTML, and a lone surrogate cannot be written as UTF-8: show that one was there.
@@ -54,6 +54,7 @@ def template_environment() -> jinja2.Environment:
     )
     environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value, "score": score}
     environment.filters |= {"share": share, "setting_name": setting_name}
+    environment.globals["left_out_words"] = left_out_words
     return environment
 
 
