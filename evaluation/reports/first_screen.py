@@ -39,6 +39,7 @@ OUTCOMES = {
     "abstained": "the answer declines: it claims nothing",
     "unscored": "the answer could not be judged; the reason stands beside it",
 }
+UNRESPONSIVE_MEANING = "supported, but not an answer to the question; counted with the supported"
 CHANGES = {
     "fixed": "hallucinated in the first arm and not in the second",
     "broken": "hallucinated in the second arm and not in the first",
@@ -67,6 +68,11 @@ class FirstScreen:
     comparison: str
     next_steps: tuple[Advice, ...]
     terms: tuple[tuple[str, str], ...]
+
+    @property
+    def outcome_terms(self) -> tuple[tuple[str, str], ...]:
+        """The terms that are outcomes of an answer."""
+        return tuple((word, meaning) for word, meaning in self.terms if word in OUTCOMES or word == "unresponsive")
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -103,6 +109,7 @@ def _measured(data: ReportData) -> list[tuple[str, str]]:
     if data.comparison:
         return [("compared", data.comparison)]
     return [
+        ("measure", _measure(data)),
         ("model", entries.get("model", "")),
         ("prompt", entries.get("prompt", "")),
         ("decoding", _decoding(entries)),
@@ -111,6 +118,15 @@ def _measured(data: ReportData) -> list[tuple[str, str]]:
         ("verifier checked", _checked(data)),
         ("date", data.config.created[:16].replace("T", " ")),
     ]
+
+
+def _measure(data: ReportData) -> str:
+    """Of answers from elsewhere: what the rates are rates of, and what counts as true."""
+    if data.scored is None:
+        return ""
+    sources = {"facts": "a table of facts", "labels": "people's labels"}
+    by = data.scored.judged_by
+    return f"{data.scored.measure}, judged by {sources.get(by, f'the {by} that came with the answers')}"
 
 
 def _decoding(entries: dict[str, str]) -> str:
@@ -277,7 +293,14 @@ def _labels(data: ReportData) -> Advice | None:
 def _terms(data: ReportData) -> tuple[tuple[str, str], ...]:
     arms = [(arm.arm, meaning) for arm in data.summary.arms if (meaning := arm_meaning(arm.arm))]
     changes = list(CHANGES.items()) if data.summary.pairs else []
-    return (*arms, *OUTCOMES.items(), *changes)
+    return (*arms, *OUTCOMES.items(), *_unresponsive(data), *changes)
+
+
+def _unresponsive(data: ReportData) -> list[tuple[str, str]]:
+    """The word is explained only where the report uses it."""
+    if not any(found.unresponsive for found in data.abstentions):
+        return []
+    return [("unresponsive", UNRESPONSIVE_MEANING)]
 
 
 def counted(number: int, what: str) -> str:
