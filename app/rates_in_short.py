@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from data.html_table import html_table
 from evaluation.reports.report_view import interval, percent
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.summary import ArmSummary, RunSummary
 
 _SHOWN = 4
 
 
 def rates_line(summary: RunSummary) -> str:
-    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; only the first of many arms."""
-    rates = [
-        f"{arm.arm} {percent(arm.hallucinated.default.rate)} {interval(arm.hallucinated.default)}".rstrip()
-        for arm in summary.arms[:_SHOWN]
-    ]
+    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; of many arms the first. Of scored answers."""
+    rates = [_rate(arm) for arm in summary.arms[:_SHOWN]]
     rest = len(summary.arms) - len(rates)
     return f"hallucinated: {', '.join(rates)}" + (f" and {rest} more" if rest else "")
+
+
+def _rate(arm: ArmSummary) -> str:
+    rate = f"{arm.arm} {percent(arm.headline.default.rate)} {interval(arm.headline.default)}".rstrip()
+    unscored = arm.unscored.default.rate
+    return f"{rate} ({percent(unscored)} unscored)" if unscored else rate
 
 
 def rates_html(caption: str, summary: RunSummary) -> str:

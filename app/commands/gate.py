@@ -101,10 +101,14 @@ def _show(report: GateReport, output: Output) -> None:
     for text in report.conditions:
         output.data(f"--fail-if holds: {text}")
     for one in report.compared:
+        if one.before is None or one.after is None or one.change is None:
+            output.data(f"UNKNOWN {one.arm} {one.quantity}: cannot be compared, {one.reason}")
+            continue
+        left_out = f", {one.unscored} left out as unscored" if one.unscored else ""
         mark = "WORSE" if one.regressed else "ok"
         output.data(
             f"{mark:5} {one.arm} {one.quantity}: {one.before:.1%} → {one.after:.1%} "
-            f"({one.change:+.1%} [{one.lower:+.1%}, {one.upper:+.1%}], {one.questions} questions)"
+            f"({one.change:+.1%} [{one.lower:+.1%}, {one.upper:+.1%}], {one.questions} questions{left_out})"
         )
         if one.regressed:
             output.data(f"      got worse: {', '.join(one.worst)}")

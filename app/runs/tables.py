@@ -11,7 +11,7 @@ from evaluation.reports.first_screen import CHANGES
 from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import p_value
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.summary import PairSummary, RunSummary
 
 
 def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
@@ -73,11 +73,12 @@ def models_table(summaries: Mapping[str, RunSummary]) -> Table:
 def pairs_table(summary: RunSummary) -> Table:
     """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm).
 
-    If responses are unscored, a third line gives the bounds of the difference over all their possible outcomes.
+    Where responses are unscored, the difference has a third line: what it could be, whatever they were; the questions
+    say how many were left out for that.
     """
     unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
     said = (
-        "\nUnscored counts as not hallucinated; {low,high}: bounds over all outcomes of unscored responses"
+        "\nof pairs of scored responses; {low,high}: over all, if the unscored were all one or the other"
         if any(unscored)
         else ""
     )
@@ -94,7 +95,17 @@ def pairs_table(summary: RunSummary) -> Table:
             cell(pair.difference.default, signed=True) + could_be,
             cell(pair.fixed.default),
             cell(pair.broken.default),
-            f"{pair.fixed_questions:.1f} fixed\n{pair.broken_questions:.1f} broken",
+            _questions(pair),
             p_value(pair.p_holm),
         )
     return made
+
+
+def _questions(pair: PairSummary) -> str:
+    """How many were fixed and broken, in questions, and how many are left out as unscored."""
+    lines = []
+    if pair.fixed_questions is not None and pair.broken_questions is not None:
+        lines += [f"{pair.fixed_questions:.1f} fixed", f"{pair.broken_questions:.1f} broken"]
+    if pair.unscored:
+        lines.append(f"{pair.unscored} unscored")
+    return "\n".join(lines)

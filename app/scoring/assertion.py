@@ -40,7 +40,7 @@ def assert_rate(
             raise UsageError('of="answered" has no place for unscored answers: give unscored="refuse" or "ignore"')
         estimate = summary.hall_answered.default
     else:
-        estimate = summary.hall_if_unscored_hallucinated if unscored == "count" else summary.hallucinated.default
+        estimate = summary.hall_if_unscored_hallucinated if unscored == "count" else summary.headline.default
     value = estimate.upper if by == "upper" else estimate.rate
     if value is not None and value <= at_most:
         return estimate

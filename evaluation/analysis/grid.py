@@ -42,7 +42,8 @@ class ArmGrid:
 
 @dataclass(frozen=True, slots=True)
 class PairGrid:
-    """baseline minus other at every setting, on the questions that both have at all settings."""
+    """baseline less other at every setting, on the questions that both have at all of them. The difference is over the
+    cross-pairs of samples in which both responses are scored, undefined at a setting that has none."""
 
     baseline: str
     other: str
@@ -121,16 +122,19 @@ def _pair_grid(
     questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)) - apart)
     if not questions:
         return None
-    h1, h2 = (
-        np.stack(
-            [shares_by_question(c, lambda r: True, _hallucinated, questions).event for c in by_arm[arm].values()],
-            axis=1,
-        )
-        for arm in (one, two)
-    )
+    (h1, r1), (h2, r2) = (_scored(list(by_arm[arm].values()), questions) for arm in (one, two))
     most = max(config.samples_of(d) for d in config.decodings)
     independent = mean_responses(np.full(len(questions), float(most)))
-    return PairGrid(one, two, len(questions), difference_band(h1, h2, independent, resampler))
+    return PairGrid(one, two, len(questions), difference_band(h1, h2, independent, resampler, (r1, r2)))
+
+
+def _scored(cells: Sequence[Sequence[SampleRecord]], questions: Sequence[str]) -> tuple[Floats, Floats]:
+    """Hallucinated and scored shares of the responses, (N, G) each."""
+    found = [
+        shares_by_question(cell, lambda r: r.evaluation.outcome != "unscored", _hallucinated, questions)
+        for cell in cells
+    ]
+    return np.stack([s.event for s in found], axis=1), np.stack([s.base for s in found], axis=1)
 
 
 def _hallucinated(record: SampleRecord) -> bool:

@@ -31,6 +31,11 @@ def to_markdown(report: GateReport) -> str:
             f"Run `{report.run}` against baseline `{report.baseline}`, paired by question. One-sided tests, "
             f"{report.level:.1%} for all of them together; a change for the worse of up to {report.margin:.1%} passes.",
         ]
+    lines += [
+        f"- {_cell(one.arm)}: {one.unscored} questions without a scored response in both are left out of hallucinated"
+        for one in report.compared
+        if one.unscored
+    ]
     worst = {one.arm: one.worst for one in report.compared if one.regressed and one.worst}
     lines += [f"- questions that got worse ({_cell(arm)}): {_cell(', '.join(ids))}" for arm, ids in worst.items()]
     if report.changed:
@@ -54,6 +59,8 @@ def to_junit(report: GateReport) -> str:
 
 
 def _row(one: Compared) -> str:
+    if one.before is None or one.after is None or one.change is None:
+        return f"| {_cell(one.arm)} | {one.quantity} | undefined | undefined | {_cell(one.reason)} | ❌ not measured |"
     mark = "❌ worse" if one.regressed else "✅"
     limits = f"[{one.lower:+.1%}, {one.upper:+.1%}]"
     shares = f"{one.before:.1%} | {one.after:.1%} | {one.change:+.1%} {limits}"
@@ -61,6 +68,8 @@ def _row(one: Compared) -> str:
 
 
 def _sentence(one: Compared) -> str:
+    if one.before is None or one.after is None or one.worse_by is None:
+        return f"{one.quantity} of {one.arm} cannot be compared: {one.reason}"
     went = f"{one.quantity} of {one.arm} went from {one.before:.1%} to {one.after:.1%} on {one.questions} questions"
     return f"{went}: worse by at least {one.worse_by:.1%}\nquestions: {', '.join(one.worst)}"
 

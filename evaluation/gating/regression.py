@@ -10,36 +10,40 @@ import numpy as np
 
 from evaluation.errors import EvaluationError
 from evaluation.gating.baseline import Baseline, Counts
-from evaluation.statistics.counts import shares
+from evaluation.outcomes import OUTCOMES
+from evaluation.statistics.counts import Floats, shares
 from evaluation.statistics.measure import Resampler, Settings, mean_responses
 from evaluation.statistics.paired import measure_fixed_minus_broken
+from evaluation.statistics.scored_pairs import NO_PAIR, ScoredPairs, paired_outcomes
 
 Quantity = Literal["hallucinated", "supported"]
 QUANTITIES: Final[tuple[Quantity, ...]] = ("hallucinated", "supported")
-_PLACE: Final = {"hallucinated": 0, "supported": 1}
+_SUPPORTED: Final = OUTCOMES.index("supported")
 _FEWEST: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Comparison of one arm and quantity. worst: questions with the largest changes for the worse, at most ten.
-
-    change: run minus baseline, in shares of all responses; lower, upper: its one-sided limits.
-    worse: change for the worse (up for hallucinated, down for supported); worse_by: its one-sided lower limit.
-    regressed: whether worse_by is above the margin.
-    """
+    """One arm and quantity. change: run less baseline; lower, upper: its one-sided limits. Supported is a share of all
+    responses, hallucinated one of the pairs of responses that are both scored: what could not be judged is no answer
+    that is free of hallucinations. worse_by: the one-sided lower limit of the change for the worse (up for
+    hallucinated, down for supported). regressed: whether worse_by is above the margin, or nothing can be compared; then
+    the figures are None and reason says why. unscored: questions left out for that. worst: questions that changed most
+    for the worse, at most ten."""
 
     arm: str
     quantity: Quantity
     questions: int
-    before: float
-    after: float
-    change: float
-    lower: float
-    upper: float
-    worse_by: float
+    before: float | None
+    after: float | None
+    change: float | None
+    lower: float | None
+    upper: float | None
+    worse_by: float | None
     regressed: bool
     worst: tuple[str, ...]
+    unscored: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,31 +137,47 @@ def _compared(
     resampler: Resampler,
 ) -> Compared:
     one, two = (np.array([rows[q] for q in ids], dtype=np.float64) for rows in (before, after))
-    place = _PLACE[quantity]
-    had, has = shares(one)[:, place], shares(two)[:, place]
-    bad_before, bad_after = (had, has) if quantity == "hallucinated" else (1.0 - had, 1.0 - has)
-    fixed, broken = bad_before * (1.0 - bad_after), bad_after * (1.0 - bad_before)
-    samples = np.minimum(one.sum(axis=1), two.sum(axis=1))
-    responses = int(one.sum() + two.sum())
+    pairs = paired_outcomes(one, two) if quantity == "hallucinated" else _supported(one, two)
+    compared = [q for q, used in zip(ids, pairs.used, strict=True) if used]
+    left_out = len(ids) - len(compared)
+    if not compared:
+        nothing = (None, None, None, None, None, None)
+        return Compared(arm, quantity, 0, *nothing, True, (), left_out, NO_PAIR)
     measured = measure_fixed_minus_broken(
-        broken, fixed, np.ones(len(ids)), responses, mean_responses(samples), resampler
+        pairs.broken, pairs.fixed, pairs.weight, pairs.responses, pairs.independent, resampler
     ).default
     worse, lowest, highest = (float(v or 0.0) for v in (measured.rate, measured.lower, measured.upper))
     sign = 1.0 if quantity == "hallucinated" else -1.0
     lower, upper = sorted((sign * lowest, sign * highest))
-    order = sorted(range(len(ids)), key=lambda i: (bad_before[i] - bad_after[i], ids[i]))
-    worst = tuple(ids[i] for i in order[:10] if bad_after[i] > bad_before[i])
-    regressed = lowest > margin
+    bad_before, bad_after = (float(bad.sum() / pairs.weight.sum()) for bad in (pairs.first, pairs.second))
+    had, has = (bad_before, bad_after) if quantity == "hallucinated" else (1.0 - bad_before, 1.0 - bad_after)
+    order = sorted(range(len(compared)), key=lambda i: (pairs.change[i], compared[i]))
     return Compared(
         arm,
         quantity,
-        len(ids),
-        float(had.mean()),
-        float(has.mean()),
+        len(compared),
+        had,
+        has,
         sign * worse + 0.0,  # no -0.0
         lower + 0.0,
         upper + 0.0,
         lowest,
-        regressed,
-        worst,
+        lowest > margin,
+        tuple(compared[i] for i in order[:10] if pairs.change[i] < 0),
+        left_out,
+    )
+
+
+def _supported(one: Floats, two: Floats) -> ScoredPairs:
+    """Pairs of all responses, "not supported" in the place of hallucinated: a gate opens for what was confirmed."""
+    bad1, bad2 = (1.0 - shares(counts)[:, _SUPPORTED] for counts in (one, two))
+    return ScoredPairs(
+        np.ones(len(one), dtype=bool),
+        np.ones(len(one)),
+        bad1 * (1.0 - bad2),
+        bad2 * (1.0 - bad1),
+        bad1,
+        bad2,
+        int(one.sum() + two.sum()),
+        mean_responses(np.minimum(one.sum(axis=1), two.sum(axis=1))),
     )

@@ -40,6 +40,7 @@ OUTCOMES = {
     "abstained": "the answer declines to answer and makes no claim",
     "unscored": "the answer could not be judged; the reason is shown with it",
 }
+UNRESPONSIVE_MEANING = "supported, but not an answer to the question; counted with the supported"
 CHANGES = {
     "fixed": "hallucinated in the first arm and not in the second",
     "broken": "hallucinated in the second arm and not in the first",
@@ -68,6 +69,11 @@ class FirstScreen:
     comparison: str
     next_steps: tuple[Advice, ...]
     terms: tuple[tuple[str, str], ...]
+
+    @property
+    def outcome_terms(self) -> tuple[tuple[str, str], ...]:
+        """The terms that are outcomes of an answer."""
+        return tuple((word, meaning) for word, meaning in self.terms if word in OUTCOMES or word == "unresponsive")
 
     def to_json(self) -> dict[str, Any]:
         """As JSON values."""
@@ -104,6 +110,7 @@ def _measured(data: ReportData) -> list[tuple[str, str]]:
     if data.comparison:
         return [("compared", data.comparison)]
     return [
+        ("measure", _measure(data)),
         ("model", entries.get("model", "")),
         ("prompt", entries.get("prompt", "")),
         ("decoding", _decoding(entries)),
@@ -112,6 +119,15 @@ def _measured(data: ReportData) -> list[tuple[str, str]]:
         ("verifier checked", _checked(data)),
         ("date", data.config.created[:16].replace("T", " ")),
     ]
+
+
+def _measure(data: ReportData) -> str:
+    """Of answers from elsewhere: what the rates are rates of, and what counts as true."""
+    if data.scored is None:
+        return ""
+    sources = {"facts": "a table of facts", "labels": "people's labels"}
+    by = data.scored.judged_by
+    return f"{data.scored.measure}, judged by {sources.get(by, f'the {by} that came with the answers')}"
 
 
 def _decoding(entries: dict[str, str]) -> str:
@@ -163,14 +179,21 @@ def _checked(data: ReportData) -> str:
 
 def _headline(data: ReportData, arm: ArmSummary) -> str:
     corrected = _corrected(data.corrected.run if data.corrected else None, arm.arm)
-    estimate = corrected or arm.hallucinated.default
-    how = ", corrected by human labels" if corrected else ""
+    estimate = corrected or arm.headline.default
+    how = ", corrected by people's labels" if corrected else ""
     who = ARMS.get(arm.arm, "")
     name = f"{arm.arm} ({who})" if who else arm.arm
     if estimate.rate is None:
-        return f"The hallucination rate of {name} is undefined: {estimate.reason}."
-    answers = counted(arm.responses, "answer")
-    return f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}{how}."
+        return f"The hallucination rate of {name} is undefined: none of {counted(arm.responses, 'answer')} is scored."
+    if corrected or not arm.unscored.default.rate:
+        answers = counted(arm.responses, "answer")
+        return f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}{how}."
+    answers = counted(estimate.responses, "scored answer")
+    low, high = arm.hall_if_unscored_supported.rate, arm.hall_if_unscored_hallucinated.rate
+    return (
+        f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}; with the "
+        f"{arm.responses - estimate.responses:,} unscored ones it is between {percent(low)} and {percent(high)}."
+    )
 
 
 def _corrected(run: CorrectedRun | None, arm: str) -> HallucinationEstimate | None:
@@ -241,8 +264,8 @@ def _search(data: ReportData) -> Advice | None:
 
 
 def _model(data: ReportData) -> Advice | None:
-    """Advice if the run shows that passages alone do not help."""
-    oracle = next((arm.hallucinated.default for arm in data.summary.arms if arm.arm == "oracle"), None)
+    """Where the run shows that passages alone do not help."""
+    oracle = next((arm.headline.default for arm in data.summary.arms if arm.arm == "oracle"), None)
     if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
         return None
     return Advice(
@@ -253,7 +276,7 @@ def _model(data: ReportData) -> Advice | None:
 
 
 def _width(data: ReportData, main: ArmSummary) -> Advice | None:
-    estimate = main.hallucinated.default
+    estimate = main.headline.default
     if estimate.lower is None or estimate.upper is None or (estimate.upper - estimate.lower) / 2 <= _WIDE:
         return None
     half = 100 * (estimate.upper - estimate.lower) / 2
@@ -271,7 +294,14 @@ def _labels(data: ReportData) -> Advice | None:
 def _terms(data: ReportData) -> tuple[tuple[str, str], ...]:
     arms = [(arm.arm, meaning) for arm in data.summary.arms if (meaning := arm_meaning(arm.arm))]
     changes = list(CHANGES.items()) if data.summary.pairs else []
-    return (*arms, *OUTCOMES.items(), *changes)
+    return (*arms, *OUTCOMES.items(), *_unresponsive(data), *changes)
+
+
+def _unresponsive(data: ReportData) -> list[tuple[str, str]]:
+    """The word is explained only where the report uses it."""
+    if not any(found.unresponsive for found in data.abstentions):
+        return []
+    return [("unresponsive", UNRESPONSIVE_MEANING)]
 
 
 def counted(number: int, what: str) -> str:

@@ -14,8 +14,9 @@ from markupsafe import Markup
 from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view, setting_name
 from evaluation.reports.corrected_view import corrected_view
+from evaluation.reports.first_screen import CHANGES, OUTCOMES, arm_meaning, first_screen
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import build_view, interval, p_value, percent, score, share
+from evaluation.reports.report_view import build_view, interval, left_out_words, p_value, percent, score, share
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # HTML has no control characters and UTF-8 no lone surrogates: show a replacement character.
@@ -54,6 +55,12 @@ def template_environment() -> jinja2.Environment:
     )
     environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value, "score": score}
     environment.filters |= {"share": share, "setting_name": setting_name}
+    environment.globals |= {
+        "left_out_words": left_out_words,
+        "arm_meaning": arm_meaning,
+        "meaning_of": OUTCOMES.get,
+        "changes_explained": tuple(CHANGES.items()),
+    }
     return environment
 
 
@@ -69,6 +76,7 @@ def render_report(run: ReportData) -> str:
         .get_template("report.html.j2")
         .render(
             view=build_view(run),
+            screen=first_screen(run),
             corrected=corrected_view(run.corrected),
             analysis=analysis_view(run.analysis) if run.analysis else None,
             style=style,

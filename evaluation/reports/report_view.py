@@ -159,8 +159,10 @@ def share(estimate: ScoreEstimate) -> str:
     return f"{percent(estimate.estimate)} {limits_text(estimate.lower, estimate.upper)}"
 
 
-def p_value(p: float) -> str:
-    """ "0.034", "<0.001"."""
+def p_value(p: float | None) -> str:
+    """ "0.034", "<0.001"; "undefined" for None."""
+    if p is None:
+        return "undefined"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -267,6 +269,19 @@ def _verdict(pair: PairSummary) -> str:
         return f"{pair.other} hallucinated more often than {pair.baseline}: the interval lies below zero."
     arms = f"{pair.baseline} and {pair.other}"
     return f"The interval contains zero: this run does not tell which of {arms} hallucinates less."
+
+
+def left_out_words(pair: PairSummary) -> tuple[str, ...]:
+    """Which questions and pairs of responses a difference leaves out, and why; a few words each."""
+    reasons = (
+        (pair.left_out, "only in one arm"),
+        (pair.unscored, "unscored"),
+        (pair.apart, "judged by the passages shown"),
+    )
+    words = [f"{count} left out: {why}" for count, why in reasons if count]
+    if pair.questions and pair.scored_share < 1.0:
+        words.append(f"{percent(pair.scored_share)} of the response pairs scored")
+    return tuple(words)
 
 
 def build_view(data: ReportData) -> ReportView:

@@ -15,7 +15,7 @@ from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, corrected_json, corrected_markdown
 from evaluation.reports.first_screen import first_screen
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import interval, p_value, percent
+from evaluation.reports.report_view import interval, left_out_words, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import RunSummary
 
@@ -143,11 +143,10 @@ def as_markdown(data: ReportData) -> str:
     if data.summary.pairs:
         lines += ["", "| pair | difference | fixed | broken | questions | p (Holm) |", "|---" + "|---:" * 5 + "|"]
         for p in data.summary.pairs:
-            shown = " | ".join((_figure(p.difference.default, True), _figure(p.fixed.default)))
-            lines.append(
-                f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {_figure(p.broken.default)} | {p.questions} | "
-                f"{p_value(p.p_holm)} |"
-            )
+            figures = (p.difference.default, True), (p.fixed.default, False), (p.broken.default, False)
+            shown = " | ".join(_figure(estimate, signed) for estimate, signed in figures)
+            compared = "; ".join((str(p.questions), *left_out_words(p)))
+            lines.append(f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {compared} | {p_value(p.p_holm)} |")
     if claims := claims_of(data):
         lines += [
             "",
@@ -165,6 +164,8 @@ def as_markdown(data: ReportData) -> str:
 
 
 def _figure(estimate: HallucinationEstimate, signed: bool = False) -> str:
+    if estimate.rate is None:
+        return f"undefined ({_cell(estimate.reason)})"
     return f"{percent(estimate.rate, signed)} {interval(estimate, signed)}".strip()
 
 

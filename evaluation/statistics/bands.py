@@ -46,18 +46,23 @@ def rate_band(h: Floats, a: Floats, responses: Floats, resampler: Resampler) -> 
     return _band(live, values, limits.lower, limits.upper, resampler.settings.level, level)
 
 
-def difference_band(h1: Floats, h2: Floats, independent: float, resampler: Resampler) -> Band:
-    """Simultaneous intervals for the differences of two arms' rates in G cells, by MOVER on fixed and broken.
+def difference_band(
+    h1: Floats, h2: Floats, independent: float, resampler: Resampler, scored: tuple[Floats, Floats] | None = None
+) -> Band:
+    """Differences of two arms' rates in G cells: (N, G) shares of each, by MOVER on fixed and broken, simultaneous.
 
-    h1, h2: (N, G), shares of each arm. independent: the largest number of independent responses that a cell is worth
-    (mean_responses of the arm with fewer samples).
+    independent: responses that a cell is worth at most (mean_responses of the arm with fewer samples). scored: the
+    shares of each arm's responses that are scored, (N, G) each; all by default. Cross-pairs count where both are.
     """
-    ones = np.ones_like(h1)
-    level = joint_level(h1 - h2, ones, resampler)
-    fixed, broken = h1 * (1.0 - h2), h2 * (1.0 - h1)
-    limits = fixed_minus_broken_limits(fixed.T, broken.T, ones.T, independent, level)
-    live = np.ones(h1.shape[1], dtype=bool)
-    return _band(live, (h1 - h2).mean(axis=0), limits.lower, limits.upper, resampler.settings.level, level)
+    r1, r2 = scored or (np.ones_like(h1), np.ones_like(h2))
+    weight = r1 * r2
+    live = weight.sum(axis=0) > 0
+    h1, h2, r1, r2, weight = (side[:, live] for side in (h1, h2, r1, r2, weight))
+    change = h1 * r2 - h2 * r1
+    level = joint_level(change, weight, resampler) if live.any() else resampler.settings.level
+    fixed, broken = (np.clip(h * (r - g), 0.0, weight) for h, r, g in ((h1, r2, h2), (h2, r1, h1)))
+    limits = fixed_minus_broken_limits(fixed.T, broken.T, weight.T, independent, level)
+    return _band(live, ratio(change.T, weight.T), limits.lower, limits.upper, resampler.settings.level, level)
 
 
 def joint_level(h: Floats, a: Floats, resampler: Resampler) -> float:

@@ -15,7 +15,8 @@ from evaluation.statistics.counts import ArmCounts, Floats, OutcomeTable, shares
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
 from evaluation.statistics.paired import measure_fixed_minus_broken, measure_ratio_difference
-from evaluation.statistics.permutation import SignFlipTest, holm, sign_flip_test
+from evaluation.statistics.permutation import SignFlipTest, holm
+from evaluation.statistics.scored_pairs import paired_outcomes
 
 HALLUCINATED, SUPPORTED, ABSTAINED, UNSCORED = range(4)
 
@@ -43,6 +44,11 @@ class ArmSummary:
     hall_scored: Measurement
     hall_if_unscored_supported: HallucinationEstimate
     hall_if_unscored_hallucinated: HallucinationEstimate
+
+    @property
+    def headline(self) -> Measurement:
+        """The rate to read first: of all responses, or of those scored where some are unscored."""
+        return self.hall_scored if self.unscored.default.rate else self.hallucinated
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +86,18 @@ class BothAnswered:
 class PairSummary:
     """baseline minus other on the questions that both have; positive means that other hallucinates less.
 
-    fixed: hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken.
-    fixed_questions, broken_questions: their sums, in questions.
-    left_out: number of questions that only one arm has.
-    apart: number of questions that both arms have but that are excluded from comparisons, because their verdicts do not
-        allow one.
-    transitions[i][j]: mean share of cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1.
-    bounds: of the difference, over all possible outcomes of the unscored responses.
-    answered_difference: of the arms' hall_answered.
-    test: sign-flip test of the difference; p_holm corrects over all pairs of this summary.
-    changes: all questions, worst first (most broken, then most fixed).
+    difference, fixed and broken are shares of the cross-pairs of samples in which both responses are scored. fixed:
+    hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken. All three are undefined
+    where no such cross-pair exists. fixed_questions, broken_questions: their sums, in questions.
+
+    questions: with at least one such cross-pair. unscored: questions that both arms have and that have none.
+    scored_share: the share of such cross-pairs among those of all shared questions (1 where nothing is unscored).
+    left_out: questions that only one of the two has. apart: questions that both have and whose verdicts are no ground
+    to compare arms on, left out as well. transitions[i][j]: the mean share of all cross-pairs with baseline in
+    OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the difference over all shared questions, whatever
+    the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip on the difference,
+    None where it is undefined; p_holm corrects over all pairs of this summary, the undefined ones counted. changes: of
+    the compared questions, worst first (most broken, then most fixed).
     """
 
     baseline: str
@@ -100,15 +108,17 @@ class PairSummary:
     bounds: DifferenceBounds
     fixed: Measurement
     broken: Measurement
-    fixed_questions: float
-    broken_questions: float
+    fixed_questions: float | None
+    broken_questions: float | None
     transitions: tuple[tuple[float, ...], ...]
     answered_difference: Measurement
     both_answered: BothAnswered
-    test: SignFlipTest
-    p_holm: float
+    test: SignFlipTest | None
+    p_holm: float | None
     changes: tuple[QuestionChange, ...]
     apart: int = 0
+    unscored: int = 0
+    scored_share: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,12 +180,16 @@ def summarise(
     aside = frozenset(apart)
     both = [_compare(table.arm(one), table.arm(two), aside, resampler) for one, two in pairs]
     compared = [pair for pair in both if pair is not None]
-    adjusted = holm([pair.test.p_value for pair in compared])
+    # The family was declared beforehand: a pair that could not be tested stays in it, as one that shows nothing.
+    adjusted = holm([pair.test.p_value if pair.test else 1.0 for pair in compared])
     return RunSummary(
         settings,
         baseline,
         tuple(_arm_summary(arm, resampler) for arm in table.arms),
-        tuple(dataclasses.replace(pair, p_holm=p) for pair, p in zip(compared, adjusted, strict=True)),
+        tuple(
+            dataclasses.replace(pair, p_holm=p if pair.test else None)
+            for pair, p in zip(compared, adjusted, strict=True)
+        ),
     )
 
 
@@ -226,36 +240,37 @@ def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: R
     if not ids:
         return None
     counts1, counts2 = one.matrix(ids), two.matrix(ids)
-    samples1, samples2 = counts1.sum(axis=1), counts2.sum(axis=1)
     s1, s2 = shares(counts1), shares(counts2)
     h1, h2 = s1[:, HALLUCINATED], s2[:, HALLUCINATED]
-    fixed, broken = h1 * (1.0 - h2), h2 * (1.0 - h1)
-    ones = np.ones(len(ids))
-    responses = int(samples1.sum() + samples2.sum())
-    independent = mean_responses(np.minimum(samples1, samples2))
-    settings = resampler.settings
     a1, a2 = h1 + s1[:, SUPPORTED], h2 + s2[:, SUPPORTED]
     answers1 = int(counts1[:, [HALLUCINATED, SUPPORTED]].sum())
     answers2 = int(counts2[:, [HALLUCINATED, SUPPORTED]].sum())
-    changes = [QuestionChange(i, float(f), float(b)) for i, f, b in zip(ids, fixed, broken, strict=True)]
+    found = paired_outcomes(counts1, counts2)
+    scored_ids = [i for i, used in zip(ids, found.used, strict=True) if used]
+    changes = [
+        QuestionChange(i, float(f), float(b)) for i, f, b in zip(scored_ids, found.fixed, found.broken, strict=True)
+    ]
+    difference, fixed, broken = found.measure(resampler)
     return PairSummary(
         one.arm,
         two.arm,
-        len(ids),
+        len(scored_ids),
         len(set(one.question_ids) ^ set(two.question_ids)),
-        measure_fixed_minus_broken(fixed, broken, ones, responses, independent, resampler),
+        difference,
         DifferenceBounds(float((h1 - h2 - s2[:, UNSCORED]).mean()), float((h1 + s1[:, UNSCORED] - h2).mean())),
-        measure_ratio(fixed, ones, responses, resampler, independent, "a fixed answer"),
-        measure_ratio(broken, ones, responses, resampler, independent, "a broken answer"),
-        float(fixed.sum()),
-        float(broken.sum()),
+        fixed,
+        broken,
+        float(found.fixed.sum()) if scored_ids else None,
+        float(found.broken.sum()) if scored_ids else None,
         tuple(tuple(float(v) for v in row) for row in s1.T @ s2 / len(ids)),
         measure_ratio_difference(h1, a1, h2, a2, answers1, answers2, resampler),
         _both_answered(s1, s2, counts1, counts2, resampler),
-        sign_flip_test(h1 - h2, settings.permutations, settings.seed),
-        1.0,
+        found.test(resampler.settings),
+        None,
         tuple(sorted(changes, key=lambda c: (-c.broken, -c.fixed, c.question_id))),
         len(shared & apart),
+        len(ids) - len(scored_ids),
+        float(found.weight.sum() / len(ids)),
     )
 
 

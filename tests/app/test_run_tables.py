@@ -22,10 +22,12 @@ def printed(**arms: list[str]) -> str:
 
 def test_a_difference_with_unscored_answers_says_all_that_it_could_be() -> None:
     shown = printed(closed_book=["hh", "hh", "hh", "ss"], rag=["uu", "uu", "uu", "uu"])
-    assert "+75.0 %" in shown and "{-25.0,+75.0}" in shown
-    assert "Unscored counts as not hallucinated" in shown
+    assert "undefined" in shown and "{-25.0,+75.0}" in shown and "4 unscored" in shown
+    assert "+75.0 %" not in shown and "fixed\n" not in shown.split("pair")[-1]
+    shown = printed(closed_book=["hh", "hh", "hh", "ss"], rag=["ss", "ss", "hs", "uu"])
+    assert "1 unscored" in shown and "{" in shown
     shown = printed(closed_book=["hh", "hh", "hh", "ss"], rag=["ss", "ss", "hs", "ss"])
-    assert "{" not in shown and "Unscored" not in shown
+    assert "{" not in shown and "unscored" not in shown
 
 
 @pytest.fixture

@@ -55,7 +55,9 @@ def test_unscored_answers_do_not_help() -> None:
         plumbline.assert_hallucination_rate(result, 0.10)
     with pytest.raises(AssertionError, match="5 of 40"):
         plumbline.assert_hallucination_rate(result, 0.10, unscored="refuse")
-    plumbline.assert_hallucination_rate(result, 0.10, unscored="ignore")
+    plumbline.assert_hallucination_rate(result, 0.11, unscored="ignore")
+    with pytest.raises(AssertionError, match="35 responses"):  # as of 35 answers alone: the empty ones lend no width
+        plumbline.assert_hallucination_rate(result, 0.095, unscored="ignore")
     nothing = plumbline.score_answers([{**GOOD, "answer": "I don't know."}], model="token-overlap")
     with pytest.raises(AssertionError, match="undefined"):
         plumbline.assert_hallucination_rate(nothing, 1.0, of="answered", unscored="ignore")

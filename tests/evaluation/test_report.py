@@ -154,8 +154,8 @@ def test_it_says_what_it_must() -> None:
     text = render_report(report_data())
     for said in (
         "questions like these",
-        "inflates both",
-        "selected population",
+        "too high",
+        "selected these",
         "plumbline evaluate plain",
         "note plain",
     ):

@@ -48,8 +48,10 @@ def test_a_pair_by_hand() -> None:
     pair = summary(closed_book=["hh", "hs", "ss", "aa"], rag=["ss", "hh", "hs", "uh"]).pairs[0]
     # Per question h_closed (1 - h_rag): 1, 0, 0, 0; the reverse: 0, 1/2, 1/2, 1/2.
     assert (pair.fixed_questions, pair.broken_questions) == pytest.approx((1.0, 1.5))
-    assert pair.difference.default.rate == pytest.approx(-0.5 / 4)
-    assert (pair.fixed.default.rate, pair.broken.default.rate) == pytest.approx((0.25, 0.375))
+    # The last question's unscored response leaves half of its cross-pairs: 3.5 of 4.
+    assert (pair.questions, pair.unscored, pair.scored_share) == (4, 0, pytest.approx(3.5 / 4))
+    assert pair.difference.default.rate == pytest.approx(-0.5 / 3.5)
+    assert (pair.fixed.default.rate, pair.broken.default.rate) == pytest.approx((1 / 3.5, 1.5 / 3.5))
     # Unscored is 1/2 of one of four questions in rag: if hallucinated, rag is worse by 1/8.
     assert (pair.bounds.low, pair.bounds.high) == pytest.approx((-0.25, -0.125))
     flat = [v for row in pair.transitions for v in row]
@@ -94,7 +96,7 @@ def test_swapping_the_arms_mirrors_everything() -> None:
         assert a.default.lower == pytest.approx(-(b.default.upper or 0))
         assert a.clustered_t.lower == pytest.approx(-(b.clustered_t.upper or 0))
     assert there.fixed.default == back.broken.default
-    assert there.test.p_value == back.test.p_value
+    assert there.test and back.test and there.test.p_value == back.test.p_value
     for row, column in zip(there.transitions, zip(*back.transitions, strict=True), strict=True):
         assert row == pytest.approx(column)
 
@@ -126,9 +128,9 @@ def test_the_family_is_declared_by_the_arms_and_corrected_by_holm() -> None:
     )
     assert default_pairs(["rag"], "closed_book") == ()
     run = summary(closed_book=["h"] * 20, rag=["s"] * 10 + ["h"] * 10, oracle=["s"] * 20)
-    p = [pair.test.p_value for pair in run.pairs]
+    p = [pair.test.p_value for pair in run.pairs if pair.test]
     assert len(run.pairs) == 3
-    assert max(pair.p_holm for pair in run.pairs) >= max(p)
+    assert max(pair.p_holm or 0.0 for pair in run.pairs) >= max(p)
     assert run.pairs[0].p_holm == pytest.approx(min(1.0, 3 * min(p)), abs=2 * min(p))
 
 
@@ -150,7 +152,12 @@ def test_tiny_and_degenerate_runs_have_finite_intervals() -> None:
         for arm in run.arms:
             assert sum(getattr(arm, o).default.rate for o in OUTCOMES) == pytest.approx(1.0)
         json.dumps(run.to_json(), allow_nan=False)
-        assert all(p.difference.default.lower < p.difference.default.upper for p in run.pairs)  # type: ignore[operator]
+        for pair in run.pairs:
+            found = pair.difference.default
+            if found.lower is None or found.upper is None:
+                assert pair.unscored == 1 and found.reason
+            else:
+                assert found.lower < found.upper
 
 
 def test_flags_below_ten_questions_on_either_side() -> None:

@@ -51,7 +51,7 @@ def test_every_section_is_there_and_linked(desk: SimpleNamespace, overlap: type)
     sections = re.findall(r'<h2 id="(\w+)"', text)
     assert sections == ["grid", "observed", "retrieval", "drift", "calibration", "signals"]
     assert re.findall(r'href="#(\w+)"', text) == sections
-    assert "not shown" in text and "at place 1" in text
+    assert "not shown" in text and "at rank 1" in text
     assert "faithful" in text and "overlap/60 &gt;=0.9" in text
     drift = next(d.found for d in found.drift if d.found is not None)
     assert drift.summary.split(" (p =")[0].replace("'", "&#39;") in text
