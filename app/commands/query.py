@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         if streamed:
             streamed.end(cut=any(map(is_cut, result.answers)))
         if arguments.verify:
-            from app.answer_verification import verified
+            from app.judging.answer_verification import verified
 
             result = verified(opened, result, arguments.collection)
     if output.as_json:

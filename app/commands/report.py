@@ -226,10 +226,10 @@ def report_run(
 def _print(data: ReportData, document: dict[str, Any], output: Output, layout: str) -> None:
     from dataclasses import asdict
 
-    from app.breakdown_tables import breakdown_tables
-    from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.analysis_tables import analysis_tables
+    from app.runs.breakdown_tables import breakdown_tables
     from app.runs.corrected_table import print_corrected
+    from app.runs.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.tables import arms_table, pairs_table
     from app.runs.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of

@@ -49,7 +49,7 @@ def _add_delete(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the action."""
     from app.commands.options import open_pipeline
-    from app.run_names import run_title
+    from app.runs.names import run_title
     from evaluation.runs.run_store import RunStore
     from evaluation.runs.run_upkeep import delete_run, rename_run
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
     """A table for people, or one JSON list."""
-    from app.run_names import collection_of, model_of, run_title
+    from app.runs.names import collection_of, model_of, run_title
     from app.runs.tables import plain_table
 
     if output.as_json:
@@ -100,7 +100,7 @@ def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
 
 def run_json(info: RunInfo) -> dict[str, object]:
     """What a list says of one run."""
-    from app.run_names import collection_of, model_of
+    from app.runs.names import collection_of, model_of
 
     return {
         "id": info.id,

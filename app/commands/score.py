@@ -152,9 +152,9 @@ def _check(arguments: argparse.Namespace) -> None:
 def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, gate: Gate | None) -> int:
     """Print tables or one JSON document, write the report, and return the exit code."""
     from app.commands.fail_if import gate_code
-    from app.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.labelling.figures import gate_figures
     from app.runs.corrected_table import print_corrected
+    from app.runs.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.tables import arms_table, pairs_table
     from app.scoring.corrected import note_of, result_with, score_corrected
     from app.scoring.json_output import result_json

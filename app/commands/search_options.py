@@ -119,7 +119,7 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
 
 def _scorer(name: str, device: str, query_first: bool, home: Path) -> PairScorer:
     """Load the shipped verifier ("verifier"), a verifier trained here (its folder), or any cross-encoder."""
-    from app.known_tokenizers import check_tokenizer
+    from app.models.known_tokenizers import check_tokenizer
     from app.models.support_scorers import open_support_scorer
     from model.pairs.foreign_scorer import ForeignPairScorer
     from model.pairs.presets import read_preset

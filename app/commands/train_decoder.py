@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
     import torch
 
-    from app.known_tokenizers import check_tokenizer
-    from app.known_weights import KnownWeights
+    from app.models.known_tokenizers import check_tokenizer
+    from app.models.known_weights import KnownWeights
     from app.settings import Settings
     from app.training.decoder.training import DecoderRecipe, train_decoder
     from app.training.progress import TrainingProgress, warn_if_collapsed

@@ -109,7 +109,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Tokenise, train, write, print."""
-    from app.known_weights import KnownWeights
+    from app.models.known_weights import KnownWeights
     from app.settings import Settings
     from app.training.pretraining.corpus import facts_json
     from app.training.pretraining.training import pretrain_decoder, validation_json

@@ -9,8 +9,8 @@ from pathlib import Path
 import torch
 
 from app.errors import UsageError
-from app.known_tokenizers import check_tokenizer
-from app.known_weights import known_weights
+from app.models.known_tokenizers import check_tokenizer
+from app.models.known_weights import known_weights
 from generation.causal.chat_format import chat_frame, chat_template
 from generation.errors import GenerationError
 from model.checkpoints.end_tokens import eos_token_ids

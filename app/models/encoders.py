@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.known_tokenizers import check_tokenizer
 from app.models.cache import ModelCache, ModelKey, model_key, process_models
+from app.models.known_tokenizers import check_tokenizer
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.sentence_transformer import (
     Precision,
@@ -21,7 +21,7 @@ def open_encoder(
     """Open the encoder ``name``, a folder or hub id; "" is the packaged MiniLM.
 
     device: cpu, cuda, cuda:N or auto. models: cache of open folders, by default the process's cache; a hub id is opened
-    on every call. home: see app.known_tokenizers.
+    on every call. home: see app.models.known_tokenizers.
 
     Raises ModelError for an unavailable device or a tokenizer that exceeds its limits, and RetrievalError for an
     encoder that cannot be loaded.

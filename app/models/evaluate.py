@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.errors import AppError, UsageError
-from app.known_tokenizers import check_tokenizer
 from app.models.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
+from app.models.known_tokenizers import check_tokenizer
 from app.models.shipped_decoder import decoder_folder
 from app.settings import Settings
 from evaluation.detection.scores import DetectionScores

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from app.errors import AppError
-from app.known_tokenizers import check_tokenizer
-from app.known_weights import known_weights
 from app.models.cache import ModelCache, model_key, process_models
+from app.models.known_tokenizers import check_tokenizer
+from app.models.known_weights import known_weights
 from app.models.shipped_decoder import decoder_folder
 from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
 from generation.errors import GenerationError
@@ -50,8 +50,8 @@ def open_generator(
     api_key, context_length: for a server. precision: of a decoder's weights
     (generation.engine.precision.weight_precision); not accepted for a reader or a server. home: folder of named models,
     by default the environment's; if given, weight files that changed since they were last opened from it are refused
-    (app.known_weights). models: cache of open readers and decoders, by default the process's cache. prompt: a prompt
-    template file (generation.causal.prompt_template); not accepted for a reader.
+    (app.models.known_weights). models: cache of open readers and decoders, by default the process's cache. prompt: a
+    prompt template file (generation.causal.prompt_template); not accepted for a reader.
 
     "decoder" is the shipped one unless a folder has that name (app.models.shipped_decoder). A folder with reader.json
     is an embedded reader, one with config.json a Hugging Face decoder. Opening sends no request to a server. Raises

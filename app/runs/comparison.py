@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.pipeline import Pipeline
-from app.run_names import distinct_names
+from app.runs.names import distinct_names
 from app.runs.report import report_data
 from evaluation.exports.records import ExportRun
 from evaluation.reports.comparison import compare_runs

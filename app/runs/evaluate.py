@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
-from app.default_arms import chosen_arms
 from app.judging.run_judge import Judge, VerifierPlan, open_judge
 from app.models.generators import prompt_hash
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
+from app.runs.default_arms import chosen_arms
 from data.questions import Question
 from evaluation.modifiers.arm_names import ArmName, parse_arms
 from evaluation.runs.arms import Arm
@@ -30,9 +30,9 @@ class EvaluationPlan:
     """The settings of a run.
 
     arms: by name, see docs/arms.md; ``each`` expands to several; None: the default ones of the model
-    (app.default_arms). left_out: why a default arm is missing. collection: None takes the only existing one; not used
-    if no arm searches. decoding: of the headline rates; grid: further settings, on the same prompts. mode, fusion: None
-    for the collection's settings. owner: the tenant of the run, "" for this machine.
+    (app.runs.default_arms). left_out: why a default arm is missing. collection: None takes the only existing one; not
+    used if no arm searches. decoding: of the headline rates; grid: further settings, on the same prompts. mode,
+    fusion: None for the collection's settings. owner: the tenant of the run, "" for this machine.
     """
 
     questions: tuple[Question, ...]

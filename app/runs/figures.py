@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
-from app.rates_in_short import rates_html, rates_line
 from app.runs.analysis import AnalysisOptions
 from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
+from app.runs.rates_line import rates_html, rates_line
 from app.runs.report import report_data
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.correction.corrected_figures import CorrectedFigures

@@ -10,10 +10,10 @@ from importlib.metadata import version
 from app.errors import USER_ERRORS, AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
-from app.run_citations import run_citations
-from app.run_names import run_title
 from app.runs.analysis import AnalysisOptions, analyse_further
+from app.runs.citations import run_citations
 from app.runs.evaluate import LEFT_OUT
+from app.runs.names import run_title
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
 from evaluation.outcomes import Claim

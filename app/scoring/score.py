@@ -19,7 +19,7 @@ from app.judging.answer_judge import (
     judge_answers,
     open_answer_judge,
 )
-from app.rates_in_short import rates_html, rates_line
+from app.runs.rates_line import rates_html, rates_line
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from app.cli import main
-from app.default_arms import CLOSED_BOOK_LEFT_OUT
+from app.runs.default_arms import CLOSED_BOOK_LEFT_OUT
 
 Plumbline = Callable[..., SimpleNamespace]
 

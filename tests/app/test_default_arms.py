@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 import plumbline
-from app.default_arms import ARMS, CLOSED_BOOK_LEFT_OUT, chosen_arms, default_arms
 from app.jobs.evaluation_job import plan_of
 from app.jobs.requests import EvaluationRequest
 from app.models.generators import is_reader
 from app.pipeline import Pipeline
+from app.runs.default_arms import ARMS, CLOSED_BOOK_LEFT_OUT, chosen_arms, default_arms
 from app.runs.evaluate import EvaluationPlan, arms_of, with_arms
 from data.questions import Question
 

@@ -13,7 +13,7 @@ import plumbline
 import plumbline_packages
 from app.answers import Answer, QueryRequest, QueryResult, Source, Timings, query_request
 from app.errors import AppError
-from app.rates_in_short import rates_html, rates_line
+from app.runs.rates_line import rates_html, rates_line
 from app.settings import Settings
 from data.html_table import html_table, shortened
 from data.questions import Question

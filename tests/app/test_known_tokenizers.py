@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from app.known_tokenizers import FOLDER, check_tokenizer
 from app.models.cache import ModelCache
 from app.models.generators import open_generator
+from app.models.known_tokenizers import FOLDER, check_tokenizer
 from model.checkpoints.shipped import shipped_decoder
 from model.errors import ModelError
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from app.cli import main
-from app.known_weights import FOLDER, KnownWeights, known_weights
 from app.models.cache import ModelCache
 from app.models.generators import open_generator
+from app.models.known_weights import FOLDER, KnownWeights, known_weights
 from model.checkpoints.files import sha256_of
 from model.checkpoints.shipped import shipped_decoder
 from model.errors import ModelError

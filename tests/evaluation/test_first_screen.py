@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.first_screen_lines import advice_command, summary_lines, term_lines
+from app.runs.first_screen_lines import advice_command, summary_lines, term_lines
 from evaluation.outcomes import Outcome
 from evaluation.reports.first_screen import MOST_ADVICE, arm_meaning, counted, first_screen
 from evaluation.reports.report_data import ConfigSection, ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import func, select
 
-from app.run_names import distinct_names, run_title
+from app.runs.names import distinct_names, run_title
 from data.questions import Question
 from data.schema import run_questions, runs
 from data.store import Store

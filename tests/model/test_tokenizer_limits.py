@@ -11,8 +11,8 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 from model.checkpoints.shipped import shipped_decoder
+from model.checkpoints.tokenizer_limits import TokenizerLimits, try_tokenizer
 from model.errors import ModelError
-from model.tokenizer_limits import TokenizerLimits, try_tokenizer
 
 SMALL = TokenizerLimits(memory_bytes=400 << 20, cpu_seconds=1)
 DOUBLE = [{"type": "Replace", "pattern": {"String": "q"}, "content": "qq"}] * 50

@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from app.accounts.tenants import own_collections
-from app.default_arms import default_arms
 from app.jobs.job_store import JobStore
+from app.runs.default_arms import default_arms
 from app.runs.report import report_data
 from app.service.api.collections_upload import read_form
 from app.service.api.evaluations import Made

@@ -30,7 +30,7 @@ def try_tokenizer(path: Path, limits: TokenizerLimits = _LIMITS) -> None:
     place = tokenizer_place(path)
     try:
         answer = ask_child(
-            "model.tokenizer_trial",
+            "model.checkpoints.tokenizer_trial",
             {"path": os.fspath(path)},
             memory_bytes=limits.memory_bytes,
             cpu_seconds=limits.cpu_seconds,

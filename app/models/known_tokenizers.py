@@ -13,7 +13,7 @@ from model.checkpoints.files import sha256_of
 from model.checkpoints.gguf.files import is_gguf
 from model.checkpoints.shipped import shipped_decoder
 from model.checkpoints.source import LONGEST_TOKENIZER, TOKENIZER
-from model.tokenizer_limits import try_tokenizer
+from model.checkpoints.tokenizer_limits import try_tokenizer
 
 FOLDER = "tokenizers"
 _TRIAL = 1  # version of the trial: tokenizers that passed another version are tried again

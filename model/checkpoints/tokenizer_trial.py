@@ -1,4 +1,5 @@
-"""Child process that tests a tokenizer: loads it, encodes and decodes, within limits (model.tokenizer_limits).
+"""Child process that tests a tokenizer: loads it, encodes and decodes, within limits
+(model.checkpoints.tokenizer_limits).
 
 Loading runs regular expressions and tables by the checkpoint's author through the library, which has no limits.
 """
