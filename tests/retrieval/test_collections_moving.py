@@ -124,7 +124,7 @@ FORGED: dict[str, tuple[Callable[[list[tuple[tarfile.TarInfo, bytes]]], None], s
     "climbing inside": (renamed(2, "index/../../outside"), "listed"),
     "listed climbing": (
         with_header(lambda h: h["manifest"]["files"][0].update(name="../outside")),
-        "no name",
+        "not a plain file name",
     ),
     "hash as a path": (with_header(lambda h: h["manifest"].update(hash="../../../outside")), "SHA-256"),
     "name as a path": (with_header(lambda h: h.update(name="../outside")), "cannot name"),
