@@ -1,4 +1,4 @@
-"""QueryRequest and QueryResult: one question to the pipeline and its complete result."""
+"""QueryRequest and QueryResult: one question to the pipeline, and all that came of it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ from retrieval.retriever import Fusion, Mode
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """One question with its options.
+    """question: as asked. collection: None takes the only one there is. retrieval: False asks the model alone.
 
-    question: the user's question. collection: None takes the only existing one. retrieval: False queries the model
-    without passages. k: number of chunks to retrieve. mode, fusion: None uses the collection's saved settings, or the
-    defaults. style: "sentence" turns short answers into full sentences by rule. params: sampling parameters; n samples
-    use seeds from params.seed on.
+    k: chunks retrieved. mode, fusion: None as the collection is searched (tuned, else the default). style: "sentence"
+    turns short answers into full sentences by rule. params: sampling; n samples from params.seed on.
     """
 
     question: str
@@ -42,11 +40,9 @@ class QueryRequest:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A retrieved chunk.
-
-    number: its ``[n]``, None when it did not fit the prompt. shown: number of its characters in the prompt. start, end:
-    offsets in the document in characters. place: readable location (page, heading, line), empty if unknown.
-    """
+    """A chunk that was retrieved. number: its ``[n]``, None when it did not fit the prompt. shown: characters of it
+    that the model was given. start, end: offsets in the document. place: where that is, in the words of who wrote it
+    (page, heading, line); empty where nothing is known."""
 
     number: int | None
     document_id: str
@@ -64,27 +60,23 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One sample: its completion and its citations, each with its position in the text and its source. evaluation: the
-    verifier's verdicts, None if the answer was not verified.
-    """
+    """One sample: its completion, and for each citation the place in the text and the source it names. evaluation: what
+    a verifier says of it, None where it was not asked."""
 
     completion: Completion
     evaluation: AnswerEvaluation | None = None
 
     @property
     def text(self) -> str:
-        """The answer as generated, citations included."""
+        """The answer as written, citations included."""
         return self.completion.text
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """What was searched for a query.
-
-    collection: the tenant's name for it. generation: hash of the index generation. settings: readable search settings
-    (Search.settings). locations: readable locations of the chunks in their documents, by chunk id. All are None or
-    empty without retrieval.
-    """
+    """What was searched for a query. collection: as its tenant calls it. generation: hash of the index generation.
+    settings: how, in words (Search.settings). locations: of the chunks in their documents, in words, by chunk id.
+    All are None or empty without retrieval."""
 
     collection: str | None = None
     generation: str | None = None
@@ -94,11 +86,8 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Wall-clock seconds.
-
-    queue: waiting for a slot. first_token: from the arrival of the question to the first text of the answer, None if it
-    was not measured. verification: None if it was not requested.
-    """
+    """Wall-clock seconds. queue: waiting for a turn. first_token: from the question's arrival to the first text of the
+    answer, None where nobody looked. verification: None where it was not asked for."""
 
     retrieval: float
     generation: float
@@ -108,9 +97,9 @@ class Timings:
 
 
 def query_request(asked: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
-    """Convert a question to a QueryRequest. collection: replaces the collection of the request; None keeps it.
+    """What is asked as a request. collection: in place of the request's own, None leaves that.
 
-    Raises AppError for an empty question, TypeError for an unsupported type.
+    Raises AppError for an empty question, TypeError for anything that is no question.
     """
     if isinstance(asked, QueryRequest):
         return asked if collection is None else replace(asked, collection=collection)
@@ -124,7 +113,8 @@ def query_request(asked: QueryRequest | Question | str, collection: str | None =
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QueryResult:
-    """The result of one query.
+    """id: of the stored query. generation: hash of the index generation searched, None without retrieval. search: how,
+    in words (Search.settings).
 
     shared_tokens: of the prompt, how many had been read for other requests before. policy: what policies did with the
     drawn answers, None where none was asked for.
@@ -149,7 +139,7 @@ class QueryResult:
         return f"QueryResult({question!r} -> {answer!r}, {sources}{place}, model {self.model!r})"
 
     def _repr_html_(self) -> str:
-        """The answers, then the sources, as HTML for a notebook."""
+        """The answers, then the sources, for a notebook."""
         rows: list[tuple[str, str, str]] = []
         for answer in self.answers:
             rows.append(("answer", answer.text, answer.evaluation.outcome if answer.evaluation else ""))
@@ -160,7 +150,7 @@ class QueryResult:
 
     @property
     def text(self) -> str:
-        """The first answer as generated; "" if there is none."""
+        """The first answer, as written; "" where there is none."""
         return self.answers[0].text if self.answers else ""
 
     @property
@@ -178,7 +168,7 @@ class QueryResult:
         return sum(answer.completion.usage.completion_tokens for answer in self.answers)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as JSON values, as printed by --json and returned by POST /v1/query."""
+        """As the CLI's --json and POST /v1/query give it."""
         return {
             "id": self.id,
             "question": self.request.question,
@@ -206,10 +196,10 @@ def query_result(
     shared_tokens: int = 0,
     shown: QueryRequest | None = None,
 ) -> QueryResult:
-    """Build the result of one query, with its answers in the requested style.
+    """The result of one query, its answers in the style that the request asks for.
 
-    request: the question that was searched and answered. shown: the user's question, if a follow-up was rewritten; None
-    if they are the same.
+    request: as it was searched for and answered. shown: as it was asked, where a follow-up question was rewritten;
+    None for the same.
     """
     return QueryResult(
         id=query_id,
@@ -226,7 +216,7 @@ def query_result(
 
 
 def usage_json(result: QueryResult) -> dict[str, int]:
-    """Token counts: prompt tokens, prompt tokens read from the cache, and completion tokens of all samples."""
+    """Tokens: of the one prompt, of it those that had been read before, and of all completions."""
     return {
         "prompt_tokens": result.prompt_tokens,
         "cached_tokens": result.shared_tokens,
@@ -246,7 +236,7 @@ def timings_json(timings: Timings) -> dict[str, float | None]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """One claim's verdict, with offsets of the claim in the answer and of the evidence in its document."""
+    """One claim's: where it stands in the answer, and where its evidence stands in its document."""
     return {
         "start": verdict.claim.start,
         "end": verdict.claim.end,
@@ -261,7 +251,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
-    """One sample with its citations, and its verdicts if they were requested."""
+    """One sample, with citations, and verdicts where they were asked for."""
     completion, evaluation = answer.completion, answer.evaluation
     by_number = {source.number: source for source in sources if source.number is not None}
     return {
@@ -293,7 +283,7 @@ def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
 
 
 def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
-    """Every token with its most likely alternatives. None if not requested, or if a server returns no token ids."""
+    """Every token with its likeliest alternatives, None where none were asked for (or a server gives no token ids)."""
     if not completion.top_logprobs:
         return None
     return [
@@ -309,7 +299,7 @@ def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
 
 
 def _finite(value: float) -> float | None:
-    """Replace infinity by null, since JSON has none: a token with probability 0 gets null."""
+    """JSON has no infinity: a token that cannot be drawn has null."""
     return value if math.isfinite(value) else None
 
 
@@ -332,9 +322,9 @@ def source_json(source: Source) -> dict[str, Any]:
 
 
 def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
-    """All retrieved chunks by rank: those in the prompt first, then those that did not fit.
+    """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
 
-    places: readable locations by chunk id (app.retrieval.chunk_locations.chunk_locations).
+    places: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
     """
     out = []
     for part in prompt.chunks:

@@ -1,4 +1,4 @@
-"""Pipeline: store, encoder, retriever and generator of one group of settings, each opened on first use."""
+"""The wiring: store, encoder, retriever and generator of one set of settings, each made when first needed."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class PreparedQuery:
 
 
 class Pipeline:
-    """Indexes, retrieves and answers. Thread-safe; close it when done."""
+    """Indexes, retrieves and answers. Safe to use from several threads; close it when done."""
 
     def __init__(self, settings: Settings, models: ModelCache | None = None) -> None:
-        """models: cache shared with other pipelines, by default with all of this process."""
+        """models: shares opened models with other pipelines, by default with all of this process."""
         self.settings = settings
         self.models = process_models() if models is None else models
         self._closing = ExitStack()
@@ -81,7 +81,7 @@ class Pipeline:
         self.close()
 
     def close(self) -> None:
-        """Close the database."""
+        """Release the database."""
         self._closing.close()
 
     @property
@@ -91,21 +91,20 @@ class Pipeline:
 
     @cached_property
     def store(self) -> Store:
-        """The SQL store, opened once, after the home was made private."""
+        """The SQL store, opened once; the home is made private before."""
         open_private_home(self.home)
         return self._closing.enter_context(Store.open(self.settings.database_url))
 
     @cached_property
     def device(self) -> str:
-        """The device that models run on."""
-        # loads torch, which an index job needs only in its encoder subprocess
-        from model.hardware.device import pick_device
+        """The device models run on."""
+        from model.hardware.device import pick_device  # loads torch, which an index job leaves to its encoder's process
 
         return str(pick_device(self.settings.device))
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The configured encoder; by default the packaged MiniLM."""
+        """The configured encoder; by default MiniLM from its package."""
         settings = self.settings
         return open_encoder(
             settings.encoder, settings.device, settings.encoder_precision, self.models, settings.home_folder
@@ -113,11 +112,8 @@ class Pipeline:
 
     @cached_property
     def encoder_apart(self) -> Encoder:
-        """The encoder in a subprocess, for a job that needs the memory after embedding; ``encoder`` if that is already
-        open.
-
-        The subprocess starts on first use and ends with ``rest`` or with this pipeline.
-        """
+        """The same in a process of its own, for a job that needs its memory after embedding; ``encoder`` if that is
+        open in this process. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
         settings = self.settings
         key = encoder_key(settings.encoder, settings.device, settings.encoder_precision)
         if "encoder" in self.__dict__ or (key is not None and key in self.models):
@@ -159,9 +155,8 @@ class Pipeline:
     ) -> IndexReport:
         """Make the collection hold exactly the source's documents; see retrieval.indexing.indexer.index_documents.
 
-        apart: run the encoder in a subprocess that ends before the indexes are built; for a process that needs it for
-        nothing else.
-        """
+        apart: with the encoder in a process of its own, which ends before the indexes are built; for a process that
+        needs it for nothing else."""
         return index_documents(
             self.store,
             self.home,
@@ -176,10 +171,10 @@ class Pipeline:
         )
 
     def collection_name(self, name: str | None) -> str:
-        """The given name, or the only existing collection.
+        """The name given, or the only collection there is.
 
-        Opens no model and no index file. Raises RetrievalError for a name that is not a published collection, and
-        UnnamedCollectionError if no name is given and there is not exactly one collection.
+        No model and no index file is opened. Raises RetrievalError for a name that is no published collection, and
+        UnnamedCollectionError where none is given and there is not exactly one.
         """
         if name is not None:
             check_published(self.store, name)
@@ -192,7 +187,7 @@ class Pipeline:
         raise UnnamedCollectionError(f"there are several collections: name one of {', '.join(known)}", known)
 
     def retriever(self, name: str) -> Retriever:
-        """The published generation of a collection, opened once, and again if a newer one is published."""
+        """The published generation of a collection, opened once and again when a newer one is published."""
         with self._lock:
             held = self._retrievers.get(name)
             if held is None or not held.is_current():
@@ -202,10 +197,9 @@ class Pipeline:
             return held
 
     def search(self, name: str, mode: Mode | None = None, fusion: Fusion | None = None) -> Search:
-        """A collection's search: the settings saved by ``plumbline tune --save``, else the defaults; arguments override
-        both.
+        """A collection's search: as ``plumbline tune --save`` chose for it, else the default; what is given wins.
 
-        Raises the errors of ``retriever``, and RetrievalError for saved settings that cannot be read.
+        Raises what ``retriever`` raises, and RetrievalError for saved settings that cannot be read.
         """
         retriever = self.retriever(name)
         return Search(retriever, search_params(self.home, name, mode=mode, fusion=fusion))
@@ -217,13 +211,13 @@ class Pipeline:
         collection: str | None = None,
         on_text: OnText | None = None,
     ) -> QueryResult:
-        """Retrieve, generate, and store the query.
+        """Retrieve, generate, and keep the query in the store.
 
-        question: a text, a Question, or a QueryRequest with all options. collection: overrides the request's own; None
-        takes that, or the only existing one. on_text: called with the text as it is generated, if the model supports
-        streaming and the style is "short".
+        question: a text, a Question, or a QueryRequest with everything that can be set. collection: in place of the
+        request's own; None takes that, or the only one there is. on_text: told of the text as it is
+        drawn, where the model can say so and the style is "short".
 
-        Raises AppError, RetrievalError or GenerationError for a request that cannot be answered.
+        Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
         """
         request = query_request(question, collection)
         heard = on_text if request.style == "short" else None  # another style is made of the whole answer
@@ -266,11 +260,8 @@ class Pipeline:
             return tuple(restyled(completion, request.question, request.style) for completion in drawn)
 
     def keep(self, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
-        """Store queries and their answers in one transaction.
-
-        stored: for each, the store's name of the searched collection, None without retrieval. Raises DataError if the
-        database does not accept them.
-        """
+        """Store queries and their answers, in one transaction. stored: of each, the name in the store of the collection
+        that was searched, None without retrieval. Raises DataError when the database does not take them."""
         with self.store.write() as connection:
             names = {name for name in stored if name is not None}
             c = collections.c

@@ -1,11 +1,11 @@
 """Certify on a labelled run that at most a share alpha of the answers above a threshold hallucinate.
 
-Thresholds on the verifier's score are tested from strict to loose until one fails; the last one that passes is used.
-The rate among answered questions is then at most alpha, with probability at least 1 - delta over draws of labels. Each
---alpha gets its own certificate, signed and stored in the home; several share delta. Label a run first (plumbline label
-RUN). plumbline plan --alpha computes the number of labels. Exit code 3: an alpha could not be certified. --list shows
-the certificates of the home. --check FILE checks whether one is still valid (exit code 1 if not). docs/guarantees.md
-explains what a certificate means and what makes it void.
+Thresholds on the verifier's score are tested from strict to loose, up to the first that fails; the last that passes is
+the threshold. The rate among answered questions is then at most alpha, with probability at least 1 - delta over draws
+of labels. Each --alpha gets a certificate of its own, signed and kept in the home; several share delta. Label a run
+first (plumbline label RUN); plumbline plan --alpha says how many labels it takes. Exit code 3: an alpha could not be
+certified. --list shows the home's certificates, --check FILE says whether one still holds (exit code 1 if not). What a
+certificate means and what makes it void: docs/guarantees.md.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def add(parser: argparse.ArgumentParser) -> None:
         "run_id", nargs="?", metavar="RUN", help="a finished, labelled run: its name, its id, or the beginning of that"
     )
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--list", action="store_true", help="list the certificates of this home")
-    instead.add_argument("--check", type=Path, metavar="FILE", help="check whether a certificate is valid here and now")
+    instead.add_argument("--list", action="store_true", help="the certificates of this home")
+    instead.add_argument("--check", type=Path, metavar="FILE", help="whether a certificate holds here and now")
     group = parser.add_argument_group("certificate")
     group.add_argument(
         "--alpha",
@@ -43,28 +43,26 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"largest rate among answers, e.g. 0.1; repeatable (default {DEFAULT_ALPHA})",
     )
     group.add_argument("--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)")
-    group.add_argument("--arm", help="arm to calibrate (default rag, or the only labelled one)")
-    group.add_argument("--verifier", metavar="NAME", help="prefix of the name of a verifier that judged the run")
-    group.add_argument(
-        "--policy", default="abstain", help="use of the threshold, recorded in the certificate (default abstain)"
-    )
+    group.add_argument("--arm", help="whose answers (default rag, or the only one that was labelled)")
+    group.add_argument("--verifier", metavar="NAME", help="beginning of the name of a verifier that judged the run")
+    group.add_argument("--policy", default="abstain", help="what the threshold is for (default abstain)")
     group.add_argument(
         "--thresholds",
         metavar="LIST",
-        help="from strict to loose, e.g. 0.9,0.8,0.7; choose them before you see labels (default: from scores of "
-        "answers outside the test)",
+        help="from strict to loose, e.g. 0.9,0.8,0.7; fix them before you see labels (default: from the scores of "
+        "answers that are not in the test)",
     )
     group.add_argument(
         "--start",
         type=float,
         metavar="SHARE",
-        help="share of questions that the first threshold answers, e.g. 0.5 (default a third, more with few labels)",
+        help="share of questions that the first of these answers, e.g. 0.5 (default a third, more of few labels)",
     )
     group.add_argument(
         "--predictions",
         action="store_true",
-        help="use the scores of unlabelled answers beside randomly drawn labels (a prediction-powered test; the "
-        "exact test usually needs fewer labels)",
+        help="beside labels drawn at random, use the scores of answers without labels (a prediction-powered test; the "
+        "exact one mostly certifies sooner)",
     )
     add_model(parser)
 
@@ -72,7 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Calibrate, list or check."""
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
-        raise UsageError("give exactly one of RUN, --list and --check FILE")
+        raise UsageError("name a RUN to calibrate, or --list, or --check FILE (one of them)")
     if arguments.list:
         return _list(arguments, output)
     if arguments.check is not None:
@@ -110,11 +108,11 @@ def _thresholds(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--thresholds is {text!r}: give numbers separated by commas, such as 0.9,0.8,0.7") from None
+        raise UsageError(f"--thresholds is {text!r}: numbers joined by commas, such as 0.9,0.8,0.7") from None
 
 
 def calibration_json(found: Calibration) -> dict[str, Any]:
-    """The result as JSON values. p_value is null where a stricter threshold failed, so that it was not tested."""
+    """As JSON values. p_value is null where a stricter threshold failed, so that it was not tested."""
     from dataclasses import asdict
 
     return {
@@ -151,19 +149,18 @@ def _show(found: Calibration, output: Output) -> None:
     output.data(f"score: {found.verifier}")
     if found.scored < found.tested:
         missing = found.tested - found.scored
-        output.say(f"note: {missing} of {found.tested} labelled answers have no score from it: they pass no threshold")
+        output.say(f"note: {missing} of {found.tested} labelled answers have no score of it: they pass no threshold")
     for result in found.results:
         _show_result(result, found, output)
     if found.curve is not None and found.curve.area is not None:
         output.data(
-            f"area under the risk-coverage curve (AURC): {found.curve.area:.3f}; best order "
-            f"{found.curve.best_area:.3f}, random order {found.curve.random_area:.3f}"
+            f"area under rate against share answered (AURC): {found.curve.area:.3f}; best order "
+            f"{found.curve.best_area:.3f}, no order {found.curve.random_area:.3f}"
         )
     if found.earlier:
         output.say(
-            f"note: this run was calibrated in {found.earlier} other ways before (labels, thresholds, "
-            f"levels). Each is a test: the probability of a wrong certificate is at most {found.earlier + 1} "
-            "times delta"
+            f"note: this run was calibrated in {found.earlier} other ways before (labels, thresholds, levels). "
+            f"Each is a test: the probability of a wrong certificate is at most {found.earlier + 1} times delta"
         )
 
 
@@ -190,25 +187,24 @@ def _show_result(result: Certification, found: Calibration, output: Output) -> N
         )
         output.data(f"certificate {c.id}: {result.path}")
     else:
-        output.data(f"not certified: {_needed(result)}")
+        output.data(f"cannot be certified: {_needed(result)}")
 
 
 def _needed(result: Certification) -> str:
     first, alpha = result.sequence.tests[0], result.sequence.alpha
-    least = f"no threshold can pass with fewer than {result.fewest_answered} answered labels"
+    least = f"no threshold passes with fewer than {result.fewest_answered} answered labels"
     if result.conformal is None:
-        return f"labels of an active draw do not show how many more are needed (plumbline plan --alpha does); {least}"
+        return f"labels of an active draw do not tell how many more it takes (plumbline plan --alpha does); {least}"
     if not first.answered:
-        return f"no labelled answer is above the first threshold; {least}"
+        return f"the first threshold lets no labelled answer through; {least}"
     if result.labels_needed is None:
         return (
-            f"at the first threshold {first.hallucinated} of {first.answered} answers are hallucinated, which "
-            f"is not below {alpha:g}: more labels would not help, but a better model, retrieval or verifier "
-            f"may; {least}"
+            f"at the first threshold {first.hallucinated} of {first.answered} answers are hallucinated, which is not "
+            f"below {alpha:g}: more labels would not help, a better model, retrieval or verifier may; {least}"
         )
     return (
-        f"about {result.labels_needed} labels let the first threshold pass with probability 0.8, if the "
-        f"observed rate and answer rate are the true ones; {least}"
+        f"about {result.labels_needed} labels let the first threshold pass in 80 of 100 cases, if the rate and the "
+        f"answer rate seen there are the true ones; {least}"
     )
 
 
@@ -222,7 +218,7 @@ def _list(arguments: argparse.Namespace, output: Output) -> int:
         output.json({"certificates": [check_json(check) for check in found]})
         return EXIT_OK
     if not found:
-        output.say("this home has no certificate: plumbline calibrate RUN writes one")
+        output.say("this home has no certificate: plumbline calibrate RUN makes one")
     for check in found:
         output.data(_line(check))
     return EXIT_OK
@@ -239,12 +235,12 @@ def _check(arguments: argparse.Namespace, output: Output) -> int:
     else:
         output.data(_line(check))
         if check.valid:
-            output.say("verifier, retrieval and decoding are compared when a query requests the certificate")
+            output.say("verifier, retrieval and decoding are compared when a query asks for the certificate")
     return EXIT_OK if check.valid else EXIT_ERROR
 
 
 def check_json(check: CertificateCheck) -> dict[str, Any]:
-    """The result as JSON values."""
+    """As JSON values."""
     return {
         "file": str(check.path),
         "valid": check.valid,

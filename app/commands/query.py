@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from generation.completion import TextDelta
 
 CUT = " […]"
-"""Marks a truncated answer."""
+"""Ends an answer that was cut."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -31,20 +31,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.policy_options import add_policies
 
     parser.add_argument("question", help="the question, in quotes")
-    add_collection(parser, "documents to answer from")
-    parser.add_argument("--no-retrieval", action="store_true", help="query the model without passages")
+    add_collection(parser, "which documents to answer from")
+    parser.add_argument("--no-retrieval", action="store_true", help="ask the model alone")
     parser.add_argument("--style", choices=STYLES, default="short", help="sentence: short answers as full sentences")
     parser.add_argument(
         "--logprobs",
         type=int,
         default=0,
         metavar="N",
-        help="with --json: the log-probability of every token and its N most likely alternatives (up to 20)",
+        help="with --json: every token's log-probability and its N likeliest alternatives (up to 20)",
     )
     parser.add_argument(
         "--verify",
         action="store_true",
-        help="also verify every claim of the answer against the documents (loads the verifier)",
+        help="also judge every claim of the answer by the documents (loads the verifier)",
     )
     add_policies(parser)
     add_retrieval(parser)
@@ -96,19 +96,19 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 class Streamed:
-    """Writes an answer to the terminal while it is generated."""
+    """Writes an answer to the terminal as it is drawn."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self.written = False
 
     def write(self, delta: TextDelta) -> None:
-        """Write the next piece of text."""
+        """The next piece."""
         self.written = True
         self._output.piece(delta.text)
 
     def end(self, *, cut: bool) -> None:
-        """End the current line, if it has text. cut: whether the answer was truncated."""
+        """The end of the line, if one was begun. cut: whether the answer was."""
         if self.written:
             self._output.piece(f"{CUT if cut else ''}\n")
 
@@ -127,7 +127,7 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
     """Print the answers, what a verifier and the policies say of them, then what was retrieved; a star marks what was
     cited.
 
-    texts: whether to print the answers; false if they were streamed.
+    texts: whether the answers are printed; not where they were as they were drawn.
     """
     for answer in result.answers:
         if texts:
@@ -140,11 +140,11 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
     if any(map(is_cut, result.answers)):
         most = result.request.params.max_tokens
         unit = "token" if most == 1 else "tokens"
-        output.say(f"{CUT.strip()}: truncated after {most} {unit}; --max-tokens N allows a longer answer")
+        output.say(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N lets an answer be longer")
 
 
 def is_cut(answer: Answer) -> bool:
-    """Whether the answer ended at the token limit."""
+    """Whether the answer ended at the most tokens that it might have."""
     return answer.completion.finish_reason == "length"
 
 
@@ -170,7 +170,7 @@ def _show_sources(result: QueryResult, output: Output) -> None:
         where = f"{source.document_id} {source.start}-{source.end}" + (f" ({source.place})" if source.place else "")
         output.data(f"{mark}{label} {where}  {_first_words(source.text)}")
     if any(source.number is None for source in result.sources):
-        output.say("[-]: retrieved, but did not fit into the model's context")
+        output.say("[-]: retrieved, but did not fit the model's context")
 
 
 def _show_policy(policy: PolicyResult, output: Output) -> None:

@@ -1,9 +1,9 @@
-"""Generate questions with reference answers from the documents of a collection.
+"""Make questions with reference answers from the documents of a collection.
 
-Questions are written by rule, or by a language model with --model. A question is kept if the embedded reader finds its
-answer in the passage, no other passage contradicts it, it can be understood without its passage, and no other question
-is a duplicate. At least the share --unanswerable are near misses that the documents do not answer. An interrupted
-command continues where it stopped; the file is written when all questions are done.
+By rule without a language model; with --model, it writes the questions. A question is kept when the embedded reader
+finds its answer in the passage and no other passage contradicts, when it stands alone, and when no other question asks
+the same. At least --unanswerable of them are near misses that the documents do not answer. An interrupted command goes
+on where it stopped; the file is written whole at the end.
 """
 
 from __future__ import annotations
@@ -28,34 +28,23 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_encoder
 
     parser.add_argument("collection", metavar="COLLECTION", help="an indexed collection")
-    parser.add_argument("--n", type=int, default=200, help="number of questions (default 200)")
+    parser.add_argument("--n", type=int, default=200, help="questions wanted (default 200)")
     parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the question file to write (JSONL)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all random numbers (default 0)")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
     parser.add_argument(
-        "--unanswerable",
-        type=float,
-        default=0.2,
-        metavar="SHARE",
-        help="share of near misses without an answer (default 0.2)",
+        "--unanswerable", type=float, default=0.2, metavar="SHARE", help="share of near misses (default 0.2)"
     )
     parser.add_argument(
         "--no-round-trip",
         action="store_true",
-        help="also keep questions that the reader cannot answer: more questions, and more wrong ones",
+        help="keep questions that the reader cannot answer too: more of them, and more wrong ones",
     )
     group = parser.add_argument_group("models")
     group.add_argument(
         "--model",
         default=None,
-        help="language model that writes the questions: smollm2, FOLDER, FILE.gguf, openai:URL#MODEL (default: by "
-        "rule)",
-    )
-    group.add_argument(
-        "--model-context", type=int, default=None, help="context length of a server's model, in tokens (4096)"
-    )
-    group.add_argument(
-        "--precision", choices=("fp32", "bf16", "int8", "auto"), default=None, help="precision of its weights"
+        help="language model that writes: smollm2, FOLDER, FILE.gguf, openai:URL#MODEL (default: by rule)",
     )
     group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
     group.add_argument("--precision", choices=PRECISIONS, default=None, help="of its weights")
@@ -64,7 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Generate the set and print how many questions were generated, kept and refused."""
+    """Make the set and say what was made, kept and refused."""
     from dataclasses import replace
 
     from app.commands.options import open_pipeline
@@ -73,7 +62,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from evaluation.question_sets.quotas import KindShares
 
     if not 1 <= arguments.n <= _LARGEST:
-        raise UsageError(f"--n is {arguments.n}: it must be from 1 to {_LARGEST}")
+        raise UsageError(f"--n is {arguments.n}: 1 to {_LARGEST} questions can be made")
     if arguments.seed < 0:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
     if not 0 <= arguments.unanswerable < 1:
@@ -100,7 +89,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     )
     started = time.monotonic()
     if journal_path(arguments.output).exists():
-        output.say("continuing an interrupted command")
+        output.say("going on where an interrupted command stopped")
     with open_pipeline(arguments) as pipeline, output.progress() as bar:
         result = make_questions(pipeline, request, lambda what, done, total: bar.update(what, done, total))
     _show(result, request.output, time.monotonic() - started, output)
@@ -132,16 +121,16 @@ def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> Non
     wanted = sum(made.wanted.values())
     output.data(f"{len(made.kept)} of {wanted} questions about {documents} of {made.documents} documents in {path}")
     for kind, count in made.wanted.items():
-        output.data(f"  {kind}: {kept[kind]} kept of {made.made[kind]} generated ({count} wanted)")
+        output.data(f"  {kind}: {kept[kind]} kept of {made.made[kind]} made ({count} wanted)")
     for reason, count in made.refused.items():
         output.data(f"  {count} refused: {reason}")
     if made.without:
-        output.data(f"  {made.without} documents have no sentence to ask about")
+        output.data(f"  {made.without} documents without a sentence that can be asked about")
     if len(made.kept) < wanted:
         output.say(
-            f"{wanted - len(made.kept)} fewer than requested: the documents yield no more; --no-round-trip keeps more"
+            f"{wanted - len(made.kept)} fewer than wanted: the documents give no more; --no-round-trip keeps more"
             + (
-                ", and so does a lower --unanswerable: too few near misses were found to keep the requested share"
+                ", and so does a lower --unanswerable: too few near misses were found, whose share is kept"
                 if kept["unanswerable"] < made.wanted["unanswerable"]
                 else ""
             )

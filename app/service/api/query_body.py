@@ -1,4 +1,4 @@
-"""The request schema of a query."""
+"""What a query may ask for, as a type that OpenAPI can show."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXAMPLE_QUERY: dict[str, Any] = {
 
 
 class TurnBody(BaseModel):
-    """An earlier question of a conversation and its answer."""
+    """An earlier question of a conversation and what was answered."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -42,14 +42,12 @@ class QueryBody(PolicyFields):
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE_QUERY]}
     )
 
-    question: str = Field(min_length=1, description="the question in words; the server sets a maximum length")
-    collection: str | None = Field(default=None, max_length=64, description="default: the only existing collection")
-    retrieval: bool = Field(default=True, description="false queries the model without passages")
-    k: int = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="retrievers to use; default: the collection's settings")
-    fusion: Fusion | None = Field(
-        default=None, description="how a hybrid combines them; default: the collection's settings"
-    )
+    question: str = Field(min_length=1, description="in words; its greatest length is set by the server")
+    collection: str | None = Field(default=None, max_length=64, description="default: the only collection there is")
+    retrieval: bool = Field(default=True, description="false asks the model alone")
+    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
+    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
     style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
     temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; left out with best_of_n: 0.7")
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
@@ -59,23 +57,23 @@ class QueryBody(PolicyFields):
     logprobs: int = Field(default=0, ge=0, le=20, description="alternatives to return with every token")
     max_tokens: int = Field(default=32, ge=1, description="longest answer; less than the model's context")
     stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
-        default_factory=list, max_length=16, description="stop sequences"
+        default_factory=list, max_length=16, description="texts that end an answer"
     )
-    n: int = Field(default=1, ge=1, description="number of samples; the server sets a maximum")
-    seed: int = Field(
-        default=0, ge=0, lt=2**63, description="seed of all random numbers: the same seed gives the same answers"
+    n: int = Field(default=1, ge=1, description="samples; the most is set by the server")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="of everything random: the same seed, the same answers")
+    verify: bool = Field(
+        default=False, description="judge every claim of the answers by what the collection says of it"
     )
-    verify: bool = Field(default=False, description="verify every claim of the answers against the collection")
     history: list[TurnBody] | None = Field(
         default=None,
         max_length=50,
         description="earlier turns of a conversation, oldest first; may be empty. The question may refer to them, and "
-        "a greeting is answered with a greeting. Default: the question is self-contained",
+        "a greeting gets a greeting. Default: the question stands alone",
     )
     deadline_s: float | None = Field(
-        default=None, gt=0, le=86_400, description="timeout for the whole request; the server has its own limit"
+        default=None, gt=0, le=86_400, description="longest time for all of it; the server has a limit of its own"
     )
-    stream: bool = Field(default=False, description="stream the answer as server-sent events")
+    stream: bool = Field(default=False, description="answer with server-sent events, as they come")
 
     @field_validator("question")
     @classmethod
@@ -83,11 +81,11 @@ class QueryBody(PolicyFields):
         if is_blank(question):
             raise ValueError("the question is empty: ask something")
         if "\0" in question:
-            raise ValueError("the question contains a NUL character: remove it")
+            raise ValueError("the question holds a NUL character: take it out")
         return question
 
     def to_pending(self, caller: Caller) -> PendingQuery:
-        """The query for the service's engine."""
+        """The query as the service works on it."""
         history = () if self.history is None else tuple(ConversationTurn(t.question, t.answer) for t in self.history)
         return PendingQuery(
             self.to_request(),

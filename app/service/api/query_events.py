@@ -1,4 +1,4 @@
-"""The events of a streamed query: sources, text, answers with citations, verdicts, then usage.
+"""A streamed query's events: sources first, then text, then the answers with citations, then verdicts, at last usage.
 
 ``sources`` once, and again before the text where a policy searched again; its ``buffered`` says that no text is sent
 before the policies have ended, ``policy`` which they are. ``text`` many times, {"sample", "text"}, whose texts joined
@@ -21,7 +21,7 @@ from generation.completion import TextDelta
 
 
 async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
-    """The events of a started query."""
+    """The events of a query that was begun."""
     searched = live.prepared.searched
     head = {
         "id": live.id,

@@ -1,4 +1,4 @@
-"""Response schemas of the API. Does not depend on how queries are answered."""
+"""What the service gives, as types that OpenAPI can show. Knows nothing of how it is answered."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _EXAMPLE_RESULT: dict[str, Any] = {
 
 
 class _Reply(BaseModel):
-    """Base of responses. Undeclared fields are an error, so that a field added elsewhere cannot leak."""
+    """Nothing is sent that is not declared: a field added elsewhere and forgotten here is an error, not a leak."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class AnnotationReply(_Reply):
-    """A citation: ``text[start:end]`` is ``[number]`` and refers to the source with that number."""
+    """A citation: ``text[start:end]`` is ``[number]`` and names the source of that number."""
 
     type: Literal["citation"]
     number: int
@@ -80,20 +80,20 @@ class UsageReply(_Reply):
 
 
 class AlternativeReply(_Reply):
-    """An alternative token; logprob is null if its probability is 0."""
+    """A token that might have been drawn; logprob is null where it cannot be."""
 
     token_id: int
     logprob: float | None
 
 
 class TokenReply(AlternativeReply):
-    """A generated token, with the most likely alternatives."""
+    """A token that was drawn, with the likeliest tokens in its place."""
 
     top: list[AlternativeReply]
 
 
 class EvidenceReply(_Reply):
-    """The evidence of a verdict: a span in a document."""
+    """Where a verdict rests: a place in a document."""
 
     document_id: str | None
     start: int
@@ -102,9 +102,8 @@ class EvidenceReply(_Reply):
 
 
 class VerdictReply(_Reply):
-    """The verdict on one claim, ``text[start:end]`` of the answer. support: in [0, 1], null if it is unscored; reason
-    then explains why.
-    """
+    """What the verifier says of one claim, which is ``text[start:end]`` of the answer. support: in [0, 1], null where
+    it is unscored, and then reason says why."""
 
     start: int
     end: int
@@ -133,16 +132,16 @@ class AnswerReply(_Reply):
 
 
 class SourceReply(_Reply):
-    """A retrieved chunk. number: its ``[n]``, null if it did not fit into the prompt."""
+    """A chunk that was retrieved. number: its ``[n]``, null when it did not fit the prompt."""
 
     number: int | None
     document_id: str
     title: str
     start: int = Field(description="offset of the chunk in its document, in characters")
     end: int
-    place: str = Field(description="readable location (page, heading, line); empty if unknown")
+    place: str = Field(description="where that is, as a person says it (page, heading, line); empty if not known")
     text: str
-    shown_characters: int = Field(description="number of the chunk's characters in the prompt")
+    shown_characters: int = Field(description="how many of the chunk's characters the model was given")
     rank: int
     score: float
     dense_rank: int | None
@@ -150,7 +149,7 @@ class SourceReply(_Reply):
 
 
 class TimingsReply(_Reply):
-    """Wall-clock seconds. queue_s: waiting for a slot. first_token_s: from the request's arrival to the first text."""
+    """Wall-clock seconds. queue_s: waiting for a turn. first_token_s: from the request's arrival to the first text."""
 
     queue_s: float
     retrieval_s: float
@@ -160,7 +159,7 @@ class TimingsReply(_Reply):
 
 
 class TotalUsageReply(_Reply):
-    """Token counts: prompt, prompt tokens read from the cache, and completions of all samples."""
+    """Tokens: of the one prompt, of it those that had been read for others before, and of all answers."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -168,7 +167,7 @@ class TotalUsageReply(_Reply):
 
 
 class QueryReply(_Reply):
-    """Answers with citations, and all retrieved chunks by rank."""
+    """Answers with citations, and everything that was retrieved, by rank."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESULT]})
 
@@ -176,7 +175,7 @@ class QueryReply(_Reply):
     question: str
     collection: str | None
     generation: str | None = Field(description="hash of the index generation searched; null without retrieval")
-    search: str | None = Field(description="search settings; null without retrieval")
+    search: str | None = Field(description="how it was searched; null without retrieval")
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]
@@ -186,7 +185,7 @@ class QueryReply(_Reply):
 
 
 class CollectionReply(_Reply):
-    """A collection; index fields are 0 or null if no index is published."""
+    """A collection; what speaks of an index is 0 or null where none was published."""
 
     name: str
     documents: int
@@ -205,13 +204,14 @@ class CollectionsReply(_Reply):
 
 
 class LiveReply(_Reply):
-    """The process responds."""
+    """The process answers."""
 
     status: Literal["live"] = "live"
 
 
 class ReadyReply(_Reply):
-    """Whether the service can answer. collections: names of the caller's; collection_count: of all published ones."""
+    """Everything that an answer needs is open. collections: names of the caller's own; collection_count: of all that
+    are published."""
 
     status: Literal["ready"] = "ready"
     model: str
@@ -229,7 +229,7 @@ class ErrorDetail(_Reply):
 
 
 class ErrorReply(_Reply):
-    """The body of every error."""
+    """How every error looks."""
 
     error: ErrorDetail
 

@@ -1,6 +1,7 @@
-"""Answers queries concurrently: admission, retrieval, generation and verification are shared by all requests.
+"""Answers queries, many at a time: admission, retrieval, generation, verification, each shared by all requests.
 
-Each query runs in its own task. Its output goes into a queue, so that a slow client delays only its own response.
+A query is worked on in a task of its own. What it makes goes into a queue, so that a client that reads slowly holds up
+nothing but its own response.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from generation.live import FinishedRequest
 from retrieval.collections import CollectionInfo, list_collections
 
 _GRACE_S = 2.0
-"""Seconds after the deadline until a generator that does not check deadlines is cancelled."""
+"""A generator that does not keep a deadline by itself is left alone so long after it."""
 _MEBIBYTE = 1 << 20
 
 
 class QueryService:
-    """One pipeline behind one admission control. Created and closed inside the event loop that it serves.
+    """One pipeline behind one admission. Made inside the event loop that it serves; closed there, too.
 
-    spend: called with token usage. log_text: whether questions and answers are logged.
+    spend: told who used how many tokens. log_text: whether questions and answers are logged.
     """
 
     def __init__(
@@ -84,7 +85,7 @@ class QueryService:
         self._log = logging.getLogger(LOGGER)
 
     async def begin(self, ask: PendingQuery) -> LiveQuery:
-        """Admit the query, retrieve, and start generating. The caller must cancel the result or read it to its end.
+        """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
 
         Raises ApiError: 404 and 422 for the request, 409 for a rate that is not certified, 429 when the queue is full,
         503 when something is not ready, memory is short, the server stops or the deadline comes first.
@@ -109,7 +110,7 @@ class QueryService:
         except TimeoutError as error:
             _give_back(turn)
             raise late() from error
-        except Exception as error:  # every failure releases the slot and becomes an error object
+        except Exception as error:  # every failure gives the turn back and becomes an error object
             _give_back(turn)
             raise_problem(error, self._log)
         except BaseException:
@@ -120,7 +121,7 @@ class QueryService:
         return live
 
     async def answer(self, ask: PendingQuery) -> QueryResult:
-        """``begin``, then wait for the result. Cancelling this cancels the query. Raises ApiError as ``begin`` does."""
+        """``begin``, and the end of it. Cancelled, the query is. Raises ApiError as it does."""
         live = await self.begin(ask)
         try:
             return await live.result()
@@ -128,21 +129,21 @@ class QueryService:
             live.cancel()
 
     async def check(self, checking: CheckRequest) -> tuple[CheckedClaim, ...]:
-        """Judge claims by their own evidence, batched with other requests. Raises ApiError 503."""
+        """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
         try:
             return await self._checking.do(checking)
-        except Exception as error:  # errors of the shared judge become this request's error object
+        except Exception as error:  # what the shared judge raised is this request's answer, as an error object
             raise_problem(error, self._log)
 
     def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:
-        """The tenant's collections, by name. Raises ApiError 503 if the database does not answer."""
+        """The tenant's collections, by name. Raises ApiError 503 when the database does not answer."""
         try:
             return list_collections(self.pipeline.store, tenant)
         except Exception as error:
             raise_problem(error, self._log)
 
     async def close(self) -> None:
-        """Store pending queries, and stop the threads."""
+        """Store what is not stored yet, and let the threads go."""
         await self._keeping.close()
         for batcher in (self._preparing, self._judging, self._checking, self._policy_judging):
             batcher.close()
@@ -152,9 +153,9 @@ class QueryService:
         settings, params = self.pipeline.settings, ask.request.params
         most, given = settings.max_question_characters, len(ask.request.question)
         if given > most:
-            raise refused(f"question has {given} characters: this server accepts at most {most}", "question")
+            raise refused(f"question has {given} characters: this server takes at most {most}", "question")
         if params.n > settings.max_samples:
-            raise refused(f"n is {params.n}: this server generates at most {settings.max_samples} samples", "n")
+            raise refused(f"n is {params.n}: this server draws at most {settings.max_samples} samples", "n")
         context = self.pipeline.generator.context_length
         if params.max_tokens >= context:
             raise refused(
@@ -163,10 +164,10 @@ class QueryService:
             )
         allowed = ask.caller.limits.max_tokens
         if allowed is not None and params.max_tokens > allowed:
-            raise refused(f"max_tokens is {params.max_tokens}: this key may request at most {allowed}", "max_tokens")
+            raise refused(f"max_tokens is {params.max_tokens}: this key may ask for at most {allowed}", "max_tokens")
 
     async def _work(self, live: LiveQuery, deadline: float) -> None:
-        """Everything after retrieval. Errors go to the reader of the query."""
+        """Everything after retrieval. Errors go to whoever reads the query."""
         try:
             async with asyncio.timeout_at(deadline + _GRACE_S):
                 result = await self._generated(live, deadline)
@@ -223,7 +224,7 @@ class QueryService:
             raise AssertionError("a query that is to be judged was prepared without a judge")
         texts = tuple(answer.text for answer in result.answers)
         evaluations: tuple[AnswerEvaluation, ...]
-        if live.ask.reply:  # it makes no claim
+        if live.ask.reply:  # it claims nothing
             evaluations = (outcome_of((), refused=False),) * len(texts)
         else:
             evaluations = await self._judging.do(JudgeRequest(live.ask.request.question, texts, stored))
@@ -268,7 +269,7 @@ class QueryService:
 
 
 def refused(message: str, param: str) -> ApiError:
-    """422 for an invalid value."""
+    """422 for a value that cannot be used."""
     return ApiError(422, message, code="invalid_value", param=param)
 
 

@@ -1,4 +1,4 @@
-"""A running query, shared by the task that works on it and the response that reads it."""
+"""One query under way, between the task that works on it and the response that reads it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from generation.completion import TextDelta
 
 @dataclass(frozen=True, slots=True)
 class PendingQuery:
-    """A query as the engine processes it.
+    """A query as it is worked on.
 
     instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
     was said before, which the question may refer to; it is then rewritten, and ``original`` has it as it was put.
@@ -44,10 +44,10 @@ class PendingQuery:
 
 
 class LiveQuery:
-    """Iterate over its events once: text as it is generated, then the result, and the result again after verification.
+    """Iterate over its events, once: text as it is drawn, then the result, and the result again when it is judged.
 
-    Unread text is joined, so that a slow reader's queue stays short. arrived: time.perf_counter() at the arrival of the
-    request. queued: seconds it waited for a slot.
+    Text that nobody has read yet is joined, so that a slow reader's queue stays short. arrived: time.perf_counter()
+    when the request came. queued: seconds that it waited for its turn.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class LiveQuery:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """The retrieved chunks, known before generation."""
+        """What was retrieved, known before anything is drawn."""
         return sources_of(self.prepared.prompt, self.prepared.searched.locations)
 
     @property
@@ -79,12 +79,12 @@ class LiveQuery:
         return self.settled is not None and self.settled.plan.judges and not self.ask.reply
 
     def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
-        """Run the coroutine for this query until it ends or is cancelled; ``done`` is called in either case."""
+        """Have the coroutine work on this query, until it ends or is cancelled; ``done`` is called in either case."""
         self._task = asyncio.create_task(coroutine)
         self._task.add_done_callback(lambda task: done())
 
     def said(self, delta: TextDelta) -> None:
-        """Add generated text."""
+        """Text has come."""
         last = self._events[-1] if self._events else None
         if isinstance(last, TextDelta) and last.sample == delta.sample:
             self._events[-1] = TextDelta(last.text + delta.text, delta.sample)
@@ -92,15 +92,15 @@ class LiveQuery:
             self._put(delta)
 
     def answered(self, result: QueryResult) -> None:
-        """Set the answers; called again with their evaluations."""
+        """The answers are there; later the same with their evaluations."""
         self._put(result)
 
     def ended(self) -> None:
-        """Mark the end of events."""
+        """Nothing more comes."""
         self._put(None)
 
     def failed(self, error: Exception) -> None:
-        """End with an error."""
+        """It ends with an error."""
         self._put(error)
 
     async def __aiter__(self) -> AsyncIterator[TextDelta | QueryResult]:
@@ -116,7 +116,7 @@ class LiveQuery:
             yield event
 
     async def result(self) -> QueryResult:
-        """Wait for the end. Raises the query's error."""
+        """Wait for the end. Raises what ended it."""
         last: QueryResult | None = None
         async for event in self:
             if isinstance(event, QueryResult):
@@ -126,7 +126,7 @@ class LiveQuery:
         return last
 
     def cancel(self) -> None:
-        """Cancel it unless it has ended: its slot and its rows are freed at once."""
+        """Stop it unless it has ended: its place and its rows are free at once."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,4 +1,4 @@
-"""A chat completion as chunks, in the stream format of OpenAI's clients."""
+"""A chat completion in chunks, as OpenAI's clients read a stream."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DONE = b"data: [DONE]\n\n"
 
 
 async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
-    """The chunks: sources with the first; text; citations and log-probabilities with the last of each choice.
+    """The chunks: sources with the first, text, citations and log-probabilities with the last of each choice.
 
     usage: whether a chunk with the tokens used follows. Verdicts come with the last chunk that has any choice. Where
     policies judge, the first chunk says ``buffered`` and all text comes with the last, with the sources again where a

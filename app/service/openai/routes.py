@@ -1,4 +1,4 @@
-"""OpenAI-compatible paths: chat completions, and models, which are the collections and the generator itself."""
+"""OpenAI's paths: chat completions, and the models, which are the collections and the generator itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ chat_router = APIRouter(route_class=JsonRoute, tags=["openai"])
     responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)},
 )
 async def chat(body: ChatBody, request: Request, service: Service, caller: MayQuery) -> Any:
-    """Retrieve from the collection named as the model, generate, and answer; at once or as a stream."""
+    """Retrieve from the collection that the model names, generate, and answer; whole, or in chunks."""
     if not service.health.parts.all_open:
         raise not_ready()
     generator = service.pipeline.generator
@@ -59,7 +59,7 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
 
 @chat_router.get(
     "/v1/models",
-    summary="The collections, and the generator alone (OpenAI-compatible)",
+    summary="The collections to answer from, and the generator alone (OpenAI's interface)",
     responses=error_responses(401, 403, 429, 500, 503),
 )
 async def models(service: Service, caller: MayQuery) -> ModelsReply:
@@ -69,11 +69,11 @@ async def models(service: Service, caller: MayQuery) -> ModelsReply:
 
 @chat_router.get(
     "/v1/models/{model}",
-    summary="One model (OpenAI-compatible)",
+    summary="One model (OpenAI's interface)",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def one_model(model: str, service: Service, caller: MayQuery) -> ModelReply:
-    """One entry of the list."""
+    """As in the list."""
     known = await anyio.to_thread.run_sync(_models, service, caller.tenant)
     found = next((entry for entry in known if entry.id == model), None)
     if found is None:
@@ -95,14 +95,15 @@ def _models(service: QueryService, tenant: str) -> list[ModelReply]:
 
 def _head(body: ChatBody, asked: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
     generator = service.pipeline.generator
-    # The fingerprint of a remote server needs a network request, which an answer should not wait for.
+    # A server's fingerprint is asked for over the network, which an answer should not wait for.
     local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name
     fingerprint = f"plumbline-{local[:12]}"
     return ChatHead(live.id, int(time.time()), body.model, fingerprint, asked.seed, asked.notes, bool(body.logprobs))
 
 
 def _as_openai(error: ApiError, model: str) -> ApiError:
-    """Map an error to OpenAI's conventions: 400 for values, "model" for the collection, "messages" for the question."""
+    """The error in the words of this interface: 400 for values, the model for the collection, messages for the
+    question."""
     if error.code in ("collection_not_found", "collection_not_ready") or error.param == "collection":
         return _unknown(model) if error.status in (404, 422) else error
     status = 400 if error.status == 422 else error.status

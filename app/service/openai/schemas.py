@@ -1,4 +1,4 @@
-"""Schemas of chat completions and models in OpenAI's format, and Plumbline's extensions."""
+"""Chat completions and models as OpenAI's clients send and read them, and what Plumbline adds."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _StopText = Annotated[str, Field(max_length=256)]
 
 
 def _stop_list(stop: object) -> object:
-    """A single text as a list of one, as other servers accept it. Empty texts are dropped."""
+    """One text as a list of one, as other servers take it. Empty texts end nothing and are left out."""
     texts = [stop] if isinstance(stop, str) else stop
     return [text for text in texts if text != ""] if isinstance(texts, list) else texts
 
 
 def _all_tokens(top_k: object) -> object:
-    """None if ``top_k`` requests all tokens: -1 as in vLLM, 0 as in transformers and llama.cpp."""
+    """None where ``top_k`` asks for all tokens: -1 as vLLM has it, 0 as transformers and llama.cpp have it."""
     return None if top_k in (-1, 0) and not isinstance(top_k, bool) else top_k
 
 
@@ -41,9 +41,8 @@ _TopK = Annotated[int | None, BeforeValidator(_all_tokens)]
 
 
 class Message(BaseModel):
-    """One message. name is accepted without effect. Other fields that a client repeats from an answer are ignored, as
-    are tool calls and results in earlier turns. content is parsed by app.service.openai.content.
-    """
+    """One message. name is taken and changes nothing; what else a client repeats of an answer is not looked at, nor are
+    the calls and results of tools in earlier turns. content is read by app.service.openai.content."""
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -52,7 +51,7 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """include_usage: send a last chunk with token counts."""
+    """include_usage: a last chunk with the tokens used."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -63,7 +62,7 @@ class StreamOptions(BaseModel):
     @classmethod
     def _not_padded(cls, wanted: bool) -> bool:
         if wanted:
-            raise ValueError("events are not padded: leave it out")
+            raise ValueError("events are not padded here: leave it out")
         return wanted
 
 
@@ -78,26 +77,26 @@ class ChatBody(PolicyFields):
     messages: list[Message] = Field(min_length=1, max_length=256)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    n: int | None = Field(default=1, ge=1, description="number of samples; the server sets a maximum")
-    seed: int | None = Field(
-        default=None, ge=-(2**63), lt=2**63, description="default: random, and returned with the answer"
-    )
+    n: int | None = Field(default=1, ge=1, description="samples; the most is set by the server")
+    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="left out: drawn, and told in the answer")
     temperature: float | None = Field(default=None, ge=0, le=2, description="default 0, greedy")
-    top_p: float | None = Field(default=None, ge=0, le=1, description="0: only the most likely token")
-    max_tokens: int | None = Field(default=None, ge=1, description="alias of max_completion_tokens")
+    top_p: float | None = Field(default=None, ge=0, le=1, description="0: the likeliest token only")
+    max_tokens: int | None = Field(default=None, ge=1, description="as max_completion_tokens")
     max_completion_tokens: int | None = Field(default=None, ge=1, description="default a sixteenth of the context")
     stop: _Stop = Field(default=None, description="at most 16 of at most 256 characters; empty ones are left out")
     logprobs: bool | None = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     logit_bias: dict[str, float] | None = Field(default=None, description="nats by token id")
-    k: int | None = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="default: the collection's settings")
-    fusion: Fusion | None = Field(default=None, description="default: the collection's settings")
+    k: int | None = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    mode: Mode | None = Field(default=None, description="default as the collection is searched")
+    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
     style: Style | None = Field(
         default="short", description='"sentence": short answers as full sentences, made by rule'
     )
-    verify: bool | None = Field(default=False, description="verify every claim of the answers against the collection")
-    top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k most likely tokens; -1, 0: all")
+    verify: bool | None = Field(
+        default=False, description="judge every claim of the answers by what the collection says of it"
+    )
+    top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; -1, 0: all")
     min_p: float | None = Field(default=0.0, ge=0, le=1)
     repetition_penalty: float | None = Field(default=1.0, gt=0, le=100)
 
@@ -110,7 +109,7 @@ class ChatBody(PolicyFields):
     @classmethod
     def _few(cls, stop: list[str] | None) -> list[str] | None:
         if stop is not None and len(stop) > 16:
-            raise ValueError(f"there are {len(stop)} stop texts: the maximum is 16")
+            raise ValueError(f"there are {len(stop)} stop texts: at most 16 are looked for")
         return stop
 
     @field_validator("logit_bias")
@@ -118,7 +117,7 @@ class ChatBody(PolicyFields):
     def _token_ids(cls, bias: dict[str, float] | None) -> dict[str, float] | None:
         for token, nats in (bias or {}).items():
             if not (token.isascii() and token.isdecimal() and len(token) < 10):
-                raise ValueError(f"{token[:20]!r} is not a token id")
+                raise ValueError(f"{token[:20]!r} is no token id")
             if not -100 <= nats <= 100:
                 raise ValueError(f"the bias of token {token} is {nats}: it must be in -100..100")
         return bias
@@ -139,9 +138,8 @@ class _Reply(BaseModel):
 
 
 class UrlCitation(_Reply):
-    """Position of a citation in the answer, and its target: ``plumbline:COLLECTION/DOCUMENT#char=START,END``, with the
-    fragment syntax of RFC 5147.
-    """
+    """Where a citation stands in the answer, and what it names: ``plumbline:COLLECTION/DOCUMENT#char=START,END``, the
+    fragment as RFC 5147 has it."""
 
     start_index: int
     end_index: int
@@ -150,7 +148,7 @@ class UrlCitation(_Reply):
 
 
 class Annotation(_Reply):
-    """A citation ``[number]`` in OpenAI's format, with the source's number, document and location."""
+    """A citation ``[number]``, as OpenAI's clients read it, with the source's number, document and place in it."""
 
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
@@ -160,9 +158,8 @@ class Annotation(_Reply):
 
 
 class ChatMessage(_Reply):
-    """The answer. reasoning_content: the reasoning of a reasoning model before the answer, not part of content; else
-    null.
-    """
+    """What was answered. reasoning_content: what a reasoning model thought before, no part of content; null where it
+    did not."""
 
     role: Literal["assistant"] = "assistant"
     content: str
@@ -172,7 +169,7 @@ class ChatMessage(_Reply):
 
 
 class TokenLogprob(_Reply):
-    """A token and the natural logarithm of its probability at temperature 1; -9999 if the probability is 0."""
+    """A token and the natural logarithm of its probability at temperature 1; -9999 where it cannot be drawn."""
 
     token: str
     logprob: float
@@ -180,13 +177,13 @@ class TokenLogprob(_Reply):
 
 
 class ChosenLogprob(TokenLogprob):
-    """A generated token, with the most likely alternatives."""
+    """A token that was drawn, with the likeliest in its place."""
 
     top_logprobs: list[TokenLogprob]
 
 
 class Logprobs(_Reply):
-    """Log-probabilities of every token of the answer."""
+    """Of every token of the answer."""
 
     content: list[ChosenLogprob]
     refusal: None = None
@@ -202,13 +199,13 @@ class Choice(_Reply):
 
 
 class PromptDetails(_Reply):
-    """cached_tokens: number of prompt tokens read from the cache."""
+    """cached_tokens: of the prompt, how many had been read for others before."""
 
     cached_tokens: int
 
 
 class ChatUsage(_Reply):
-    """Token counts; the prompt counts once for all samples."""
+    """Tokens; the prompt counts once for all samples."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -217,7 +214,7 @@ class ChatUsage(_Reply):
 
 
 class Judged(_Reply):
-    """The verdicts on one choice."""
+    """What the verifier says of one choice."""
 
     index: int
     outcome: Literal["supported", "hallucinated", "abstained", "unscored"]
@@ -225,7 +222,7 @@ class Judged(_Reply):
 
 
 class PlumblineReply(_Reply):
-    """Plumbline's extension fields.
+    """What OpenAI's interface has no place for.
 
     question: as it was searched for and answered, which a follow-up is rewritten to. notes: what of the request could
     not be followed, in words. judged: null unless ``verify`` or a policy asked for it. policy: null unless one was
@@ -244,7 +241,7 @@ class PlumblineReply(_Reply):
 
 
 class ChatReply(_Reply):
-    """A chat completion, with all retrieved chunks."""
+    """A chat completion, with everything that was retrieved."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -258,7 +255,7 @@ class ChatReply(_Reply):
 
 
 class ModelReply(_Reply):
-    """A collection, or the generator itself."""
+    """A collection to answer from, or the generator itself."""
 
     id: str
     object: Literal["model"] = "model"
@@ -267,7 +264,7 @@ class ModelReply(_Reply):
 
 
 class ModelsReply(_Reply):
-    """Valid values of model."""
+    """What may be named as the model."""
 
     object: Literal["list"] = "list"
     data: list[ModelReply]
