@@ -87,8 +87,11 @@ def test_questions_apart_are_in_the_rates_and_in_no_difference() -> None:
     assert (pair.questions, pair.apart, pair.left_out) == (6, 4, 0)
     assert pair.difference.default.rate == 1.0
     assert {c.question_id for c in pair.changes} == outcomes.keys() - apart
-    with_all = summarise(table(outcomes), settings=SETTINGS).pairs[0]
-    assert with_all.difference.default.rate == pytest.approx(0.2)
+    with_all = summarise(table(outcomes), settings=SETTINGS).pairs[0]  # unscored responses are in no difference either
+    assert (with_all.difference.default.rate, with_all.apart, with_all.unscored) == (1.0, 0, 4)
+    scored = {q: ("supported", "hallucinated") if q in apart else pair for q, pair in outcomes.items()}
+    assert summarise(table(scored), settings=SETTINGS).pairs[0].difference.default.rate == pytest.approx(0.2)
+    assert summarise(table(scored), settings=SETTINGS, apart=apart).pairs[0].difference.default.rate == 1.0
 
 
 def test_a_pair_without_any_other_question_is_left_out() -> None:
