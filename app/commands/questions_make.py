@@ -54,11 +54,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--model-context", type=int, default=None, help="context length of a server's model, in tokens (4096)"
     )
-    group.add_argument(
-        "--precision", choices=("fp32", "bf16", "int8", "auto"), default=None, help="precision of its weights"
-    )
-    group.add_argument("--model-context", type=int, default=None, help="tokens that a server's model takes (4096)")
-    group.add_argument("--precision", choices=PRECISIONS, default=None, help="of its weights")
+    group.add_argument("--precision", choices=PRECISIONS, default=None, help="precision of its weights")
     group.add_argument("--temperature", type=float, default=None, help="of the model (default 0, greedy)")
     add_encoder(group)
 
