@@ -54,8 +54,10 @@ def _photograph_answer(browser: Browser, home: Path, target: Path) -> None:
         page.goto(url)
         page.fill("textarea", QUESTION)
         page.keyboard.press("Control+Enter")
+        page.locator("summary", has_text="cited").click()  # its count stands there once the answer is complete
         page.locator(".source").first.wait_for()
         page.wait_for_load_state("networkidle")
+        page.evaluate("window.scrollTo(0, 0)")
         page.screenshot(path=target)
     finally:
         server.terminate()

@@ -45,11 +45,12 @@ def test_limits_settings_and_ids_are_in_a_closed_section() -> None:
 
 
 def test_a_rate_with_unscored_answers_is_one_of_the_scored_with_both_bounds() -> None:
-    data = report({"rag": ["hallucinated"] * 10 + ["supported"] * 10 + ["unscored"] * 20}, "no evidence was found")
+    lost: list[Outcome] = ["unscored"] * 20
+    data = report({"rag": HALF[:20] + lost}, "no evidence was found")
     headline = first_screen(data).headline
     assert "50.0 % of 20 scored answers" in headline and "20 unscored" in headline
     assert "25.0 %" in headline and "75.0 %" in headline and headline in unescape(render_report(data))
-    nothing = first_screen(report({"rag": ["unscored"] * 9})).headline
+    nothing = first_screen(report({"rag": lost})).headline
     assert "undefined" in nothing and "0.0 %" not in nothing
 
 
