@@ -245,7 +245,7 @@ def test_a_filled_in_file_is_taken(client: TestClient, pipeline: Pipeline, run_i
     mine = session(pipeline, run_id, "ann")
     assert [mine.own().get(item.key) for item in mine.items[:4]] == ["supported", "hallucinated", "abstained", None]
     html = check_page(take(client, run_id, filled(client, run_id, "sssu", "bb")))
-    assert "4 labels of b, ann were taken" in html
+    assert "4 labels of b, ann were imported" in html
     assert session(pipeline, run_id, "b").own()[mine.items[1].key] == "supported"
     assert "Cohen&#39;s kappa" in html
 
