@@ -1,7 +1,7 @@
 """How many labels the active draw saves: coverage and width of its interval compared with those of a uniform draw.
 
-python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
-python -m benchmarks.calibration_labels --scored FILE              # instead: the shipped labelled answers
+    python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
+    python -m benchmarks.calibration_labels --scored FILE              # instead: the shipped labelled answers
 
 FILE: the output of ``plumbline score rows.jsonl --answers FILE`` on ``python -m benchmarks.real_answers --write
 rows.jsonl``. There the 206 labels are the ground truth, and subsets are drawn repeatedly. "Labels saved" is 1 minus the

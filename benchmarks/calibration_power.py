@@ -1,6 +1,6 @@
 """Which test certifies with how many labels: the exact one, and prediction-powered ones of both draws.
 
-python -m benchmarks.calibration_power                    # 2,000 calibrations a cell
+    python -m benchmarks.calibration_power                    # 2,000 calibrations a cell
 
 600 questions with scores uniform on [0, 1]; the threshold 0.5 is fixed in advance; alpha 0.2, delta 0.05. "certified":
 share of calibrations in which the threshold passes. All certificates are correct if the rate is below alpha. The last

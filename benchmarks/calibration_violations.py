@@ -1,8 +1,8 @@
 """How often a certificate is wrong: thresholds chosen on simulated labels, compared with the known truth.
 
-python -m benchmarks.calibration_violations                        # 10,000 calibrations a cell
-python -m benchmarks.calibration_violations --replicates 1000      # a quick run
-python -m benchmarks.calibration_violations --page FILE            # also as Markdown
+    python -m benchmarks.calibration_violations                        # 10,000 calibrations a cell
+    python -m benchmarks.calibration_violations --replicates 1000      # a quick run
+    python -m benchmarks.calibration_violations --page FILE            # also as Markdown
 
 A violation is a certified threshold whose true rate is at least alpha. The method of ``plumbline calibrate`` is
 compared with three common ones: test every threshold separately and take the loosest that passes; pool the samples of a

@@ -1,7 +1,7 @@
 """Delay and false alarms of the drift watch: streams with a known rate, compared with a rolling z-test.
 
-python -m benchmarks.calibration_watch                    # 2,000 streams of 2,000 audited answers
-python -m benchmarks.calibration_watch --streams 200
+    python -m benchmarks.calibration_watch                    # 2,000 streams of 2,000 audited answers
+    python -m benchmarks.calibration_watch --streams 200
 
 alpha 0.1, delta 0.05. Every stream is checked after every audited answer. "false alarms": share of streams that ever
 raise one while the rate is at most alpha. If the rate rises at answer 500, alarms before it are false; the delay is the

@@ -1,7 +1,7 @@
 """The engine on one GPU, in at most ten minutes: parity, one sequence, a batch, a grid of temperatures. Prints JSON.
 
-python -m benchmarks.gpu                    # cuda, shapes of a 135-million-parameter model
-python -m benchmarks.gpu --device cpu --tiny   # smoke test
+    python -m benchmarks.gpu                    # cuda, shapes of a 135-million-parameter model
+    python -m benchmarks.gpu --device cpu --tiny   # smoke test
 
 Weights are random, since only arithmetic is measured. parity compares the engine's greedy tokens with one uncached pass
 of the same model (fp32), and bf16 logits with fp32 ones. The other cases give tokens per second, after one warm-up.

@@ -1,7 +1,7 @@
 """Which prompt works best for a small model: the templates of docs/experiments/prompts on the sample questions.
 
-python -m benchmarks.prompts --model smollm2 --half choose     # the half on which the default was chosen
-python -m benchmarks.prompts --model smollm2 --half report     # the other half
+    python -m benchmarks.prompts --model smollm2 --half choose     # the half on which the default was chosen
+    python -m benchmarks.prompts --model smollm2 --half report     # the other half
 
 The halves are fixed: questions with odd numbers choose, those with even numbers report; --every N takes each N-th of a
 half. Answers are greedy and judged by the same simple rule for every prompt: an answer is right if its first sentence

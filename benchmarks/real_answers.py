@@ -1,9 +1,9 @@
 """Accuracy of the default judge on a real model's answers: data/samples/real_answers compared with its labels.
 
-python -m benchmarks.real_answers                      # judge the answers, print the table
-python -m benchmarks.real_answers --half b             # only the half that was never used for tuning
-python -m benchmarks.real_answers --write rows.jsonl   # the records for `plumbline score rows.jsonl --answers FILE`
-python -m benchmarks.real_answers --read FILE          # the table of such verdicts, of another version for example
+    python -m benchmarks.real_answers                      # judge the answers, print the table
+    python -m benchmarks.real_answers --half b             # only the half that was never used for tuning
+    python -m benchmarks.real_answers --write rows.jsonl   # the records for `plumbline score rows.jsonl --answers FILE`
+    python -m benchmarks.real_answers --read FILE          # the table of such verdicts, of another version for example
 
 Labels are hallucinated or not; supported, unresponsive and abstained are "not". Balanced accuracy is the mean of the
 share of hallucinated answers that are flagged and the share of others that are not. Intervals: Clopper and Pearson

@@ -175,7 +175,7 @@ def _show(result: ModelEvaluation, output: Output) -> None:
         if (best := report.table.best_threshold) is not None:
             output.data(
                 f"best threshold {best.threshold:.3f}: balanced accuracy {best.balanced_accuracy:.1%}; "
-                "optimistic, since it was chosen on the same data"
+                "chosen on the same data, so optimistic"
             )
         output.data(speed(report.pairs_per_second, "pairs"))
     output.data(f"{result.model} {result.fingerprint[:12]}")

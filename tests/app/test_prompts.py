@@ -56,5 +56,5 @@ def test_the_prompt_reaches_the_model_and_its_fingerprint(prompt: Path, tmp_path
 
 
 def test_a_reader_takes_no_prompt(prompt: Path) -> None:
-    with pytest.raises(AppError, match=r"mine\.jinja is for a language model"):
+    with pytest.raises(AppError, match=r"mine\.jinja needs a language model"):
         open_generator("reader", prompt=str(prompt))

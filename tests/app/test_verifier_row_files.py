@@ -215,7 +215,7 @@ def claimed(change: dict[str, object]) -> Callable[[Path], None]:
         (LIST, lambda path: path.write_text("[]"), "format"),
         (LIST, listed({"format": 2}), "format"),
         (LIST, listed({"minilm": "0"}), "was built for another MiniLM"),
-        (LIST, listed({"rows": 3}), r"rows, rows\.json says 3"),
+        (LIST, listed({"rows": 3}), r"rows, but rows\.json lists 3"),
         *(
             (LIST, listed(change), r"rows\.json")
             for change in (

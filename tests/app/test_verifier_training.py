@@ -106,7 +106,7 @@ def test_replies_are_made_beside_the_claims(
     said: list[str] = []
     result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, say=said.append)
     assert result.rows == trained[0].rows + 4 + 3  # and the four held out there
-    assert any(line.startswith("3 turns") for line in said)
+    assert any(line.startswith("3 conversation turns") for line in said)
     assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["replies"] == 3
 
 

@@ -60,7 +60,7 @@ class ValidationCallback:
         self._model.eval()
         said = []
         if self._alone:
-            said.append(_figure(score_pairs_raw(self._scorer, self._alone), self._alone, "alone"))
+            said.append(_figure(score_pairs_raw(self._scorer, self._alone), self._alone, "separately"))
         if self._answers:
             logits, claims = score_answers_raw(self._scorer, self._answers, self._tokens)
             if claims:

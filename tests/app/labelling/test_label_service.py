@@ -240,12 +240,12 @@ def take(client: TestClient, run_id: str, content: bytes, name: str = "labels.cs
 def test_a_filled_in_file_is_taken(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
     draw(client, run_id, 3)
     html = check_page(take(client, run_id, filled(client, run_id, "sha")))
-    assert "3 labels of ann were taken from labels.csv; 3 lines without a label were passed over." in html
+    assert "3 labels of ann were imported from labels.csv; 3 lines without a label were skipped." in html
     assert "3 of 6 answers have a label" in html
     mine = session(pipeline, run_id, "ann")
     assert [mine.own().get(item.key) for item in mine.items[:4]] == ["supported", "hallucinated", "abstained", None]
     html = check_page(take(client, run_id, filled(client, run_id, "sssu", "bb")))
-    assert "4 labels of b, ann were taken" in html
+    assert "4 labels of b, ann were imported" in html
     assert session(pipeline, run_id, "b").own()[mine.items[1].key] == "supported"
     assert "Cohen&#39;s kappa" in html
 
