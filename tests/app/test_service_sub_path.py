@@ -99,7 +99,7 @@ def test_paths(path: str, checked: str) -> None:
 )
 def test_what_is_no_path(path: str, capsys: pytest.CaptureFixture[str]) -> None:
     if path.strip("/"):
-        with pytest.raises(ValueError, match="no path"):
+        with pytest.raises(ValueError, match="not a path"):
             checked_root_path(path)
         assert main(["serve", "--root-path", path]) == 2
         assert "--root-path" in capsys.readouterr().err

@@ -56,6 +56,6 @@ def test_the_words_are_never_cut_and_chunks_make_room(
 
 def test_a_generator_that_cannot_says_so(reader: EmbeddedReader) -> None:
     assert not isinstance(reader, ContinuingGenerator)
-    with pytest.raises(GenerationError, match="words"):
+    with pytest.raises(GenerationError, match="beginning"):
         begun_prompt(reader, "Who drew it?", (), 8, WORDS)
     assert begun_prompt(reader, "Who drew it?", (), 8, "") == reader.prompt("Who drew it?", (), 8)
