@@ -64,7 +64,7 @@ def test_from_the_run_to_the_last_label(client: TestClient, pipeline: Pipeline, 
     html = check_page(client.get("/evaluations"))
     assert f'href="/evaluations/{run_id}/label"' in html
     assert f'href="/evaluations/{run_id}/label"' in check_page(client.get(f"/evaluations/{run_id}"))
-    assert "Draw</button>" in check_page(client.get(f"/evaluations/{run_id}/label"))
+    assert "Draw answers to label</button>" in check_page(client.get(f"/evaluations/{run_id}/label"))
     first = follow(client, draw(client, run_id))
     seen = []
     address = first

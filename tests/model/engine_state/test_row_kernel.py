@@ -136,7 +136,7 @@ def test_torch_keeps_its_number_of_threads() -> None:
     program = """
 import torch
 torch.set_num_threads(1)
-from model.config import DecoderConfig
+from model.decoder.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.unshared_reads import prepare_lone_reads
 prepare_lone_reads(KeyValueArena(DecoderConfig(31, 16, 2, 4, 2, 4, 24, 4096), 100_000, dtype=torch.float32))
