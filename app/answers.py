@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from app.answer_json import answer_json, source_json, timings_json
+from app.answer_parts import Answer, SearchRecord, Source, Timings, sources_of
 from app.errors import AppError
 from app.policy_json import PolicyResult, policy_json
 from data.blank import is_blank
 from data.html_table import html_table, shortened
 from data.questions import Question
-from evaluation.outcomes import AnswerEvaluation, Verdict
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
@@ -36,64 +36,6 @@ class QueryRequest:
     fusion: Fusion | None = None
     params: SamplingParams = field(default_factory=SamplingParams)
     style: Style = "short"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A chunk that was retrieved. number: its ``[n]``, None when it did not fit the prompt. shown: characters of it
-    that the model was given. start, end: offsets in the document. place: where that is, in the words of who wrote it
-    (page, heading, line); empty where nothing is known."""
-
-    number: int | None
-    document_id: str
-    title: str
-    start: int
-    end: int
-    text: str
-    shown: int
-    rank: int
-    score: float
-    dense_rank: int | None
-    sparse_rank: int | None
-    place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One sample: its completion, and for each citation the place in the text and the source it names. evaluation: what
-    a verifier says of it, None where it was not asked."""
-
-    completion: Completion
-    evaluation: AnswerEvaluation | None = None
-
-    @property
-    def text(self) -> str:
-        """The answer as written, citations included."""
-        return self.completion.text
-
-
-@dataclass(frozen=True, slots=True)
-class SearchRecord:
-    """What was searched for a query. collection: as its tenant calls it. generation: hash of the index generation.
-    settings: how, in words (Search.settings). locations: of the chunks in their documents, in words, by chunk id.
-    All are None or empty without retrieval."""
-
-    collection: str | None = None
-    generation: str | None = None
-    settings: str | None = None
-    locations: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Wall-clock seconds. queue: waiting for a turn. first_token: from the question's arrival to the first text of the
-    answer, None where nobody looked. verification: None where it was not asked for."""
-
-    retrieval: float
-    generation: float
-    queue: float = 0.0
-    first_token: float | None = None
-    verification: float | None = None
 
 
 def query_request(asked: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
@@ -222,128 +164,3 @@ def usage_json(result: QueryResult) -> dict[str, int]:
         "cached_tokens": result.shared_tokens,
         "completion_tokens": result.completion_tokens,
     }
-
-
-def timings_json(timings: Timings) -> dict[str, float | None]:
-    """Wall-clock seconds by stage."""
-    return {
-        "queue_s": timings.queue,
-        "retrieval_s": timings.retrieval,
-        "first_token_s": timings.first_token,
-        "generation_s": timings.generation,
-        "verification_s": timings.verification,
-    }
-
-
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """One claim's: where it stands in the answer, and where its evidence stands in its document."""
-    return {
-        "start": verdict.claim.start,
-        "end": verdict.claim.end,
-        "text": verdict.claim.text,
-        "label": verdict.label,
-        "support": verdict.support,
-        "reason": verdict.reason,
-        "evidence": [
-            {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
-        ],
-    }
-
-
-def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
-    """One sample, with citations, and verdicts where they were asked for."""
-    completion, evaluation = answer.completion, answer.evaluation
-    by_number = {source.number: source for source in sources if source.number is not None}
-    return {
-        "text": completion.text,
-        "thought": completion.thought,
-        "finish_reason": completion.finish_reason,
-        "seed": completion.seed,
-        "mean_logprob": (
-            sum(completion.token_logprobs) / len(completion.token_logprobs) if completion.token_logprobs else None
-        ),
-        "logprobs": _logprobs_json(completion),
-        "annotations": [
-            {
-                "type": "citation",
-                "number": citation.number,
-                "start": citation.start,
-                "end": citation.end,
-                "document_id": by_number[citation.number].document_id,
-            }
-            for citation in completion.citations
-        ],
-        "usage": {
-            "prompt_tokens": completion.usage.prompt_tokens,
-            "completion_tokens": completion.usage.completion_tokens,
-        },
-        "outcome": None if evaluation is None else evaluation.outcome,
-        "verdicts": None if evaluation is None else [verdict_json(verdict) for verdict in evaluation.verdicts],
-    }
-
-
-def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
-    """Every token with its likeliest alternatives, None where none were asked for (or a server gives no token ids)."""
-    if not completion.top_logprobs:
-        return None
-    return [
-        {
-            "token_id": token,
-            "logprob": _finite(logprob),
-            "top": [{"token_id": other, "logprob": _finite(value)} for other, value in top],
-        }
-        for token, logprob, top in zip(
-            completion.token_ids, completion.token_logprobs, completion.top_logprobs, strict=True
-        )
-    ]
-
-
-def _finite(value: float) -> float | None:
-    """JSON has no infinity: a token that cannot be drawn has null."""
-    return value if math.isfinite(value) else None
-
-
-def source_json(source: Source) -> dict[str, Any]:
-    """One retrieved chunk."""
-    return {
-        "number": source.number,
-        "document_id": source.document_id,
-        "title": source.title,
-        "start": source.start,
-        "end": source.end,
-        "place": source.place,
-        "text": source.text,
-        "shown_characters": source.shown,
-        "rank": source.rank,
-        "score": source.score,
-        "dense_rank": source.dense_rank,
-        "sparse_rank": source.sparse_rank,
-    }
-
-
-def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
-    """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
-
-    places: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
-    """
-    out = []
-    for part in prompt.chunks:
-        out.append((part.number, part.end - part.start, part.retrieved))
-    rows = [*out, *((None, 0, retrieved) for retrieved in prompt.omitted)]
-    return tuple(
-        Source(
-            number=number,
-            document_id=retrieved.chunk.document_id,
-            title=retrieved.chunk.title,
-            start=retrieved.chunk.start,
-            end=retrieved.chunk.end,
-            text=retrieved.chunk.text,
-            shown=shown,
-            rank=retrieved.rank,
-            score=retrieved.score,
-            dense_rank=retrieved.dense_rank,
-            sparse_rank=retrieved.sparse_rank,
-            place=(places or {}).get(retrieved.chunk.id, ""),
-        )
-        for number, shown, retrieved in rows
-    )

@@ -14,7 +14,8 @@ from types import TracebackType
 
 from sqlalchemy import insert, select
 
-from app.answers import QueryRequest, QueryResult, SearchRecord, Timings, query_request, query_result
+from app.answer_parts import SearchRecord, Timings
+from app.answers import QueryRequest, QueryResult, query_request, query_result
 from app.errors import UnnamedCollectionError
 from app.home.permissions import open_private_home
 from app.models.cache import ModelCache, process_models

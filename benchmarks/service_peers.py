@@ -13,7 +13,8 @@ from typing import Any
 import torch
 from fastapi import FastAPI
 
-from app.answers import Answer, QueryRequest, QueryResult, Timings, sources_of
+from app.answer_parts import Answer, Timings, sources_of
+from app.answers import QueryRequest, QueryResult
 from app.pipeline import Pipeline
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
 from benchmarks.engine_peers import Shape

@@ -104,7 +104,8 @@ def _terminal(session: LabelSession, output: Output) -> int:
 
 
 def _serve(session: LabelSession, port: int, output: Output) -> None:
-    from app.labelling.page import HOST, loopback_socket, serve_labels
+    from app.labelling.page import serve_labels
+    from app.local_pages import HOST, loopback_socket
 
     with loopback_socket(port) as listener:
         output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")

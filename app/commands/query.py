@@ -14,7 +14,8 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.answers import Answer, QueryRequest, QueryResult
+    from app.answer_parts import Answer
+    from app.answers import QueryRequest, QueryResult
     from app.pipeline import Pipeline
     from app.policies.policy_request import PolicyRequest
     from app.policy_json import PolicyResult

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _serve(review: QuestionReview, texts: Texts, port: int, output: Output) -> None:
-    from app.labelling.page import HOST, loopback_socket
+    from app.local_pages import HOST, loopback_socket
     from app.questions.review_page import serve_review
 
     with loopback_socket(port) as listener:

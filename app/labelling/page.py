@@ -3,40 +3,35 @@
 from __future__ import annotations
 
 import functools
-import re
 import secrets
 import socket
-from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import anyio.to_thread
-import jinja2
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from app.errors import USER_ERRORS, AppError
+from app.errors import USER_ERRORS
 from app.labelling.sessions import LabelSession
 from app.labelling.terminal import KEYS
-from app.page_text import visible
+from app.local_pages import (
+    HOSTS,
+    TEMPLATES,
+    PageError,
+    check_own_form,
+    form_body,
+    host_of,
+    page_environment,
+    page_response,
+    redirect,
+    serve_pages,
+)
 from data.label_file import word_of_label
 from evaluation.reports.corrected_view import agreement_lines
-
-HOST = "127.0.0.1"
-_TEMPLATES = Path(__file__).parents[1] / "templates"
-_MOST_BYTES = 4096
-HOSTS = frozenset({"127.0.0.1", "localhost"})
-
-
-class PageError(Exception):
-    """A refused request, with its HTTP status."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 def label_app(session: LabelSession) -> Starlette:
@@ -55,7 +50,7 @@ def label_app(session: LabelSession) -> Starlette:
 class _Pages:
     def __init__(self, session: LabelSession) -> None:
         self._session = session
-        self._template = _environment().get_template("label.html.j2")
+        self._template = page_environment().get_template("label.html.j2")
 
     async def start(self, request: Request) -> Response:
         """The first unlabelled item, or the end page."""
@@ -91,7 +86,7 @@ class _Pages:
 
     def _start(self, request: Request) -> Response:
         place = self._session.first_open()
-        return _to("/done" if place is None else f"/item/{place + 1}")
+        return redirect("/done" if place is None else f"/item/{place + 1}")
 
     def _item(self, request: Request) -> Response:
         place = self._place(request)
@@ -109,7 +104,7 @@ class _Pages:
     def _give(self, request: Request, label: str) -> Response:
         place = self._place(request)
         self._session.label(self._session.items[place], KEYS[label])
-        return _to("/done" if place + 1 == len(self._session.items) else f"/item/{place + 2}")
+        return redirect("/done" if place + 1 == len(self._session.items) else f"/item/{place + 2}")
 
     def _done(self, request: Request) -> Response:
         progress = self._session.progress()
@@ -134,81 +129,19 @@ class _Pages:
         shown = {"item": None, "progress": None, "error": "", "total": 0, "labelled": 0} | values
         html = self._template.render(
             nonce=nonce,
-            script=Markup((_TEMPLATES / "label.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+            script=Markup((TEMPLATES / "label.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
             run_id=self._session.run_id,
             annotator=self._session.annotator,
             adjudicates=self._session.adjudicates,
             keys=[(key, word_of_label(outcome), outcome) for key, outcome in KEYS.items()],
             **shown,
         )
-        policy = (
-            f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; form-action 'self'; "
-            "base-uri 'none'; frame-ancestors 'none'"
-        )
-        headers = {
-            "Content-Security-Policy": policy,
-            "Referrer-Policy": "same-origin",
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
-        return HTMLResponse(html, status_code=status, headers=headers)
-
-
-def loopback_socket(port: int) -> socket.socket:
-    """A listening socket on 127.0.0.1. port: 0 takes a free one. Raises AppError if the port is not available."""
-    try:
-        return socket.create_server((HOST, port))
-    except (OSError, OverflowError) as error:
-        raise AppError(
-            f"cannot listen on {HOST}:{port} ({error}): choose another --port, or 0 for a free one"
-        ) from error
+        return page_response(html, nonce, status)
 
 
 def serve_labels(session: LabelSession, listener: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    import uvicorn
-
-    config = uvicorn.Config(
-        label_app(session),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
-        lifespan="off",
-        ws="none",
-    )
-    uvicorn.Server(config).run(sockets=[listener])
-
-
-def _to(path: str) -> RedirectResponse:
-    return RedirectResponse(path, status_code=303, headers={"Cache-Control": "no-store"})
-
-
-def host_of(request: Request) -> str:
-    """The host name of the request, without its port."""
-    return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
-
-
-def check_own_form(request: Request) -> None:
-    """Reject forms posted by pages of other sites, by the browser's Origin headers."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/x-www-form-urlencoded":
-        raise PageError(415, "this path accepts only the form of its own page")
-    origin = request.headers.get("origin")
-    foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
-    if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        raise PageError(403, "this form was sent by a page of another site")
-
-
-async def form_body(request: Request, most: int = _MOST_BYTES) -> bytes:
-    """The form, of at most ``most`` bytes. Raises PageError for a larger one."""
-    body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > most:
-            raise PageError(413, f"the form is larger than {most} bytes")
-    return body
+    serve_pages(label_app(session), listener)
 
 
 def _label(body: bytes) -> str:
@@ -220,14 +153,3 @@ def _label(body: bytes) -> str:
     if label not in KEYS:
         raise PageError(400, f"the label must be one of {', '.join(KEYS)}: press one of the four buttons")
     return label
-
-
-def _environment() -> jinja2.Environment:
-    return jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        finalize=visible,
-    )

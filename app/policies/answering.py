@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.answers import Answer, QueryRequest, QueryResult, sources_of
+from app.answer_parts import Answer, sources_of
+from app.answers import QueryRequest, QueryResult
 from app.judging.run_judge import load_scorer
 from app.pipeline import Pipeline, PreparedQuery, query_seed
 from app.policies.certifying import SettledPolicy, settle

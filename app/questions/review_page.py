@@ -5,26 +5,33 @@ from __future__ import annotations
 import functools
 import secrets
 import socket
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import anyio.to_thread
-import jinja2
 from markupsafe import Markup
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from app.errors import USER_ERRORS, AppError
-from app.labelling.page import HOSTS, PageError, check_own_form, form_body, host_of
-from app.page_text import visible
+from app.local_pages import (
+    HOSTS,
+    TEMPLATES,
+    PageError,
+    check_own_form,
+    form_body,
+    host_of,
+    page_environment,
+    page_response,
+    redirect,
+    serve_pages,
+)
 from app.questions.review import QuestionReview
 from app.questions.review_terminal import Texts
 from data.questions import Question
 
-_TEMPLATES = Path(__file__).parent.parent / "templates"
 _MOST_BYTES = 65_536
 _AROUND = 400
 DECISIONS = (("k", "keep"), ("m", "mend"), ("u", "unanswerable"), ("d", "drop"), ("s", "skip"))
@@ -43,33 +50,14 @@ def review_app(review: QuestionReview, texts: Texts) -> Starlette:
 
 def serve_review(review: QuestionReview, texts: Texts, listener: socket.socket) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    import uvicorn
-
-    config = uvicorn.Config(
-        review_app(review, texts),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        timeout_graceful_shutdown=2,
-        lifespan="off",
-        ws="none",
-    )
-    uvicorn.Server(config).run(sockets=[listener])
+    serve_pages(review_app(review, texts), listener)
 
 
 class _Pages:
     def __init__(self, review: QuestionReview, texts: Texts) -> None:
         self._review, self._texts = review, texts
         self._skipped: set[str] = set()
-        self._template = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(_TEMPLATES),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            finalize=visible,
-        ).get_template("review.html.j2")
+        self._template = page_environment().get_template("review.html.j2")
 
     async def show(self, request: Request) -> Response:
         """The first question that this person has neither reviewed nor skipped, or the end page."""
@@ -122,7 +110,7 @@ class _Pages:
             review.drop(question_id)
         else:
             self._skipped.add(question_id)
-        return RedirectResponse("/", status_code=303, headers={"Cache-Control": "no-store"})
+        return redirect("/")
 
     def _passages(self, question: Question) -> list[dict[str, str]]:
         found = []
@@ -146,23 +134,13 @@ class _Pages:
         shown = {"question": None, "passages": [], "waiting": 0, "progress": None, "error": ""} | values
         html = self._template.render(
             nonce=nonce,
-            script=Markup((_TEMPLATES / "review.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+            script=Markup((TEMPLATES / "review.js").read_text(encoding="utf-8")),  # noqa: S704 - our own file
             reviewer=self._review.reviewer,
             file=self._review.path.name,
             decisions=DECISIONS,
             **shown,
         )
-        policy = (
-            f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; form-action 'self'; "
-            "base-uri 'none'; frame-ancestors 'none'"
-        )
-        headers = {
-            "Content-Security-Policy": policy,
-            "Referrer-Policy": "same-origin",
-            "Cache-Control": "no-store",
-            "X-Content-Type-Options": "nosniff",
-        }
-        return HTMLResponse(html, status_code=status, headers=headers)
+        return page_response(html, nonce, status)
 
 
 def _fields(body: bytes) -> dict[str, str]:

@@ -11,7 +11,8 @@ import pytest
 
 import plumbline
 import plumbline_packages
-from app.answers import Answer, QueryRequest, QueryResult, Source, Timings, query_request
+from app.answer_parts import Answer, Source, Timings
+from app.answers import QueryRequest, QueryResult, query_request
 from app.errors import AppError
 from app.runs.rates_line import rates_html, rates_line
 from app.settings import Settings

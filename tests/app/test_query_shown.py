@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from app.answers import Answer, QueryRequest, QueryResult, Timings
+from app.answer_parts import Answer, Timings
+from app.answers import QueryRequest, QueryResult
 from app.commands.query import CUT, Streamed, show
 from app.console import Output
 from app.streamed_answer import drawn_aloud

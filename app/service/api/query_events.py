@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from app.answers import QueryResult, answer_json, source_json, timings_json, usage_json, verdict_json
+from app.answer_json import answer_json, source_json, timings_json, verdict_json
+from app.answers import QueryResult, usage_json
 from app.policy_json import policy_json
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import error_body

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
-from app.answers import QueryResult, Timings, query_result
+from app.answer_parts import Timings
+from app.answers import QueryResult, query_result
 from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
 from app.policies.judging import PolicyJudging

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from app.answers import Answer, QueryResult, Timings
+from app.answer_parts import Answer, Timings
+from app.answers import QueryResult
 from app.pipeline import query_seed
 from app.service.engine.generation_queue import GenerationQueue
 from app.service.engine.live_query import LiveQuery, PendingQuery

@@ -8,7 +8,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 
-from app.answers import QueryRequest, QueryResult, Source, sources_of
+from app.answer_parts import Source, sources_of
+from app.answers import QueryRequest, QueryResult
 from app.policies.certifying import SettledPolicy
 from app.policies.policy_request import PolicyRequest
 from app.service.engine.preparation import PreparedQuery

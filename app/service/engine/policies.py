@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from app.answers import QueryResult, sources_of
+from app.answer_parts import sources_of
+from app.answers import QueryResult
 from app.pipeline import Pipeline, query_seed
 from app.policies.answering import correction_prompt, new_prompt, with_policy
 from app.policies.certifying import NoCertificateError, SettledPolicy, settle

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from app.answers import Answer, QueryResult, source_json, timings_json, verdict_json
+from app.answer_json import source_json, timings_json, verdict_json
+from app.answer_parts import Answer
+from app.answers import QueryResult
 from app.policy_json import policy_json
 from generation.completion import Completion
 from generation.generator import Generator

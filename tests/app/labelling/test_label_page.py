@@ -10,8 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.errors import AppError
-from app.labelling.page import label_app, loopback_socket
+from app.labelling.page import label_app
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.local_pages import loopback_socket
 from app.pipeline import Pipeline
 
 FORM = {"content-type": "application/x-www-form-urlencoded"}

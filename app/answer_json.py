@@ -1,0 +1,107 @@
+"""The parts of a query's result as JSON: what ``--json`` and the REST API return."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from app.answer_parts import Answer, Source, Timings
+from evaluation.outcomes import Verdict
+from generation.completion import Completion
+
+
+def timings_json(timings: Timings) -> dict[str, float | None]:
+    """Wall-clock seconds by stage."""
+    return {
+        "queue_s": timings.queue,
+        "retrieval_s": timings.retrieval,
+        "first_token_s": timings.first_token,
+        "generation_s": timings.generation,
+        "verification_s": timings.verification,
+    }
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """One claim's: where it stands in the answer, and where its evidence stands in its document."""
+    return {
+        "start": verdict.claim.start,
+        "end": verdict.claim.end,
+        "text": verdict.claim.text,
+        "label": verdict.label,
+        "support": verdict.support,
+        "reason": verdict.reason,
+        "evidence": [
+            {"document_id": e.document_id, "start": e.start, "end": e.end, "text": e.text} for e in verdict.evidence
+        ],
+    }
+
+
+def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
+    """One sample, with citations, and verdicts where they were asked for."""
+    completion, evaluation = answer.completion, answer.evaluation
+    by_number = {source.number: source for source in sources if source.number is not None}
+    return {
+        "text": completion.text,
+        "thought": completion.thought,
+        "finish_reason": completion.finish_reason,
+        "seed": completion.seed,
+        "mean_logprob": (
+            sum(completion.token_logprobs) / len(completion.token_logprobs) if completion.token_logprobs else None
+        ),
+        "logprobs": _logprobs_json(completion),
+        "annotations": [
+            {
+                "type": "citation",
+                "number": citation.number,
+                "start": citation.start,
+                "end": citation.end,
+                "document_id": by_number[citation.number].document_id,
+            }
+            for citation in completion.citations
+        ],
+        "usage": {
+            "prompt_tokens": completion.usage.prompt_tokens,
+            "completion_tokens": completion.usage.completion_tokens,
+        },
+        "outcome": None if evaluation is None else evaluation.outcome,
+        "verdicts": None if evaluation is None else [verdict_json(verdict) for verdict in evaluation.verdicts],
+    }
+
+
+def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
+    """Every token with its likeliest alternatives, None where none were asked for (or a server gives no token ids)."""
+    if not completion.top_logprobs:
+        return None
+    return [
+        {
+            "token_id": token,
+            "logprob": _finite(logprob),
+            "top": [{"token_id": other, "logprob": _finite(value)} for other, value in top],
+        }
+        for token, logprob, top in zip(
+            completion.token_ids, completion.token_logprobs, completion.top_logprobs, strict=True
+        )
+    ]
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no infinity: a token that cannot be drawn has null."""
+    return value if math.isfinite(value) else None
+
+
+def source_json(source: Source) -> dict[str, Any]:
+    """One retrieved chunk."""
+    return {
+        "number": source.number,
+        "document_id": source.document_id,
+        "title": source.title,
+        "start": source.start,
+        "end": source.end,
+        "place": source.place,
+        "text": source.text,
+        "shown_characters": source.shown,
+        "rank": source.rank,
+        "score": source.score,
+        "dense_rank": source.dense_rank,
+        "sparse_rank": source.sparse_rank,
+    }
