@@ -16,7 +16,7 @@ from data.questions import Question
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt
-from generation.style.restyling import Style, restyled
+from generation.style.restyling import Style, apply_style
 from retrieval.retriever import Fusion, Mode
 
 
@@ -149,7 +149,7 @@ def query_result(
         collection=searched.collection,
         generation=searched.generation,
         model=model,
-        answers=tuple(Answer(restyled(completion, request.question, request.style)) for completion in completions),
+        answers=tuple(Answer(apply_style(completion, request.question, request.style)) for completion in completions),
         sources=sources_of(prompt, searched.locations),
         timings=timings,
         shared_tokens=shared_tokens,

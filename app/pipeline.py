@@ -34,7 +34,7 @@ from evaluation.runs.seeds import derive_seed
 from generation.completion import Completion
 from generation.generator import Generator
 from generation.prompt import Prompt
-from generation.style.restyling import restyled
+from generation.style.restyling import apply_style
 from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import check_published, list_collections, open_retriever
 from retrieval.encoding.encoder import Encoder
@@ -112,7 +112,7 @@ class Pipeline:
         )
 
     @cached_property
-    def encoder_apart(self) -> Encoder:
+    def subprocess_encoder(self) -> Encoder:
         """The same in a process of its own, for a job that needs its memory after embedding; ``encoder`` if that is
         open in this process. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
         settings = self.settings
@@ -152,18 +152,18 @@ class Pipeline:
         dense: DenseParams | None = None,
         job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
-        apart: bool = False,
+        in_subprocess: bool = False,
     ) -> IndexReport:
         """Make the collection hold exactly the source's documents; see retrieval.indexing.indexer.index_documents.
 
-        apart: with the encoder in a process of its own, which ends before the indexes are built; for a process that
-        needs it for nothing else."""
+        in_subprocess: embed in a child process, which ends before the indexes are built; for callers that need the
+        encoder for nothing else."""
         return index_documents(
             self.store,
             self.home,
             collection,
             source,
-            self.encoder_apart if apart else self.encoder,
+            self.subprocess_encoder if in_subprocess else self.encoder,
             chunking=chunking,
             tokenising=tokenising,
             dense=dense,
@@ -258,7 +258,7 @@ class Pipeline:
         """One completion a seed, in the request's style. Raises GenerationError."""
         with self._generating:
             drawn = self.generator.generate(prompt, request.params, seeds)
-            return tuple(restyled(completion, request.question, request.style) for completion in drawn)
+            return tuple(apply_style(completion, request.question, request.style) for completion in drawn)
 
     def keep(self, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
         """Store queries and their answers, in one transaction. stored: of each, the name in the store of the collection

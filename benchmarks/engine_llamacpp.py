@@ -33,7 +33,7 @@ from model.checkpoints.loading import load_decoder
 from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena, bytes_per_position
 from model.engine_state.decode_state import DecodeState
-from model.engine_state.int8 import logits_apart
+from model.engine_state.int8 import logit_loss_between
 from model.engine_state.reads import RowGroup
 from model.hardware.freed_memory import keep_freed_memory
 from model.quantised.step import QuantisedStep
@@ -191,7 +191,9 @@ def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int
     ids = torch.tensor([random_prompt(length, vocabulary, 999)])
     with torch.inference_mode():
         exact = full.logits(full(ids)).flatten(0, 1)
-        return {name: logits_apart(exact, _step_logits(model, ids[0])).as_dict() for name, model in models.items()}
+        return {
+            name: logit_loss_between(exact, _step_logits(model, ids[0])).as_dict() for name, model in models.items()
+        }
 
 
 def _step_logits(model: Decoder, ids: torch.Tensor) -> torch.Tensor:

@@ -193,7 +193,7 @@ def _repair(pipeline: Pipeline, name: str, output: Output) -> int:
     from retrieval.upkeep.repairing import repair_collection
 
     with shown_progress(output, time.monotonic) as show:
-        repaired = repair_collection(pipeline.store, pipeline.home, name, pipeline.encoder_apart, show)
+        repaired = repair_collection(pipeline.store, pipeline.home, name, pipeline.subprocess_encoder, show)
     if output.as_json:
         output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
     else:

@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                     dense=dense,
                     job=job,
                     progress=show,
-                    apart=True,
+                    in_subprocess=True,
                 )
             uploads.settle()
             kept = uploads.kept

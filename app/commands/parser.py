@@ -109,7 +109,7 @@ class Parser(argparse.ArgumentParser):
 class _HelpAll(argparse.Action):
     """Prints the full help and exits."""
 
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002 - argparse passes it by this name
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
 
     def __call__(

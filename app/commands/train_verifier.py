@@ -90,7 +90,7 @@ def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Out
     from app.training.verifier.rows import make_rows
 
     with RowsFolder(folder) as written:  # check the folder first, before minutes of reading
-        rows = make_rows(recipe, told_apart=not plain, say=output.say)
+        rows = make_rows(recipe, separates_claims=not plain, say=output.say)
         if rows.skipped:
             output.say(f"{len(rows.skipped)} bad lines left out, the first: {rows.skipped[0]}")
         if not rows.rows:

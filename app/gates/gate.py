@@ -26,7 +26,7 @@ from evaluation.gating.regression import (
 from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import RunSummary, summarise
-from evaluation.verifiers.routing import stands_apart
+from evaluation.verifiers.routing import excluded_from_differences
 
 LATEST = "latest"
 
@@ -59,8 +59,8 @@ def gated_run(pipeline: Pipeline, run_id: str) -> GatedRun:
     order = [arm.name for arm in info.config.arms]
     samples = sorted(runs.load_samples(info.id), key=lambda sample: order.index(sample.arm))
     records = tuple(OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples)
-    apart = {q.id for q in questions if stands_apart(info.config.verifier, q)}
-    return GatedRun(info, questions, records, summarise(OutcomeTable.from_records(records), apart=apart))
+    excluded = {q.id for q in questions if excluded_from_differences(info.config.verifier, q)}
+    return GatedRun(info, questions, records, summarise(OutcomeTable.from_records(records), excluded=excluded))
 
 
 def baseline_of(run: GatedRun) -> Baseline:

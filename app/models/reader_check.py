@@ -68,9 +68,9 @@ def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
         if not bool(torch.isfinite(expected).all()):
             raise ModelError(f"{folder}: it computes non-finite numbers: its weights are damaged")
         split = SplitDifferences(
-            cached=_apart(distributions(model, prompt, answer), expected),
-            chunked=_apart(_in_two_steps(model, prompt, answer), expected),
-            padded=_apart(_one_pass(model, prompt, answer, padded=True), expected),
+            cached=_largest_difference(distributions(model, prompt, answer), expected),
+            chunked=_largest_difference(_in_two_steps(model, prompt, answer), expected),
+            padded=_largest_difference(_one_pass(model, prompt, answer, padded=True), expected),
         )
     allowed = tolerance(torch.float32, expected)
     say("computing it in the engine")
@@ -143,9 +143,9 @@ def _engine(
     equal = next((n for n, (a, b) in enumerate(zip(drawn.token_ids, answer, strict=True)) if a != b), len(answer))
     tie = equal < len(answer) and float(expected[equal].max() - expected[equal, drawn.token_ids[equal]]) <= 2 * allowed
     same = torch.tensor(drawn.token_logprobs[:equal])
-    apart = _apart(same, expected[range(equal), list(answer[:equal])].cpu()) if equal else 0.0
-    return Comparison(apart, allowed, equal, len(answer), tie)
+    difference = _largest_difference(same, expected[range(equal), list(answer[:equal])].cpu()) if equal else 0.0
+    return Comparison(difference, allowed, equal, len(answer), tie)
 
 
-def _apart(found: Tensor, expected: Tensor) -> float:
+def _largest_difference(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).abs().max())

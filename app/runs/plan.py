@@ -21,7 +21,7 @@ from evaluation.planning.pilot import PilotData, QuestionModel, fit, pilot_of, s
 from evaluation.planning.plan import Goal, Plan, PlanSettings, plan_model, plan_questions
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
-from evaluation.verifiers.routing import stands_apart
+from evaluation.verifiers.routing import excluded_from_differences
 
 Progress = Callable[[str, int, int], None]
 """Progress callback: the current search, the number of finished searches, and their total."""
@@ -116,9 +116,10 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
         raise AppError(f"run {info.id} has no finished sample yet: run the same plumbline evaluate again")
     chosen = tuple(arms) or tuple(arm.name for arm in info.config.arms)[:2]
     records = outcome_records(samples)
-    apart = {q.id for q in runs.load_questions(info.id) if stands_apart(info.config.verifier, q)}
-    aside = apart if len(chosen) > 1 else set()  # these questions count in the arms' own rates, but in no difference
-    table = OutcomeTable.from_records(r for r in records if r.question_id not in aside)
+    excluded = {q.id for q in runs.load_questions(info.id) if excluded_from_differences(info.config.verifier, q)}
+    # These questions count in the arms' own rates, but in no difference.
+    left_out = excluded if len(chosen) > 1 else set()
+    table = OutcomeTable.from_records(r for r in records if r.question_id not in left_out)
     data = pilot_of(*(table.arm(arm) for arm in chosen))
     model = fit(data)
     notes = list(model.assumed)

@@ -37,7 +37,7 @@ from evaluation.statistics.measure import Resampler
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.failing_words import WeakWord
-from evaluation.verifiers.routing import judged_by_entailment, stands_apart
+from evaluation.verifiers.routing import excluded_from_differences, judged_by_entailment
 from evaluation.verifiers.short_answer_scorer import read_by
 
 MARKED_CLAIMS = 40
@@ -72,8 +72,8 @@ def report_data(
     records = [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in in_order]
     if not records:
         raise AppError(f"run {run_id} has no finished sample yet: run the same plumbline evaluate again")
-    apart = {q.id for q in questions if stands_apart(info.config.verifier, q)}
-    summary = summarise(OutcomeTable.from_records(records), apart=apart)
+    excluded = {q.id for q in questions if excluded_from_differences(info.config.verifier, q)}
+    summary = summarise(OutcomeTable.from_records(records), excluded=excluded)
     notes = []
     if info.status != "finished":
         notes.append(f"This run is not complete ({info.status}): the estimates use the samples committed so far.")
@@ -89,7 +89,7 @@ def report_data(
             question.references,
             tuple(_shown_arm(arm, grouped[question.id, arm]) for arm in order if (question.id, arm) in grouped),
             judged_by_entailment(info.config.verifier, question),
-            question.id in apart,
+            question.id in excluded,
         )
         for question in questions
         if any((question.id, arm) in grouped for arm in order)
@@ -102,16 +102,16 @@ def report_data(
     notes.extend(line for found in abstentions if (line := abstention_line(found)))
     threshold = float(dict(info.labels).get("threshold", 0.5))
     figures = entailment_figures(shown, order, threshold, summary.settings.level)
-    aside = sum(q.apart for q in shown)
-    if figures is not None and figures.judged + aside < figures.questions:
-        by_references = figures.questions - figures.judged - aside
+    not_compared = sum(q.apart for q in shown)
+    if figures is not None and figures.judged + not_compared < figures.questions:
+        by_references = figures.questions - figures.judged - not_compared
         were = "question was judged by its" if by_references == 1 else "questions were judged by their"
         notes.append(
             f"{by_references} {were} reference answers, the other {figures.judged} by the documents of the trusted "
             "collection: each question the same way in every arm."
         )
-    if aside:
-        notes.append(left_out_note(aside))
+    if left_out:
+        notes.append(left_out_note(not_compared))
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = analyse_further(
         pipeline, info, every, questions, pairs, summary.settings, looking or AnalysisOptions(), progress

@@ -22,20 +22,21 @@ ArchiveParser = Callable[[IO[bytes], Origin, ParsingLimits, Parser], Iterator[It
 class Kind:
     """How files of one ending are parsed. module, function: the Parser, imported when it is first needed.
 
-    apart: in a child process. Only what is read in one pass of bounded memory and time, without a parser of others, is
-    read here. streamed: gives many documents, the first before the last is read. archive: holds files of other kinds.
+    in_child: parse in a child process. Formats that need no third-party parser, and one pass of bounded memory and
+    time, are read in this process. streamed: gives many documents, the first before the last is read. archive: holds
+    files of other kinds.
     """
 
     module: str
     function: str
-    apart: bool = True
+    in_child: bool = True
     streamed: bool = False
     archive: bool = False
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        ".txt": Kind("plain_text", "parse_plain_text", apart=False),
+        ".txt": Kind("plain_text", "parse_plain_text", in_child=False),
         ".md": Kind("markdown", "parse_markdown"),
         ".markdown": Kind("markdown", "parse_markdown"),
         ".html": Kind("web_pages", "parse_web_page"),
@@ -52,14 +53,14 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         ".csv": Kind("tables", "parse_csv", streamed=True),
         ".tsv": Kind("tables", "parse_tsv", streamed=True),
         ".json": Kind("json_documents", "parse_json", streamed=True),
-        ".jsonl": Kind("json_documents", "parse_jsonl", apart=False, streamed=True),
+        ".jsonl": Kind("json_documents", "parse_jsonl", in_child=False, streamed=True),
         ".jsonl.gz": Kind("json_documents", "parse_jsonl_gzip", streamed=True),
         ".jsonl.bz2": Kind("json_documents", "parse_jsonl_bzip2", streamed=True),
         ".zip": Kind("archives", "parse_zip", streamed=True, archive=True),
     }
 )
 
-NO_ENDING = Kind("plain_text", "parse_unnamed", apart=False)
+NO_ENDING = Kind("plain_text", "parse_unnamed", in_child=False)
 """For names without an ending (README): read where they hold text."""
 
 SHOWN_KINDS = ", ".join(KINDS)

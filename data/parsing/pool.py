@@ -94,7 +94,7 @@ class _Begun:
 
 def _needs_child(file: FileToParse) -> bool:
     kind = kind_of_file(file.path)
-    return kind is not None and kind.apart
+    return kind is not None and kind.in_child
 
 
 def _fresh(idle: list[ParserProcess]) -> ParserProcess | None:

@@ -21,7 +21,7 @@ from evaluation.outcomes import Outcome
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import RunConfig
 from evaluation.statistics.measure import Resampler, Settings
-from evaluation.verifiers.routing import stands_apart
+from evaluation.verifiers.routing import excluded_from_differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +81,12 @@ def analyse(
     arms = [spec.name for spec in config.arms]
     headline = [r for r in records if r.decoding == config.decoding.label]
     texts = {q.id: q.text for q in questions}
-    apart = {q.id for q in questions if stands_apart(config.verifier, q)}
+    excluded = {q.id for q in questions if excluded_from_differences(config.verifier, q)}
     # The verdicts may come from the entailment model itself, which must not evaluate its own signal.
-    others = [r for r in records if r.question_id not in apart]
-    factual = [r for r in headline if r.question_id not in apart]
+    others = [r for r in records if r.question_id not in excluded]
+    factual = [r for r in headline if r.question_id not in excluded]
     return RunAnalysis(
-        grid_figures(config, records, pairs, resampler, apart),
+        grid_figures(config, records, pairs, resampler, excluded),
         observed_rates(headline, resampler),
         run_drift(headline, arms, settings, config.verifier),
         run_calibration(headline, arms, texts, closer.entailing),

@@ -163,12 +163,12 @@ def summarise(
     baseline: str = "closed_book",
     pairs: Sequence[tuple[str, str]] | None = None,
     settings: Settings | None = None,
-    apart: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> RunSummary:
     """Summarise a run.
 
     pairs: (baseline, other) arms to compare, which is the Holm family; default_pairs() if None.
-    apart: ids of questions that count in the arms' own rates but in no difference.
+    excluded: ids of questions that count in the arms' own rates but in no difference.
 
     A run without the baseline arm has no default pair. A pair with only excluded questions is left out. Raises
     EvaluationError if a pair names an unknown arm, names one arm twice, or has no question in common.
@@ -177,8 +177,8 @@ def summarise(
     resampler = Resampler(settings)
     if pairs is None:
         pairs = default_pairs([a.arm for a in table.arms], baseline)
-    aside = frozenset(apart)
-    both = [_compare(table.arm(one), table.arm(two), aside, resampler) for one, two in pairs]
+    left_out = frozenset(excluded)
+    both = [_compare(table.arm(one), table.arm(two), left_out, resampler) for one, two in pairs]
     compared = [pair for pair in both if pair is not None]
     # The family was declared beforehand: a pair that could not be tested stays in it, as one that shows nothing.
     adjusted = holm([pair.test.p_value if pair.test else 1.0 for pair in compared])
@@ -229,14 +229,14 @@ def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
     )
 
 
-def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: Resampler) -> PairSummary | None:
+def _compare(one: ArmCounts, two: ArmCounts, excluded: frozenset[str], resampler: Resampler) -> PairSummary | None:
     """Compare two arms. Returns None if they share questions but none of these can be compared."""
     if one.arm == two.arm:
         raise EvaluationError(f"arm {one.arm!r} is to be compared with itself: name two arms")
     shared = set(one.question_ids) & set(two.question_ids)
     if not shared:
         raise EvaluationError(f"arms {one.arm!r} and {two.arm!r} have no question in common: run both on the same ones")
-    ids = sorted(shared - apart)
+    ids = sorted(shared - excluded)
     if not ids:
         return None
     counts1, counts2 = one.matrix(ids), two.matrix(ids)
@@ -268,7 +268,7 @@ def _compare(one: ArmCounts, two: ArmCounts, apart: frozenset[str], resampler: R
         found.test(resampler.settings),
         None,
         tuple(sorted(changes, key=lambda c: (-c.broken, -c.fixed, c.question_id))),
-        len(shared & apart),
+        len(shared & excluded),
         len(ids) - len(scored_ids),
         float(found.weight.sum() / len(ids)),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 
 from evaluation.synthetic_claims.merging import merged
-from evaluation.synthetic_claims.restyling import restyled
+from evaluation.synthetic_claims.restyling import apply_style
 from evaluation.synthetic_claims.shortening import shorten
 from evaluation.synthetic_claims.source_text import Article, points_back
 
@@ -28,7 +28,7 @@ class DrawnClaim:
 
 
 def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_merged: float) -> DrawnClaim:
-    """A true claim: one of the ``suited`` sentences restyled and shortened, and at that share merged with one or two
+    """A true claim: one of the ``suited`` sentences apply_style and shortened, and at that share merged with one or two
     more.
     """
     first = chance.choice(suited)
@@ -43,7 +43,7 @@ def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_me
     for index in needed:
         sentence = article.resolved(index, chance)
         named = named or sentence != article.sentences[index]
-        parts.append(restyled(shorten(sentence, chance), chance))
+        parts.append(apply_style(shorten(sentence, chance), chance))
     used = " ".join(article.sentences[i] for i in needed)
     text, last = parts[0], 0
     for part in parts[1:]:

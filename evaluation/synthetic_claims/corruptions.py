@@ -13,7 +13,7 @@ from evaluation.synthetic_claims.name_swaps import cross_subjects, has_plain_sub
 from evaluation.synthetic_claims.negation import affirmed, denied
 from evaluation.synthetic_claims.numbers import change_number, has_number
 from evaluation.synthetic_claims.pool import Pool
-from evaluation.synthetic_claims.restyling import restyled
+from evaluation.synthetic_claims.restyling import apply_style
 from evaluation.synthetic_claims.source_text import Article
 from evaluation.synthetic_claims.trailing_phrases import can_move, tail_of
 from evaluation.synthetic_claims.word_swaps import has_word, swap_word
@@ -98,7 +98,7 @@ def added(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | Non
         return None
     if own and abs(len(new.split()) - len(own.split())) > 2:
         return None
-    new = restyled(new, chance)
+    new = apply_style(new, chance)
     if set(re.findall(r"\w{4,}|\d+", new)) <= set(re.findall(r"\w{4,}|\d+", setting.window)):
         return None
     lead = len(new) - len(new.lstrip(" ,"))

@@ -127,7 +127,7 @@ _PASSIVE = re.compile(
 _PAST = {"written": "wrote"}
 
 
-def restyled(text: str, chance: Random) -> str:
+def apply_style(text: str, chance: Random) -> str:
     """text in other words that mean the same; each rule is tried by chance, so most sentences change a little or not
     at all.
     """

@@ -94,7 +94,7 @@ class EntailmentVerifier:
         if together and not answer_tokens(scorer):
             raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
         self._split, self._together = split, together
-        self._scoring, self._apart = SupportScoring(scorer, join), SupportScoring(without_reader(scorer), join)
+        self._scoring, self._without_reader = SupportScoring(scorer, join), SupportScoring(without_reader(scorer), join)
         how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")
         self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
         if len(self._name) > 255:
@@ -169,7 +169,7 @@ class EntailmentVerifier:
             if language:
                 said = told(case.claim, "\n".join(text.text for text in case.evidence))
                 found[request] = UnreadableClaim(language) if said is None else Support(float(said), windows=1)
-        for scoring, answerable in ((self._scoring, True), (self._apart, False)):
+        for scoring, answerable in ((self._scoring, True), (self._without_reader, False)):
             mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
             if mine:
                 scored = scoring.score([cases[i] for i in mine])

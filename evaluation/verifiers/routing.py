@@ -41,7 +41,7 @@ def judged_by_entailment(verifier: str, question: Question) -> bool:
     return verifier.startswith(_ENTAILMENT) or (routed and not has_references(question))
 
 
-def stands_apart(verifier: str, question: Question) -> bool:
+def excluded_from_differences(verifier: str, question: Question) -> bool:
     """Whether the verifier with this name judges this question by the chunks shown in each arm.
 
     Such a question is excluded from differences between arms. For reading stored runs.

@@ -11,7 +11,7 @@ from generation.style.answer_style import as_sentence
 Style = Literal["short", "sentence"]
 
 
-def restyled(completion: Completion, question: str, style: Style) -> Completion:
+def apply_style(completion: Completion, question: str, style: Style) -> Completion:
     """Return the completion with its text as a full sentence for "sentence"; unchanged for "short".
 
     Citations are placed before the full stop, in their order. Sentences, refusals and answers truncated by the length

@@ -91,10 +91,10 @@ def int8_weights(model: Decoder) -> Decoder:
 def logit_loss(full: Decoder, other: Decoder, token_ids: Tensor) -> LogitLoss:
     """Measure the effect of other weights on the logits of every position of token_ids (B, T)."""
     with torch.inference_mode():
-        return logits_apart(*(model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other)))
+        return logit_loss_between(*(model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other)))
 
 
-def logits_apart(first: Tensor, second: Tensor) -> LogitLoss:
+def logit_loss_between(first: Tensor, second: Tensor) -> LogitLoss:
     """Compare logits (N, V) in fp32 with the first ones."""
     # Adding a constant to all logits changes nothing: compare them around their mean.
     apart = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))

@@ -215,14 +215,14 @@ def test_pipelines_share_encoder_and_reader(reader_folder: Path, tmp_path: Path)
     with Pipeline(settings, models) as one, Pipeline(settings, models) as two:
         assert one.generator is two.generator
         assert one.encoder is two.encoder
-        assert two.encoder_apart is one.encoder  # open here already: no process is started
+        assert two.subprocess_encoder is one.encoder  # open here already: no process is started
     assert len(models) == 2
 
 
 def test_an_encoder_that_is_not_open_gets_a_process_of_its_own(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, database="", encoder="", model="", device="cpu")
     with Pipeline(settings, ModelCache()) as pipeline:
-        assert isinstance(pipeline.encoder_apart, SubprocessEncoder)  # started by its first use
+        assert isinstance(pipeline.subprocess_encoder, SubprocessEncoder)  # started by its first use
 
 
 def test_a_cache_of_ones_own_is_not_the_processs(reader_folder: Path) -> None:

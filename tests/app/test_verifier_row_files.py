@@ -77,7 +77,7 @@ def recipe(files: tuple[Path, ...], **changes: object) -> VerifierRecipe:
 
 @pytest.fixture(scope="module")
 def made(files: tuple[Path, Path]) -> VerifierRows:
-    return make_rows(recipe(files), told_apart=True, say=silent)
+    return make_rows(recipe(files), separates_claims=True, say=silent)
 
 
 @pytest.fixture(scope="module")
@@ -130,20 +130,20 @@ def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
 def test_rows_of_several_folders_are_one_after_another(
     files: tuple[Path, Path], made: VerifierRows, folder: Path, tmp_path: Path
 ) -> None:
-    alone = make_rows(recipe(files[:1]), told_apart=True, say=silent)
+    alone = make_rows(recipe(files[:1]), separates_claims=True, say=silent)
     write_rows(alone, tmp_path / "alone")
     both = read_rows([folder, tmp_path / "alone"], silent)
     assert both.rows == (*made.rows, *alone.rows)
     assert set(both.development) == set(made.development) and len(both.development) == len(made.development)
     assert both.answer_tokens == 160 and len(both.made["rows_from"]) == 2  # type: ignore[arg-type]
-    narrow = make_rows(recipe(files[:1], use=SupportUse(100)), told_apart=True, say=silent)
+    narrow = make_rows(recipe(files[:1], use=SupportUse(100)), separates_claims=True, say=silent)
     write_rows(narrow, tmp_path / "narrow")
     with pytest.raises(AppError, match=r"100 .* 200"):
         read_rows([folder, tmp_path / "narrow"], silent)
-    answers = make_rows(recipe(files[1:], hold_out=()), told_apart=True, say=silent)
+    answers = make_rows(recipe(files[1:], hold_out=()), separates_claims=True, say=silent)
     write_rows(answers, tmp_path / "answers")  # it has nothing of what the other one holds out
     assert len(read_rows([folder, tmp_path / "answers"], silent).rows) == len(made.rows) + len(answers.rows)
-    trained_on = make_rows(recipe(files[:1], hold_out=()), told_apart=True, say=silent)
+    trained_on = make_rows(recipe(files[:1], hold_out=()), separates_claims=True, say=silent)
     write_rows(trained_on, tmp_path / "all")
     with pytest.raises(AppError, match=r"rows.*'boats'.*all"):
         read_rows([tmp_path / "all", folder], silent)

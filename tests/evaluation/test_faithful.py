@@ -14,7 +14,7 @@ from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise
 from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY, FaithfulVerifier, nothing_else_judges
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
-from evaluation.verifiers.routing import has_references, judged_by_entailment, stands_apart
+from evaluation.verifiers.routing import excluded_from_differences, has_references, judged_by_entailment
 from evaluation.verifiers.verifier import VerificationItem
 from generation.prompt import PromptChunk
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
@@ -55,10 +55,10 @@ def test_each_answer_is_judged_by_its_own_chunks(overlap: Any) -> None:
 
 def test_stored_runs_that_were_judged_by_chunks_shown_are_read_as_they_were() -> None:
     old = "routed/2 reference/2 f1>=0.8 | faithful/1 x"
-    assert [stands_apart(old, q) for q in (KNOWN, KILN, BARE)] == [False, True, False]
+    assert [excluded_from_differences(old, q) for q in (KNOWN, KILN, BARE)] == [False, True, False]
     assert [judged_by_entailment(old, q) for q in (KNOWN, KILN, BARE)] == [False, False, True]
-    assert not stands_apart(ReferenceVerifier().name, KILN)
-    assert not stands_apart("routed/3 reference/3 f1>=0.8 | entailment/2 x", KILN)
+    assert not excluded_from_differences(ReferenceVerifier().name, KILN)
+    assert not excluded_from_differences("routed/3 reference/3 f1>=0.8 | entailment/2 x", KILN)
     assert nothing_else_judges(KILN) and has_references(KILN) and not nothing_else_judges(BARE)
 
 
@@ -80,7 +80,7 @@ def test_questions_apart_are_in_the_rates_and_in_no_difference() -> None:
     outcomes = {f"q{i}": ("hallucinated", "supported") for i in range(6)}
     outcomes |= {f"u{i}": ("unscored", "hallucinated") for i in range(4)}
     apart = {"u0", "u1", "u2", "u3"}
-    found = summarise(table(outcomes), settings=SETTINGS, apart=apart)
+    found = summarise(table(outcomes), settings=SETTINGS, excluded=apart)
     rates = {a.arm: (a.questions, a.hallucinated.default.rate, a.unscored.default.rate) for a in found.arms}
     assert rates == {"closed_book": (10, 0.6, 0.4), "rag": (10, 0.4, 0.0)}
     (pair,) = found.pairs
@@ -91,10 +91,10 @@ def test_questions_apart_are_in_the_rates_and_in_no_difference() -> None:
     assert (with_all.difference.default.rate, with_all.apart, with_all.unscored) == (1.0, 0, 4)
     scored = {q: ("supported", "hallucinated") if q in apart else pair for q, pair in outcomes.items()}
     assert summarise(table(scored), settings=SETTINGS).pairs[0].difference.default.rate == pytest.approx(0.2)
-    assert summarise(table(scored), settings=SETTINGS, apart=apart).pairs[0].difference.default.rate == 1.0
+    assert summarise(table(scored), settings=SETTINGS, excluded=apart).pairs[0].difference.default.rate == 1.0
 
 
 def test_a_pair_without_any_other_question_is_left_out() -> None:
-    found = summarise(table({"u": ("unscored", "supported")}), settings=SETTINGS, apart={"u"})
+    found = summarise(table({"u": ("unscored", "supported")}), settings=SETTINGS, excluded={"u"})
     assert [a.arm for a in found.arms] == ["closed_book", "rag"]
     assert found.pairs == ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from generation.completion import Citation, Completion, Usage
-from generation.style.restyling import restyled, without_citations
+from generation.style.restyling import apply_style, without_citations
 
 
 def _completion(text: str, *citations: Citation, finish: str = "stop") -> Completion:
@@ -13,7 +13,7 @@ def _completion(text: str, *citations: Citation, finish: str = "stop") -> Comple
 def test_a_short_answer_becomes_a_sentence_with_its_citation() -> None:
     """The mark stands before the full stop, and its offsets point at it."""
     short = _completion("1931 [2]", Citation(2, 5, 8))
-    found = restyled(short, "When was the works founded?", "sentence")
+    found = apply_style(short, "When was the works founded?", "sentence")
     assert found.text == "The works was founded in 1931 [2]."
     assert found.text[found.citations[0].start : found.citations[0].end] == "[2]"
     assert (found.token_ids, found.token_logprobs, found.usage) == (short.token_ids, short.token_logprobs, short.usage)
@@ -22,7 +22,7 @@ def test_a_short_answer_becomes_a_sentence_with_its_citation() -> None:
 def test_several_citations_stay_in_order() -> None:
     """Side by side at the end."""
     short = _completion("1931 [2][4]", Citation(2, 5, 8), Citation(4, 8, 11))
-    found = restyled(short, "When was the works founded?", "sentence")
+    found = apply_style(short, "When was the works founded?", "sentence")
     assert found.text == "The works was founded in 1931 [2][4]."
     assert [found.text[c.start : c.end] for c in found.citations] == ["[2]", "[4]"]
 
@@ -30,14 +30,14 @@ def test_several_citations_stay_in_order() -> None:
 def test_what_is_left_alone() -> None:
     """Short style, refusals, sentences, and answers that were cut off."""
     question = "When was the works founded?"
-    assert restyled(_completion("1931"), question, "short").text == "1931"
+    assert apply_style(_completion("1931"), question, "short").text == "1931"
     for text in ("The documents do not answer this.", "It was founded by Ada Thorne in 1931."):
-        assert restyled(_completion(text), question, "sentence").text == text
-    assert restyled(_completion("1931", finish="length"), question, "sentence").text == "1931"
+        assert apply_style(_completion(text), question, "sentence").text == text
+    assert apply_style(_completion("1931", finish="length"), question, "sentence").text == "1931"
 
 
 def test_where_no_rule_fits_nothing_is_invented() -> None:
     """The answer, quoted."""
-    found = restyled(_completion("blue [1]", Citation(1, 5, 8)), "Colour?", "sentence")
+    found = apply_style(_completion("blue [1]", Citation(1, 5, 8)), "Colour?", "sentence")
     assert found.text == 'The answer is "blue" [1].'
     assert without_citations(found) == 'The answer is "blue".'

@@ -109,7 +109,7 @@ def _is_fragment(message: str, said: str, words: list[str]) -> bool:
         return _is_interrogative_phrase(said, words)
     if words[0] in _PREPOSITION.split("|"):
         return asks
-    plain = [word for word in _names_apart(message) if word.lower() not in _DETERMINER.split("|")]
+    plain = [word for word in _split_names(message) if word.lower() not in _DETERMINER.split("|")]
     if words[0] in _DETERMINER.split("|"):
         return asks and len(plain) <= 1
     named = len(plain) < len(words)  # a name, a number or a code is self-explanatory
@@ -141,7 +141,7 @@ def _is_sentence(text: str) -> bool:
     )
 
 
-def _names_apart(message: str) -> list[str]:
+def _split_names(message: str) -> list[str]:
     """The words that are not names, numbers or codes; the first word counts as a name only if it is written like a
     code.
     """

@@ -27,7 +27,7 @@ from evaluation.policies.running import run_policies
 from generation.completion import Completion
 from generation.generator import GenerationTask
 from generation.prompt import Prompt
-from generation.style.restyling import restyled
+from generation.style.restyling import apply_style
 
 PolicyBatcher = MicroBatcher[PolicyJudging, tuple[AnswerEvaluation, ...]]
 _REPLIED = "a greeting was replied to without the model: no policy ran"
@@ -143,4 +143,4 @@ class _Tools:
             completion = generation.drawn.completions[0]
         finally:
             generation.close()
-        return restyled(completion, request.question, request.style)
+        return apply_style(completion, request.question, request.style)

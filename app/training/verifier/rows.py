@@ -37,10 +37,11 @@ class VerifierRows:
     made: Mapping[str, object]
 
 
-def make_rows(recipe: VerifierRecipe, *, told_apart: bool, say: Callable[[str], None]) -> VerifierRows:
+def make_rows(recipe: VerifierRecipe, *, separates_claims: bool, say: Callable[[str], None]) -> VerifierRows:
     """Read the files, generate claims, cut windows.
 
-    told_apart: whether the network can distinguish several claims in one window; otherwise none are read together.
+    separates_claims: whether the network can distinguish several claims in one window; otherwise none are read
+    together.
     Raises DataError for files that cannot be read or are empty.
     """
     loaded = load_training_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
@@ -49,7 +50,7 @@ def make_rows(recipe: VerifierRecipe, *, told_apart: bool, say: Callable[[str], 
         f"{len(split.train)} pairs to train on; {len(split.development)} with other evidence "
         f"and {len(split.unseen)} held out by name to score on"
     )
-    alone, answers = by_answer(split.train) if recipe.together and told_apart else (split.train, [])
+    alone, answers = by_answer(split.train) if recipe.together and separates_claims else (split.train, [])
     sentences = by_sentence(alone)
     marked = sum(bool(example.wrong) for example in sentences)
     say(f"{len(sentences)} of them by the sentence, {marked} with marked wrong words")

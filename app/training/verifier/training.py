@@ -69,15 +69,15 @@ def train_verifier(
     # A start has its own.
     recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
     others = WeightMixture(recipe, model)  # by the end of the run the start's folder may hold another model
-    told_apart = model.features.worst_word  # otherwise all claims of a window would get one logit
+    separates_claims = model.features.worst_word  # otherwise all claims of a window would get one logit
     if recipe.rows_from:
         made = read_rows(recipe.rows_from, say)
-        if made.answer_tokens and not told_apart:
+        if made.answer_tokens and not separates_claims:
             raise AppError(
                 "these rows have claims that are read together, which a plain cross-encoder cannot distinguish"
             )
     else:
-        made = make_rows(recipe, told_apart=told_apart, say=say)
+        made = make_rows(recipe, separates_claims=separates_claims, say=say)
     use = replace(recipe.use, window_tokens=made.window_tokens, answer_tokens=made.answer_tokens)
     recipe = replace(recipe, use=use)
     rows = teachers.taught(made.rows, folder, say, but=recipe.not_taught)

@@ -56,7 +56,7 @@ def test_the_uncorrected_figures_are_the_summarys(oracle_questions: int) -> None
 
 def test_questions_apart_are_in_no_difference_whichever_table_shows_it() -> None:
     found = records(40)
-    summary = summarise(OutcomeTable.from_records(found), settings=QUICK, apart={f"q{q:02d}" for q in range(20, 40)})
+    summary = summarise(OutcomeTable.from_records(found), settings=QUICK, excluded={f"q{q:02d}" for q in range(20, 40)})
     corrected = figures(found, summary)
     rows = {(row.arm, row.against): row for row in corrected_rows(corrected.run) if row.against}  # type: ignore[arg-type]
     for pair in summary.pairs:
