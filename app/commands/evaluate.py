@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from app.commands.choices import VERIFIERS
+from app.commands.dry_run import show_dry_run
 from app.commands.parser import rare
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
@@ -26,7 +27,6 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 if TYPE_CHECKING:
     from app.judging.run_judge import Judge
     from app.runs.evaluate import EvaluationPlan
-    from evaluation.runs.dry_run import DryRun
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     arguments.model = models[0]
     with open_pipeline(arguments) as opened:
         if arguments.dry_run:
-            return _dry_run(arguments, output, opened)
+            return show_dry_run(arguments, plan_of(arguments), output, opened)
         return evaluate_and_report(arguments, output, opened, command)
 
 
@@ -268,49 +268,3 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         seed=params.seed,
         judging=judging,
     )
-
-
-def _dry_run(arguments: argparse.Namespace, output: Output, pipeline: Any) -> int:
-    """Print the estimated cost of the run."""
-    from dataclasses import asdict
-
-    from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms
-    from app.runs.forced_drift import dry_forced
-
-    plan = with_arms(pipeline, plan_of(arguments))
-    if plan.left_out:
-        output.say(f"{plan.left_out}.")
-    judge = judge_of(pipeline, plan)
-    found = dry_run(pipeline, plan, judge)
-    forced = dry_forced(pipeline, plan, run_id_of(pipeline, plan, judge)) if arguments.forced_drift else None
-    if output.as_json:
-        output.json(asdict(found) | ({"forced": asdict(forced)} if forced else {}))
-        return EXIT_OK
-    _show_dry(found, output)
-    if forced is not None:
-        output.data("for --forced-drift:")
-        _show_dry(forced, output)
-    return EXIT_OK
-
-
-def _show_dry(found: DryRun, output: Output) -> None:
-    output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them already done")
-    output.data(f"{found.generations} generations left")
-    if found.seconds is None or found.fastest_s is None or found.slowest_s is None:
-        output.data(f"time is unknown: {found.reason or 'nothing is left to generate'}")
-        return
-    output.data(
-        f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new tokens (at most {found.most_new_tokens})"
-    )
-    output.data(
-        f"about {_span(found.seconds)} on this machine (between {_span(found.fastest_s)} and "
-        f"{_span(found.slowest_s)}, measured on {found.probed} prompts)"
-    )
-    if found.failed:
-        output.say(f"{found.failed} prompts failed, the last with: {found.reason}")
-
-
-def _span(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

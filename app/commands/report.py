@@ -173,7 +173,8 @@ def report_run(
     from app.labelling.figures import gate_figures
     from app.runs.comparison import comparison_data
     from app.runs.evaluate import full_run_id
-    from app.runs.report import report_data, with_marks
+    from app.runs.report import report_data
+    from app.runs.weak_words import with_marks
     from data.private import make_private, make_private_folder
     from data.whole_file import whole_file
     from evaluation.reports.answers_csv import answers_csv

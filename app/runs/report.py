@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 
-from app.errors import USER_ERRORS, AppError
+from app.errors import AppError
 from app.labelling.figures import label_figures
 from app.pipeline import Pipeline
 from app.runs.analysis import AnalysisOptions, analyse_further
@@ -16,7 +15,6 @@ from app.runs.evaluate import LEFT_OUT
 from app.runs.names import run_title
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
-from evaluation.outcomes import Claim
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
@@ -28,20 +26,14 @@ from evaluation.reports.report_data import (
     ShownSample,
     left_out_note,
 )
-from evaluation.reports.report_view import worst_first
 from evaluation.robustness.breakdown import arm_breakdown
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Resampler
 from evaluation.statistics.summary import summarise
-from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.failing_words import WeakWord
 from evaluation.verifiers.routing import excluded_from_differences, judged_by_entailment
 from evaluation.verifiers.short_answer_scorer import read_by
-
-MARKED_CLAIMS = 40
-"""Maximum number of unsupported claims, from the worst questions, whose weak words are marked; takes seconds."""
 
 _OWN_JUDGE = (
     "Without references, short answers of the embedded reader are judged partly by the reader's own network: "
@@ -163,58 +155,6 @@ def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question
         for q in questions
     }
     return count_abstentions((s.arm, s.evaluation, answered.get(s.question_id)) for s in samples)
-
-
-def with_marks(
-    data: ReportData, marker: EntailmentVerifier, questions: Sequence[Question], most: int = MARKED_CLAIMS
-) -> ReportData:
-    """The report with weak words marked in the hallucinated answers of the worst questions.
-
-    most: maximum number of claims. If search or scorer fail, the report is unchanged except for a note.
-    """
-    by_id = {q.id: q for q in questions}
-    marked: dict[str, ShownQuestion] = {}
-    left = most
-    for shown in worst_first(data):
-        samples = [s for a in shown.arms for s in a.samples if s.outcome == "hallucinated"]
-        claims = tuple(dict.fromkeys(v.claim for s in samples for v in s.verdicts if v.label == "unverifiable"))
-        if left <= 0:
-            break
-        if not shown.by_entailment or not claims:
-            continue
-        try:
-            weak = _weak_words(marker, by_id[shown.id], samples, claims)
-        except USER_ERRORS as error:
-            return replace(data, notes=(*data.notes, f"No words are marked in the answers: {error}."))
-        left -= len({c.text for c in claims})
-        arms = tuple(
-            replace(
-                a,
-                samples=tuple(replace(s, weak=weak(s)) for s in a.samples),
-            )
-            for a in shown.arms
-        )
-        marked[shown.id] = replace(shown, arms=arms)
-    return replace(data, questions=tuple(marked.get(q.id, q) for q in data.questions))
-
-
-def _weak_words(
-    marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
-) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
-    """A function that finds the weak words of a sample, in its claims separately or in the joint reading of its
-    answer.
-    """
-    if not marker.together:
-        found = {m.claim: m.weak for m in marker.mark(question, claims)}
-        return lambda sample: tuple(word for v in sample.verdicts for word in found.get(v.claim, ()))
-    in_answer: dict[tuple[Claim, ...], tuple[WeakWord, ...]] = {}
-    for sample in samples:
-        answer = tuple(v.claim for v in sample.verdicts)
-        if answer in in_answer:
-            continue
-        low = [v.claim for v in sample.verdicts if v.label == "unverifiable"]
-        in_answer[answer] = tuple(word for m in marker.mark(question, low, answer) for word in m.weak)
-    return lambda sample: in_answer.get(tuple(v.claim for v in sample.verdicts), ())
 
 
 def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:

@@ -20,6 +20,7 @@ from app.judging.answer_judge import (
     open_answer_judge,
 )
 from app.runs.rates_line import rates_html, rates_line
+from app.scoring.groups import group_names, group_notes, sample_numbers
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
@@ -39,7 +40,6 @@ ALL_PAIRS = 4
 """Up to this number of systems all pairs are compared; above it, each is compared with the first (or with
 --baseline).
 """
-_LUMP, _LUMP_SHARE = 10, 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def score(
         raise AppError(f"there is no system {plan.baseline!r} among these answers: choose from {', '.join(arms)}")
     judge = open_answer_judge(records, plan.judging, load)
     groups = group_names(records)
-    samples = _sample_numbers(records, groups)
+    samples = sample_numbers(records, groups)
     keys = [answer_key(r, judge) for r in records]
     found = {i: known[key] for i, key in enumerate(keys) if key in known} if known else {}
     failed = 0
@@ -159,7 +159,7 @@ def score(
         if keep is not None:
             keep([scored(judged.place, judged.evaluation) for judged in _lasting(batch)])
     answers = tuple(scored(i, found[i]) for i in range(len(records)))
-    notes = [*file.notes, *judge.notes, *_group_notes(records, groups)]
+    notes = [*file.notes, *judge.notes, *group_notes(records, groups)]
     if plan.marks and judge.entailment is not None:
         answers, said = _with_marks(answers, judge)
         notes.extend(said)
@@ -207,61 +207,6 @@ def support_of(evaluation: AnswerEvaluation) -> float | None:
     if evaluation.outcome == "unscored":
         return None
     return min((v.support for v in evaluation.verdicts if v.support is not None), default=None)
-
-
-def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
-    """The cluster of each answer: its own group, else its question, else its contexts.
-
-    A group without a name gets the id of its first answer, made distinct from other groups' names.
-    """
-    names: dict[tuple[str, object], str] = {}
-    taken = {r.group for r in records if r.group}
-    result = []
-    for record in records:
-        asked = " ".join(record.question.casefold().split())
-        key: tuple[str, object]
-        if record.group:
-            result.append(record.group)
-            continue
-        if asked:
-            key = ("question", asked)
-        elif record.contexts:
-            key = ("contexts", record.contexts)
-        else:
-            key = ("answer", (record.arm, record.id, record.sample))
-        if key not in names:
-            name, n = record.id, 1
-            while name in taken:
-                n += 1
-                name = f"{record.id} ({n})"
-            taken.add(name)
-            names[key] = name
-        result.append(names[key])
-    return tuple(result)
-
-
-def _sample_numbers(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[int]:
-    seen: Counter[tuple[str, str]] = Counter()
-    numbers = []
-    for record, group in zip(records, groups, strict=True):
-        numbers.append(seen[record.arm, group])
-        seen[record.arm, group] += 1
-    return numbers
-
-
-def _group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[str]:
-    """Notes on the clusters of the intervals, if they are not one answer per question."""
-    by_arm = Counter(zip((r.arm for r in records), groups, strict=True))
-    (_, group), most = by_arm.most_common(1)[0]
-    notes = []
-    if most >= _LUMP and most > _LUMP_SHARE * len(records) and not any(r.group for r in records):
-        notes.append(
-            f"{most} answers have one question ({group!r}) and form one cluster: if they are about different "
-            "things, name the field that distinguishes them (group), or the intervals are too wide."
-        )
-    if len(set(groups)) == 1 and len(records) > 1:
-        notes.append("All answers belong to one question: an interval from one question is almost meaningless.")
-    return notes
 
 
 def _lasting(batch: Sequence[JudgedAnswer]) -> list[JudgedAnswer]:

@@ -11,7 +11,7 @@ from app.judging import answer_judge as score_judging
 from app.judging.answer_judge import JudgePlan
 from app.judging.verification import ClaimChecker, ClaimPair
 from app.judging.verifier_sources import VerifierSource
-from app.runs.report import _weak_words
+from app.runs.weak_words import _weak_words
 from app.training.verifier.calibration import CalibratedUse, calibrated
 from evaluation.reports.report_data import ShownSample
 from evaluation.verifiers.entailment import EntailmentVerifier

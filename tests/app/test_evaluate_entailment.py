@@ -23,7 +23,8 @@ from app.errors import AppError
 from app.judging.run_judge import VerifierPlan, open_judge, reopen_judge
 from app.pipeline import Pipeline
 from app.runs.evaluate import EvaluationPlan, evaluate, judge_of
-from app.runs.report import report_data, with_marks
+from app.runs.report import report_data
+from app.runs.weak_words import with_marks
 from app.settings import Settings
 from data.documents import Document
 from data.questions import Question

@@ -13,7 +13,8 @@ import pytest
 from app.cli import main
 from app.errors import AppError
 from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan
-from app.scoring.score import ScorePlan, group_names, score
+from app.scoring.groups import group_names
+from app.scoring.score import ScorePlan, score
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows
 from evaluation.detection.baselines import TokenOverlapScorer

@@ -1,0 +1,73 @@
+"""Marks the words that cost a claim most in the data of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from app.errors import USER_ERRORS
+from data.questions import Question
+from evaluation.outcomes import Claim
+from evaluation.reports.report_data import (
+    ReportData,
+    ShownQuestion,
+    ShownSample,
+)
+from evaluation.reports.report_view import worst_first
+from evaluation.verifiers.entailment import EntailmentVerifier
+from evaluation.verifiers.failing_words import WeakWord
+
+MARKED_CLAIMS = 40
+"""Maximum number of unsupported claims, from the worst questions, whose weak words are marked; takes seconds."""
+
+
+def with_marks(
+    data: ReportData, marker: EntailmentVerifier, questions: Sequence[Question], most: int = MARKED_CLAIMS
+) -> ReportData:
+    """The report with weak words marked in the hallucinated answers of the worst questions.
+
+    most: maximum number of claims. If search or scorer fail, the report is unchanged except for a note.
+    """
+    by_id = {q.id: q for q in questions}
+    marked: dict[str, ShownQuestion] = {}
+    left = most
+    for shown in worst_first(data):
+        samples = [s for a in shown.arms for s in a.samples if s.outcome == "hallucinated"]
+        claims = tuple(dict.fromkeys(v.claim for s in samples for v in s.verdicts if v.label == "unverifiable"))
+        if left <= 0:
+            break
+        if not shown.by_entailment or not claims:
+            continue
+        try:
+            weak = _weak_words(marker, by_id[shown.id], samples, claims)
+        except USER_ERRORS as error:
+            return replace(data, notes=(*data.notes, f"No words are marked in the answers: {error}."))
+        left -= len({c.text for c in claims})
+        arms = tuple(
+            replace(
+                a,
+                samples=tuple(replace(s, weak=weak(s)) for s in a.samples),
+            )
+            for a in shown.arms
+        )
+        marked[shown.id] = replace(shown, arms=arms)
+    return replace(data, questions=tuple(marked.get(q.id, q) for q in data.questions))
+
+
+def _weak_words(
+    marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
+) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
+    """A function that finds the weak words of a sample, in its claims separately or in the joint reading of its
+    answer.
+    """
+    if not marker.together:
+        found = {m.claim: m.weak for m in marker.mark(question, claims)}
+        return lambda sample: tuple(word for v in sample.verdicts for word in found.get(v.claim, ()))
+    in_answer: dict[tuple[Claim, ...], tuple[WeakWord, ...]] = {}
+    for sample in samples:
+        answer = tuple(v.claim for v in sample.verdicts)
+        if answer in in_answer:
+            continue
+        low = [v.claim for v in sample.verdicts if v.label == "unverifiable"]
+        in_answer[answer] = tuple(word for m in marker.mark(question, low, answer) for word in m.weak)
+    return lambda sample: in_answer.get(tuple(v.claim for v in sample.verdicts), ())
