@@ -132,8 +132,8 @@ def test_the_pytest_fixture_asserts_the_rate(repository: SimpleNamespace, make_s
 
 def test_the_plugin_in_a_test_suite(pytester: pytest.Pytester, repository: SimpleNamespace) -> None:
     pytester.makepyfile("def test_rate(plumbline_run):\n    plumbline_run.assert_hallucination_rate(0.0)\n")
-    options = ("-p", "app.pytest_plugin", "--plumbline-home", str(repository.home))
-    result = pytester.inline_run(*options, "--plumbline-run", repository.worse)
+    # The plugin is there by its entry point, as in a user's environment.
+    result = pytester.inline_run("--plumbline-home", str(repository.home), "--plumbline-run", repository.worse)
     result.assertoutcome(failed=1)
     nowhere = pytester.path / "nowhere"
-    pytester.inline_run("-p", "app.pytest_plugin", "--plumbline-home", str(nowhere)).assertoutcome(skipped=1)
+    pytester.inline_run("--plumbline-home", str(nowhere)).assertoutcome(skipped=1)
