@@ -96,7 +96,7 @@ class ClaimChecker:
         """
         try:
             found = self._check(pairs, words)
-        except Exception:
+        except Exception:  # the failing claim is found by judging one at a time
             return tuple(self._one_by_one(pairs, words))
         in_a_row = 0
         for checked in found:
@@ -112,7 +112,7 @@ class ClaimChecker:
             try:
                 yield self._check([pair], words)[0]
                 in_a_row = 0
-            except Exception as error:
+            except Exception as error:  # this claim is unscored, with the error as its reason
                 in_a_row += 1
                 reason = f"{FAILED}: {type(error).__name__}: {error}"[:500]
                 if in_a_row >= FAILURES_IN_A_ROW:

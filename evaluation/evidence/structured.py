@@ -1,7 +1,7 @@
 """Evidence that is no prose (JSON, lines of keys and values, tables) read as plain sentences, with their offsets.
 
-Knows nothing of verifiers. Made for hostile input: one pass, no recursion, bounded size; what is broken is read as far
-as it goes.
+Does not depend on verifiers. Written for hostile input: one pass, no recursion, bounded size. Broken input is read up
+to the break.
 """
 
 from __future__ import annotations

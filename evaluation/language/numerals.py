@@ -1,6 +1,6 @@
 """Numbers as people write them: digits, words, scales, fractions and ordinals, read as exact fractions.
 
-Knows nothing of dates, and of units only whether letters glued to digits name one.
+Does not read dates. Of units, it only recognises letters attached to digits.
 """
 
 from __future__ import annotations

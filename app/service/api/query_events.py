@@ -52,7 +52,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
             else:
                 last = item
                 yield event({"answers": [_judged(item, sample) for sample in range(len(item.answers))]}, "verdicts")
-    except Exception as error:
+    except Exception as error:  # the status was sent: the stream ends with an error event
         found = streamed_error(error)
         yield event(error_body(found.status, found.message, found.code, found.param), "error")
         return

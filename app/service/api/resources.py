@@ -60,7 +60,7 @@ class Resources:
 
         try:
             return await anyio.to_thread.run_sync(run, limiter=self._threads)
-        except Exception as error:
+        except Exception as error:  # becomes an error object, or is raised again
             found = meaning(error, self._log)
             if found is error:
                 raise

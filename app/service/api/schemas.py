@@ -1,4 +1,4 @@
-"""What the service gives, as types that OpenAPI can show. Knows nothing of how it is answered."""
+"""Response types of the REST API, as OpenAPI shows them."""
 
 from __future__ import annotations
 

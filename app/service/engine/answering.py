@@ -140,7 +140,7 @@ class QueryService:
         """The tenant's collections, by name. Raises ApiError 503 when the database does not answer."""
         try:
             return list_collections(self.pipeline.store, tenant)
-        except Exception as error:
+        except Exception as error:  # becomes an error object
             raise_problem(error, self._log)
 
     async def close(self) -> None:
@@ -182,7 +182,7 @@ class QueryService:
             live.ended()
         except TimeoutError:
             live.failed(late())
-        except Exception as error:
+        except Exception as error:  # becomes an error object
             live.failed(problem(error, self._log))
 
     async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:

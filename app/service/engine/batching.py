@@ -81,7 +81,7 @@ class MicroBatcher(Generic[Item, Result]):
     def _results(self, items: Sequence[Item]) -> Sequence[Result | Exception]:
         try:
             return self._work(items)
-        except Exception as error:
+        except Exception as error:  # a failing batch is tried item by item
             if len(items) == 1:
                 return [error]
         return [result for item in items for result in self._results([item])]

@@ -162,7 +162,7 @@ def _own_error(items: Sequence[_Item]) -> Iterator[None]:
     """Assign an error inside the block to these items only."""
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # fails these queries only, not the others of the batch
         for item in items:
             item.error = item.error or error
 

@@ -57,7 +57,7 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
             last = item
         if last is None:
             raise AssertionError("a query ended without a result")
-    except Exception as error:
+    except Exception as error:  # the status was sent: the stream ends with an error event
         found = streamed_error(error)
         yield event(error_body(found.status, found.message, found.code, found.param))
         return
