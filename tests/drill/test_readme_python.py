@@ -29,5 +29,5 @@ def test_the_python_of_the_readme_answers_and_measures(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     answer, rates = done.stdout.splitlines()
     assert answer == "six weeks [1] leave.md"
-    assert re.findall(r"'(\w+)'", rates)[:1] == ["closed_book"]
+    assert re.findall(r"'(\w+)'", rates)[:1] == ["rag"]
     assert "'rag'" in rates and "'oracle'" in rates
