@@ -61,6 +61,7 @@ def test_index_prints_what_it_did_and_then_that_nothing_changed(
     assert one["generation_hash"] == two["generation_hash"]
 
 
+@pytest.mark.drill
 def test_a_deleted_document_stops_answering(plumbline: Plumbline, corpus: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     copy.mkdir()

@@ -53,6 +53,7 @@ def command(
     return run
 
 
+@pytest.mark.drill
 def test_gold_evidence_stands_beside_fetched_and_is_kept(
     command: Callable[..., tuple[int, str, str]], questions: Path, tmp_path: Path
 ) -> None:

@@ -65,6 +65,7 @@ def test_settings_from_a_file_are_the_same_run(run: Callable[..., dict], tmp_pat
     assert run(name=str(config))["run"] == run("--arms", "closed_book", "--n", "1")["run"]
 
 
+@pytest.mark.drill
 def test_a_dry_run_keeps_nothing(run: Callable[..., dict]) -> None:
     found = run("--arms", "closed_book,rag", "--temperatures", "0,1", "--n", "3", "--dry-run")
     assert (found["cells"], found["committed"], found["generations"]) == (8, 0, 8 * 4)
@@ -81,6 +82,7 @@ def test_an_arm_that_there_is_not(home_copy: Path, capsys: pytest.CaptureFixture
     assert "'distracters'" in err and "distractors?" in err
 
 
+@pytest.mark.drill
 def test_signals_and_faithfulness(run: Callable[..., dict], tmp_path: Path) -> None:
     report = tmp_path / "r.html"
     shown = run("--arms", "rag", "--n", "2", "--signals", "token-overlap", "--faithfulness", "--report", str(report))

@@ -34,6 +34,7 @@ def test_a_reader_agrees_with_itself_in_every_way(folder: Path, capsys: pytest.C
     assert found["reference"]["equal_tokens"] == found["reference"]["tokens"] == 8
 
 
+@pytest.mark.drill
 def test_the_shipped_one_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["model", "check", "reader"]) == 0
     lines = {line[:14].strip(): line[15:] for line in capsys.readouterr().out.splitlines()}

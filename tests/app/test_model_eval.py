@@ -265,6 +265,7 @@ def test_what_does_not_go_together_or_is_not_there(evaluate: Eval, pairs: Path, 
         assert "Traceback" not in ran.err
 
 
+@pytest.mark.drill
 def test_questions_may_name_their_passages(evaluate: Eval, reader_folder: Path, tmp_path: Path) -> None:
     text = "The canal was opened in 1843 by the mayor of Osk."
     excerpt = {"document": "9", "start": 0, "end": len(text), "sha256": sha256(text.encode()).hexdigest()}

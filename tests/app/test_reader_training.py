@@ -89,6 +89,7 @@ def test_the_written_reader_answers(trained: tuple[TrainedReader, list[str]]) ->
     assert reader.generate(prompt, SamplingParams(max_tokens=8), (0,))[0].usage.completion_tokens <= 8
 
 
+@pytest.mark.drill
 def test_run_again_it_resumes_and_writes_the_same(
     trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path]
 ) -> None:
@@ -113,6 +114,7 @@ def test_it_goes_on_from_a_trained_reader(
     assert json.loads((start / "reader.json").read_text())["recipe"]["start"] == "MiniLM"
 
 
+@pytest.mark.drill
 def test_a_share_of_the_start_is_in_what_is_written_and_another_share_needs_no_new_run(
     trained: tuple[TrainedReader, list[str]], files: tuple[Path, Path], tmp_path: Path
 ) -> None:
@@ -230,6 +232,7 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decline_fitting, "LEAST_HELD", 1)
 
 
+@pytest.mark.drill
 def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path: Path) -> None:
     asked, first, said = fitted
     assert first.declining is not None

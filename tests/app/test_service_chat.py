@@ -230,6 +230,7 @@ def test_what_asks_for_nothing_is_taken(client: TestClient) -> None:
     ask(client, max_tokens=2, **neutral, **ignored, stop=None, stream=None, seed=None, temperature=None)
 
 
+@pytest.mark.drill
 def test_more_tokens_than_the_context_are_cut_and_said_so(client: TestClient) -> None:
     (note,) = ask(client, max_tokens=4096)["plumbline"]["notes"]
     assert "max_tokens is 128" in note

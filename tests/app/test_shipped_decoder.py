@@ -39,6 +39,7 @@ def test_a_folder_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.M
         model_role("decoder")
 
 
+@pytest.mark.drill
 def test_a_query_shows_it_the_sources_and_repeats(
     small_home: Path, home_copy: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,6 +83,7 @@ def test_another_reader_another_network_and_a_damaged_file_are_refused(
         load_shipped_verifier()
 
 
+@pytest.mark.drill
 def test_a_report_says_where_the_reader_judged_its_own_answers(
     make_pipeline: Callable[..., Pipeline], make_settings: Callable[..., Settings], home_copy: Path
 ) -> None:

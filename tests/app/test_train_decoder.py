@@ -74,6 +74,7 @@ def test_it_trains_and_the_folder_answers(
     assert json.loads(capsys.readouterr().out)["answers"]
 
 
+@pytest.mark.drill
 def test_it_learns_what_its_rows_say(train: Train, base: Path, tmp_path: Path) -> None:
     """A question that nothing answers is refused after a hundred steps on such questions alone."""
     lines = [{**lamp, "answers": [], "answerable": False} for lamp in LAMPS]

@@ -241,6 +241,7 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     assert ran.code == 1 and str(tmp_path) in ran.err and "--rows-to" in ran.err
 
 
+@pytest.mark.drill
 def test_the_clock_ends_a_run_and_others_weights_are_mixed_in(train: Train, data: Path, tmp_path: Path) -> None:
     common = ("--data", data, "--tokens-at-once", 60, "--synthetic", 0, "--check", 0, "--layers", 1)
     first = train(*common, "--output", tmp_path / "a", "--minutes", 0.004, "--json")

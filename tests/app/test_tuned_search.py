@@ -88,6 +88,7 @@ def test_a_run_has_the_search_in_its_hash_and_its_evidence(pipeline: Pipeline) -
     assert judge().startswith(judged.split(" in ")[0])
 
 
+@pytest.mark.drill
 def test_collections_and_query_show_what_was_tuned(
     pipeline: Pipeline, capsys: pytest.CaptureFixture[str], make_settings: Callable[..., Any]
 ) -> None:

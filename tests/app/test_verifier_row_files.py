@@ -103,6 +103,7 @@ def test_rows_are_read_as_they_were_made(made: VerifierRows, folder: Path) -> No
     assert str(folder.parent) not in (folder / LIST).read_text()
 
 
+@pytest.mark.drill
 def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
     files: tuple[Path, Path], folder: Path, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def test_rows_of_several_folders_are_one_after_another(
         read_rows([tmp_path / "all", folder], silent)
 
 
+@pytest.mark.drill
 def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path], folder: Path, tmp_path: Path) -> None:
     run = recipe((), rows_from=(folder,), development=0)
     train_verifier(run, tmp_path / "teacher", say=silent)

@@ -207,6 +207,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.drill
 def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     both = recipe(data, pairs=(data, answers), balance=1.0)
@@ -226,6 +227,7 @@ def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, 
     assert load_support(tmp_path / "plain").use.answer_tokens == 0
 
 
+@pytest.mark.drill
 def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data: Path, tmp_path: Path) -> None:
     said: list[str] = []
     plain = recipe(data, pairs=(answers,), made=0, hold_out=())
@@ -240,6 +242,7 @@ def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data
     assert "0 of 0 answers read again, against altered evidence" in said
 
 
+@pytest.mark.drill
 def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
     answers: Path, data: Path, tmp_path: Path
 ) -> None:

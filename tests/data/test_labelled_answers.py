@@ -22,6 +22,7 @@ def rows(folder: Path, name: str) -> list[dict[str, Any]]:
     return sample_lines(folder / f"{name}.jsonl.bz2")
 
 
+@pytest.mark.drill
 @each
 def test_the_card_counts_what_is_there(folder: Path) -> None:
     found: Counter[tuple[str, str]] = Counter()

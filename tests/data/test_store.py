@@ -152,6 +152,7 @@ def python(code: str, *arguments: str) -> "subprocess.Popen[str]":
     )
 
 
+@pytest.mark.drill
 def test_processes_make_the_tables_once_and_take_turns(path: Path) -> None:
     # Three processes open the same new database at once, each adds 40 rows and counts a shared number up.
     code = """

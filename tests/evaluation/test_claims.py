@@ -51,6 +51,7 @@ def test_offsets_always_hold(text: str) -> None:
         assert claim.text == claim.text.strip()
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize("filler", [" ", "\n \t", " [1]", " [", ". ", "- ", "; "])
 def test_hostile_repetition_is_read_in_linear_time(filler: str) -> None:
     # Regular expressions once took minutes here. A cubic reading of 40,000 characters would outlast the suite.

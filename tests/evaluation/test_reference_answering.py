@@ -184,5 +184,6 @@ def test_numbers_in_chinese_characters(text: str, form: str) -> None:
     assert unspaced_form(text) == form
 
 
+@pytest.mark.drill
 def test_a_very_long_answer_is_judged_in_linear_time() -> None:
     assert outcome("Where is the mill?", "Marn", "The mill has a wheel. " * 2_000) == "hallucinated"

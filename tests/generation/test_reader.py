@@ -34,6 +34,7 @@ def test_samples_are_reproducible_and_their_books_balance(reader: EmbeddedReader
     assert reader.generate(prompt, params, seeds[3:4])[0].text == samples[3].text
 
 
+@pytest.mark.drill
 def test_a_stop_string_is_met_in_the_text_that_is_returned(reader: EmbeddedReader, chunk: MakeChunk) -> None:
     prompt = reader.prompt("Who drew the light?", [chunk(LIGHT)], 16)
     params = SamplingParams(temperature=0.8, max_tokens=16)

@@ -84,6 +84,7 @@ def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
         assert not again.collapsed
 
 
+@pytest.mark.drill
 def test_a_checkpoint_that_does_not_tell_where_it_began_goes_on_unwatched(tmp_path: Path) -> None:
     rows = some_rows(20)
     train(build(PREFIX), rows, dataclasses.replace(LEARNS, max_steps=30), tmp_path, checkpoint_seconds=0.0)

@@ -77,6 +77,7 @@ def test_any_text_is_read(claim: str, evidence: str, question: str) -> None:
     assert extrinsic(claim, f"{evidence} {claim.lower()} {claim}", question).names == 0
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(
     "text",
     ["9" * 200_000, "1," * 100_000, "1.5 million " * 20_000, "A" * 200_000, "Aa " * 60_000, "1990 " + "–" * 100_000,

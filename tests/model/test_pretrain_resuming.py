@@ -19,6 +19,7 @@ from tests.model.pretraining_helpers import CONFIG, SETTINGS
 from tests.model.training_helpers import KilledError, full_disk, same, weights
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(("bf16", "part_bytes"), [(False, None), (True, 5000)])
 def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
     streams: dict[str, TokenStream],

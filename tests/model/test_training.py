@@ -93,6 +93,7 @@ def test_schedule_by_hand() -> None:
     assert all(0 < schedule(step, 757, 0.06) <= 1 for step in range(757))
 
 
+@pytest.mark.drill
 @BOTH
 def test_a_tiny_model_learns_twenty_rows_by_heart(config: DecoderConfig, tmp_path: Path) -> None:
     rows = [TokenRow((n + 1, 30, n % 7 + 1), (n + 20, n % 5 + 1)) for n in range(20)]

@@ -58,6 +58,7 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
         assert adapted(asked, fp32.fingerprint) is asked and adapted(asked, bf16.fingerprint) is asked
 
 
+@pytest.mark.drill
 def test_so_does_one_in_a_process_of_its_own(encoders: dict[str, SentenceTransformerEncoder]) -> None:
     with SubprocessEncoder(partial(load_default_encoder, precision="auto")) as apart:
         assert isinstance(apart, AdaptableEncoder) and set(apart.ways) == encoders["fp32"].serves

@@ -57,6 +57,7 @@ def test_minilm_end_to_end_and_its_fingerprint(
     assert SentenceTransformerEncoder(folder).fingerprint != minilm.fingerprint
 
 
+@pytest.mark.drill
 def test_queries_go_with_collections_that_were_embedded_in_either_precision(
     minilm: SentenceTransformerEncoder, store: Store, home: Path
 ) -> None:

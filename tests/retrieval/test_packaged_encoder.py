@@ -28,6 +28,7 @@ def packaged() -> OpenedEncoder:
     return found
 
 
+@pytest.mark.drill
 def test_it_is_what_the_library_makes_of_the_package(library: OpenedEncoder, packaged: OpenedEncoder) -> None:
     known = [(o.fingerprint, o.dimension, o.max_tokens, o.counter.definition) for o in (library, packaged)]
     assert known[0] == known[1]
@@ -81,6 +82,7 @@ def test_a_changed_length_is_heeded_by_what_opens_it_then(tmp_path: Path) -> Non
     assert SentenceTransformerEncoder(folder).max_tokens == 128
 
 
+@pytest.mark.drill
 def test_the_default_encoder_imports_no_library() -> None:
     script = (
         "import sys\n"

@@ -164,6 +164,7 @@ def path_run(path: Path) -> str:
     return str(json.loads(path.read_text())["certificate"]["run"])
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -101,6 +101,7 @@ def test_a_file_goes_out_comes_back_and_corrects_the_report(
         assert part in plumbline("report", run_id, "--format", layout).out
 
 
+@pytest.mark.drill
 def test_gates_name_corrected_figures_and_fail_without_labels(
     plumbline: Run, world: Any, read_truth: Any, tmp_path: Path
 ) -> None:
@@ -116,6 +117,7 @@ def test_gates_name_corrected_figures_and_fail_without_labels(
     assert unknown.code == 2 and "corrected_hall_answered_rag" in unknown.err
 
 
+@pytest.mark.drill
 def test_two_people_disagree_and_a_third_settles_it(
     plumbline: Run, world: Any, read_truth: Any, tmp_path: Path, keys: Callable[[str], None]
 ) -> None:

@@ -91,6 +91,7 @@ def test_from_the_run_to_the_last_label(client: TestClient, pipeline: Pipeline, 
     assert session(pipeline, run_id, "ann").own()[mine.items[0].key] == "supported"
 
 
+@pytest.mark.drill
 def test_answers_are_shown_blind_and_escaped(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
     address = follow(client, draw(client, run_id, 120))
     hostile = 0

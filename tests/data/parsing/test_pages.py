@@ -167,6 +167,7 @@ def test_noscript_is_text_unless_it_only_asks_for_scripts(here: Read, said: str,
     assert text(here, f"<p>A</p><noscript><p>{said}</p></noscript>") == f"A\n\n{shown}".strip()
 
 
+@pytest.mark.drill
 @pytest.mark.parametrize(
     "source",
     [

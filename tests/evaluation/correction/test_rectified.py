@@ -187,6 +187,7 @@ def test_the_headline_covers_where_the_verifiers_own_interval_does_not(
     assert naive / REPLICATES < 0.90
 
 
+@pytest.mark.drill
 def test_the_answered_rate_is_a_ratio_of_corrected_totals(world: Any) -> None:
     rng = np.random.default_rng(9)
     covered, estimates, some = 0, [], 30

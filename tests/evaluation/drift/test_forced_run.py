@@ -89,6 +89,7 @@ def forced(store: Store, generator: Snowball, overlap: type, questions: Sequence
     return ForcedRun(records, followers(kept.load(run, name)), name)
 
 
+@pytest.mark.drill
 def test_a_model_that_errs_after_an_error_shows_an_effect(database_url: str, overlap: type) -> None:
     with Store.open(database_url) as store:
         found = forced(store, Snowball(), overlap)
@@ -105,6 +106,7 @@ def test_a_model_that_errs_after_an_error_shows_an_effect(database_url: str, ove
     assert arm.found.excluded == 2 * 2 * 12
 
 
+@pytest.mark.drill
 def test_a_model_that_does_not_mind_shows_none(database_url: str, overlap: type) -> None:
     with Store.open(database_url) as store:
         (arm,) = forced_parts(forced(store, Snowball(follows=False), overlap), Resampler(SETTINGS))
@@ -154,6 +156,7 @@ def test_a_generator_that_cannot_go_on_leaves_its_samples_unscored(database_url:
     assert all("cannot continue a given beginning" in r.evaluation.reason for r in planted)
 
 
+@pytest.mark.drill
 def test_rows_json_and_page_have_it(database_url: str, overlap: type) -> None:
     with Store.open(database_url) as store:
         parts = forced_parts(forced(store, Snowball(), overlap), Resampler(SETTINGS))

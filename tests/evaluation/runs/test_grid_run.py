@@ -25,6 +25,7 @@ def grid_config(lab: SimpleNamespace, samples: int = 3) -> object:
     return lab.config(samples=samples, grid=GRID)
 
 
+@pytest.mark.drill
 def test_every_setting_is_drawn_from_one_prompt(lab: SimpleNamespace, store: Store) -> None:
     class Batch(lab.Parrot):
         def __init__(self) -> None:
