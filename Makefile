@@ -18,14 +18,16 @@ PARALLEL := -n $(WORKERS) --maxprocesses 8 --dist worksteal
 SERIAL_FILES = $(shell grep -rl --include='*.py' 'pytest.mark.serial' tests)
 
 DOCS_STAMP := $(VENV)/.installed-docs
+SCALE_STAMP := $(VENV)/.installed-scale
 
-.PHONY: help demo test check drill docs coverage-table constraints clean
+.PHONY: help demo test check drill test-scale docs coverage-table constraints clean
 
 help:
 	@echo "make demo   index the sample corpus, ask, measure, write a report"
 	@echo "make test   pytest: in parallel, then one at a time what counts threads, signals or time"
 	@echo "make check  ruff, typos, mypy, import contracts"
 	@echo "make drill  long trials: kills, live servers, browsers, statistics by simulation"
+	@echo "make test-scale   several servers and workers on one PostgreSQL server, all on this machine"
 	@echo "make docs   the documentation as a site in build/site, all links checked"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -42,6 +44,10 @@ $(DOCS_STAMP): $(STAMP)
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	touch $(DOCS_STAMP)
 
+$(SCALE_STAMP): $(STAMP)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,scale]'
+	touch $(SCALE_STAMP)
+
 demo: $(STAMP)
 	$(BIN)/plumbline demo
 
@@ -53,12 +59,15 @@ check: $(STAMP)
 	$(BIN)/lint-imports
 
 test: $(STAMP)
-	$(BIN)/pytest $(PARALLEL) -m "not drill and not serial"
-	$(BIN)/pytest -m "serial and not drill" $(SERIAL_FILES)
+	$(BIN)/pytest $(PARALLEL) -m "not drill and not scale and not serial"
+	$(BIN)/pytest -m "serial and not drill and not scale" $(SERIAL_FILES)
 
 drill: $(STAMP)
 	$(BIN)/pytest $(PARALLEL) -m "drill and not serial" --durations=40
 	$(BIN)/pytest -m "drill and serial" --durations=40 $(SERIAL_FILES)
+
+test-scale: $(SCALE_STAMP)
+	$(BIN)/pytest -m scale --durations=20
 
 docs: $(DOCS_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/site

@@ -1,0 +1,125 @@
+"""A PostgreSQL server for the tests marked ``scale``: the binaries of the ``pgserver`` wheel, with pgvector."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pwd
+import socket
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, make_url, text
+
+SYSTEM_USER = "nobody"
+"""PostgreSQL refuses to run as root; under root it runs as this user."""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running server. url: of its database ``postgres``, over a Unix socket. port: on 127.0.0.1. folder: its files.
+
+    Local connections need no password; connections by TCP need ``password``.
+    """
+
+    url: str
+    port: int
+    password: str
+    folder: Path
+    programs: Path
+
+    def tcp_url(self, url: str) -> str:
+        """The same database over TCP, with the password."""
+        parsed = make_url(url)
+        tcp = parsed.set(host="127.0.0.1", port=self.port, password=self.password, query={})
+        return tcp.render_as_string(hide_password=False)
+
+    def control(self, *arguments: str) -> None:
+        """Run ``pg_ctl`` on this server, such as ``control("--mode", "immediate", "stop")``."""
+        log = self.folder / "log"
+        run(self.programs / "pg_ctl", "--pgdata", self.folder / "cluster", "--wait", "--log", log, *arguments)
+
+
+@contextmanager
+def server(*settings: str) -> Iterator[Server]:
+    """Start a server in a temporary folder; stop it and remove the folder at the end.
+
+    settings: further ones, such as ``"max_connections=200"``. Skips the test where ``pgserver`` is not installed.
+    """
+    programs = find_programs()
+    with tempfile.TemporaryDirectory(prefix="plumbline-pg-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        if os.geteuid() == 0:
+            owner = pwd.getpwnam(SYSTEM_USER)
+            os.chown(folder, owner.pw_uid, owner.pw_gid)
+        password = uuid.uuid4().hex
+        secret = folder / "password"
+        secret.write_text(password)
+        if os.geteuid() == 0:
+            os.chown(secret, owner.pw_uid, owner.pw_gid)
+        trust = ("--auth-local", "trust", "--auth-host", "scram-sha-256", "--pwfile", secret)
+        utf8 = ("--encoding", "UTF8", "--locale", "C", "--no-sync")
+        run(programs / "initdb", "--pgdata", folder / "cluster", "--username", "postgres", *trust, *utf8)
+        port = free_port()
+        started = Server(
+            f"postgresql+psycopg://postgres@/postgres?host={folder}&port={port}", port, password, folder, programs
+        )
+        wanted = (
+            "listen_addresses=127.0.0.1",
+            f"port={port}",
+            f"unix_socket_directories={folder}",
+            "fsync=off",
+            *settings,
+        )
+        started.control("--options", " ".join(f"-c {setting}" for setting in wanted), "start")
+        try:
+            yield started
+        finally:
+            started.control("--mode", "immediate", "stop")
+
+
+@contextmanager
+def new_database(server_url: str) -> Iterator[str]:
+    """The URL of a new, empty database on the server; it is dropped at the end."""
+    name = f"plumbline_{uuid.uuid4().hex}"
+    engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
+    try:
+        with engine.connect() as connection:
+            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
+        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    finally:
+        engine.dispose()
+
+
+def find_programs() -> Path:
+    """The folder with initdb and pg_ctl; skips the test where there is none."""
+    found = importlib.util.find_spec("pgserver")
+    if found is None or found.origin is None:
+        pytest.skip("pgserver is not installed: run make test-scale, or pip install 'plumbline-rag[scale]'")
+    return Path(found.origin).parent / "pginstall" / "bin"
+
+
+def free_port() -> int:
+    """A TCP port on 127.0.0.1 that nothing listens on."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def run(*command: str | Path) -> None:
+    """Run a program of PostgreSQL, as SYSTEM_USER under root. Raises AssertionError with its output on failure."""
+    user = SYSTEM_USER if os.geteuid() == 0 else None
+    # Output goes to a file: the server that pg_ctl starts keeps a pipe open, and reading it would never end.
+    with tempfile.TemporaryFile("w+") as output:
+        done = subprocess.run([str(part) for part in command], user=user, cwd="/", stdout=output, stderr=output)
+        output.seek(0)
+        assert done.returncode == 0, f"{command[0]} failed: {output.read()[-2000:]}"
