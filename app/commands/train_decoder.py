@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.models.known_weights import KnownWeights
     from app.settings import Settings
     from app.training.decoder.training import DecoderRecipe, train_decoder
-    from app.training.progress import TrainingProgress, warn_if_collapsed
+    from app.training.progress import TrainingProgress, warn_if_collapsed, warn_of_skipped
     from generation.errors import GenerationError
     from model.errors import ModelError
     from model.training.folder_lock import exclusive_run
@@ -89,8 +89,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
     KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
     warn_if_collapsed(trained.training, output.say)
-    if trained.skipped:
-        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
+    warn_of_skipped(trained.skipped, output.say)
     if output.as_json:
         output.json(
             {

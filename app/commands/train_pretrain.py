@@ -113,6 +113,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.settings import Settings
     from app.training.pretraining.corpus import facts_json
     from app.training.pretraining.training import pretrain_decoder, validation_json
+    from app.training.progress import warn_of_skipped
     from model.hardware.device import pick_device
     from model.training.folder_lock import exclusive_run
     from model.training.pretrain import PretrainProgress
@@ -159,8 +160,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if trained.files:
         KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
     corpus, training = trained.corpus, trained.training
-    if corpus is not None and corpus.facts.skipped:
-        output.say(f"{len(corpus.facts.skipped)} bad items left out, the first: {corpus.facts.skipped[0]}")
+    if corpus is not None:
+        warn_of_skipped(corpus.facts.skipped, output.say, "items")
     if not trained.finished:
         done = "tokenising" if training is None else f"step {training.step} of {training.steps}"
         output.say(f"--max-seconds: stopped at {done}; everything is saved, run the same command again to continue")

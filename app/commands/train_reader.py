@@ -89,7 +89,7 @@ def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, score, print."""
-    from app.training.progress import TrainingProgress, warn_if_collapsed
+    from app.training.progress import TrainingProgress, warn_if_collapsed, warn_of_skipped
     from app.training.reader.training import train_reader
     from model.training.folder_lock import exclusive_run
 
@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
     if trained.training is not None:
         warn_if_collapsed(trained.training, output.say)
-    if trained.skipped:
-        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
+    warn_of_skipped(trained.skipped, output.say)
     if output.as_json:
         output.json(
             {

@@ -29,7 +29,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Train, write, calibrate, score, print; with --rows-to only build the rows and write them."""
-    from app.training.progress import TrainingProgress, warn_if_collapsed
+    from app.training.progress import TrainingProgress, warn_if_collapsed, warn_of_skipped
     from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
     from model.training.folder_lock import exclusive_run
@@ -51,8 +51,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             scoring=scoring,
         )
     warn_if_collapsed(trained.training, output.say)
-    if trained.skipped:
-        output.say(f"{len(trained.skipped)} bad lines left out, the first: {trained.skipped[0]}")
+    warn_of_skipped(trained.skipped, output.say)
     if output.as_json:
         output.json(
             {
@@ -86,13 +85,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Output) -> int:
+    from app.training.progress import warn_of_skipped
     from app.training.verifier.row_files import RowsFolder
     from app.training.verifier.rows import make_rows
 
     with RowsFolder(folder) as written:  # check the folder first, before minutes of reading
         rows = make_rows(recipe, separates_claims=not plain, say=output.say)
-        if rows.skipped:
-            output.say(f"{len(rows.skipped)} bad lines left out, the first: {rows.skipped[0]}")
+        warn_of_skipped(rows.skipped, output.say)
         if not rows.rows:
             raise AppError("there are no rows to train on: nothing is written")
         files = written.write(rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from app.console import Bar
 from app.log_lines import LogLines
@@ -37,3 +37,9 @@ def warn_if_collapsed(result: TrainResult, say: Callable[[str], None]) -> None:
             f"the run ended with a loss of {result.loss:.3f}, far above the initial "
             f"{result.began:.3f}: its weights are likely to be worse than those it started from"
         )
+
+
+def warn_of_skipped(skipped: Sequence[str], say: Callable[[str], None], what: str = "lines") -> None:
+    """Print how many bad lines (or items) of the training data were left out, and the first of them."""
+    if skipped:
+        say(f"{len(skipped)} bad {what} left out, the first: {skipped[0]}")

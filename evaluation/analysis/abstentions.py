@@ -57,7 +57,7 @@ def abstention_line(found: Abstentions) -> str:
     if found.wrongly:
         parts.append(f"{found.wrongly} wrongly (of {found.to_answer} to questions that they answer)")
     if found.unknown:
-        parts.append(f"{found.unknown} to questions of which nobody says whether the documents answer them")
+        parts.append(f"{found.unknown} to questions not labelled as answerable or not")
     lines = [f"{found.arm} abstained: {', '.join(parts)}"] if parts else []
     if found.unresponsive:
         lines.append(

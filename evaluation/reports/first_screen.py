@@ -26,6 +26,8 @@ _WIDE = 0.05
 _GAP = 0.05
 _UNSCORED = 0.05
 _MAIN = "rag"
+_ONLY_ARM = "answers"
+"""Arm of scored answers that name none: not worth a mention in a sentence."""
 
 ARMS = {
     "closed_book": "the model alone, without any passage",
@@ -183,15 +185,16 @@ def _headline(data: ReportData, arm: ArmSummary) -> str:
     how = ", corrected by people's labels" if corrected else ""
     who = ARMS.get(arm.arm, "")
     name = f"{arm.arm} ({who})" if who else arm.arm
+    of_arm = "" if arm.arm == _ONLY_ARM else f" of {name}"
     if estimate.rate is None:
-        return f"The hallucination rate of {name} is undefined: none of {counted(arm.responses, 'answer')} is scored."
+        return f"The hallucination rate{of_arm} is undefined: none of {counted(arm.responses, 'answer')} is scored."
     if corrected or not arm.unscored.default.rate:
         answers = counted(arm.responses, "answer")
-        return f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}{how}."
+        return f"{percent(estimate.rate)} of {answers}{of_arm} are hallucinated{_limits(estimate)}{how}."
     answers = counted(estimate.responses, "scored answer")
     low, high = arm.hall_if_unscored_supported.rate, arm.hall_if_unscored_hallucinated.rate
     return (
-        f"{percent(estimate.rate)} of {answers} of {name} are hallucinated{_limits(estimate)}; with the "
+        f"{percent(estimate.rate)} of {answers}{of_arm} are hallucinated{_limits(estimate)}; with the "
         f"{arm.responses - estimate.responses:,} unscored ones it is between {percent(low)} and {percent(high)}."
     )
 

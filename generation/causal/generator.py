@@ -11,6 +11,7 @@ import torch
 from generation.causal.chat_format import ChatFrame, chat_frame
 from generation.causal.prompt import CausalPrompter
 from generation.causal.prompt_template import PromptTemplate, default_prompt
+from generation.causal.prompted import PromptedGenerator
 from generation.citations import find_citations
 from generation.completion import Completion, TextDelta, Usage
 from generation.decoding.loop import DecodedTokens
@@ -30,10 +31,9 @@ from model.checkpoints.end_tokens import eos_token_ids
 from model.checkpoints.files import sha256_of
 from model.checkpoints.source import fingerprint, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer
-from retrieval.chunking.chunks import RetrievedChunk
 
 
-class CausalGenerator:
+class CausalGenerator(PromptedGenerator):
     """A decoder checkpoint (a folder or a GGUF file) as a Generator.
 
     It decodes with an engine that several callers share. options: of the engine; by default its invariant mode, in
@@ -61,47 +61,16 @@ class CausalGenerator:
         self._tokenizer.check_fits(folder, self._model.config.vocab_size)
         self._frame: ChatFrame = chat_frame(folder)
         template = template or default_prompt()
-        self._prompter = CausalPrompter(self._tokenizer, self._frame, self._model.config.max_positions, template)
+        context_length = self._model.config.max_positions
         self._thinking = opens_thought(self._tokenizer.decode(self._frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         # Output also depends on the tokenizer, the chat frame and the precision.
         tokenizer = hashlib.sha256(tokenizer_text(folder).encode()).hexdigest()
-        said = fingerprint(folder, weights_sha256), tokenizer, self._frame, sorted(self._ends)
-        parts = (*said, template.sha256, precision.dtype, *((loaded.scheme,) if loaded.scheme else ()))
-        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
-        self._name = folder.name
+        files = fingerprint(folder, weights_sha256), tokenizer, self._frame, sorted(self._ends)
+        parts = (*files, template.sha256, precision.dtype, *((loaded.scheme,) if loaded.scheme else ()))
+        prompter = CausalPrompter(self._tokenizer, self._frame, context_length, template)
+        super().__init__(folder.name, hashlib.sha256(repr(parts).encode()).hexdigest(), context_length, prompter)
         self._front = EngineFront(Engine(self._model, options or EngineOptions(invariant=True)))
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self._name
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 (hex) over configuration, weights, tokenizer, chat frame, prompt, end tokens, precision."""
-        return self._fingerprint
-
-    @property
-    def context_length(self) -> int:
-        """The context window Delta, in tokens."""
-        return self._model.config.max_positions
-
-    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """See Generator.prompt."""
-        return self._prompter.prompt(question, chunks, max_new_tokens)
-
-    def instructed_prompt(
-        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
-    ) -> Prompt:
-        """See InstructedGenerator."""
-        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
-
-    def begun_prompt(
-        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
-    ) -> Prompt:
-        """See ContinuingGenerator."""
-        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
 
     def token_text(self, token_id: int) -> str:
         """See NamesTokens."""

@@ -22,6 +22,7 @@ import torch
 from generation.causal.chat_format import chat_frame
 from generation.causal.prompt import CausalPrompter
 from generation.causal.prompt_template import PromptTemplate, default_prompt
+from generation.causal.prompted import PromptedGenerator
 from generation.citations import find_citations
 from generation.completion import Completion, FinishReason, TextDelta, Usage
 from generation.decoding.params import SamplingParams
@@ -39,10 +40,9 @@ from model.checkpoints.foreign_limits import refuse_huge_numbers, refuse_more_th
 from model.checkpoints.source import fingerprint
 from model.checkpoints.tokenizer import Tokenizer
 from model.errors import ModelError
-from retrieval.chunking.chunks import RetrievedChunk
 
 
-class TransformersGenerator:
+class TransformersGenerator(PromptedGenerator):
     """A checkpoint folder loaded by ``AutoModelForCausalLM``: safetensors only, and no code from the checkpoint."""
 
     def __init__(
@@ -63,9 +63,8 @@ class TransformersGenerator:
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
         self._tokenizer.check_fits(folder, embedding)
         frame = chat_frame(folder)
-        self._context_length = int(self._model.config.get_text_config().max_position_embeddings)
+        context_length = int(self._model.config.get_text_config().max_position_embeddings)
         template = template or default_prompt()
-        self._prompter = CausalPrompter(self._tokenizer, frame, self._context_length, template)
         self._thinking = opens_thought(self._tokenizer.decode(frame.after))
         self._ends = frozenset(eos_token_ids(folder))
         parts = (
@@ -77,40 +76,9 @@ class TransformersGenerator:
             sorted(self._ends),
             dtype,
         )
-        self._fingerprint = hashlib.sha256(repr(parts).encode()).hexdigest()
-        self._name = folder.name
+        prompter = CausalPrompter(self._tokenizer, frame, context_length, template)
+        super().__init__(folder.name, hashlib.sha256(repr(parts).encode()).hexdigest(), context_length, prompter)
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="transformers")
-
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self._name
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 (hex) over transformers' version, configuration, weights, tokenizer, chat frame, ends, precision."""
-        return self._fingerprint
-
-    @property
-    def context_length(self) -> int:
-        """The context window Delta, in tokens."""
-        return self._context_length
-
-    def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """See Generator.prompt."""
-        return self._prompter.prompt(question, chunks, max_new_tokens)
-
-    def instructed_prompt(
-        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
-    ) -> Prompt:
-        """See InstructedGenerator."""
-        return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
-
-    def begun_prompt(
-        self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
-    ) -> Prompt:
-        """See ContinuingGenerator."""
-        return self._prompter.begun(question, chunks, max_new_tokens, beginning)
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
