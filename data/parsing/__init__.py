@@ -1,1 +1,1 @@
-"""Files of many formats into documents; hostile ones cost a child process, never this one."""
+"""Parsers that turn files of many formats into documents. Untrusted formats are parsed in a child process."""

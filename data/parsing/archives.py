@@ -1,4 +1,4 @@
-"""A .zip file to the documents of its members. Nothing is ever written to disk; what may be unpacked is counted."""
+"""Parser for .zip files: yields the documents of their members. Members are unpacked in memory, with a size limit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import Refused, printable
 
 MemberParser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
-"""Documents of one member by the kind that its name says; raises ParseError. Not called for archives."""
+"""Parses one member by its file extension and yields its documents; raises ParseError. Not called for nested
+archives."""
 
 _ENCRYPTED = 0x1
 _PIECE = 1 << 20
@@ -25,16 +26,19 @@ _PIECE = 1 << 20
 
 @dataclass(slots=True)
 class _Budget:
-    """What all archives of one file together may still unpack."""
+    """What may still be unpacked from one file, counted over all nested archives."""
 
     bytes: int
     members: int
 
 
 def parse_zip(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser) -> Iterator[Item]:
-    """The documents of every member, in the order of the directory, called ``archive.zip/member``; metadata: member,
-    the path within the (innermost) archive. Folders and hidden members (``.x``, ``__MACOSX``) are passed over as they
-    are in folders. Raises ParseError when it is no zip, when it unpacks to more than the limits, when it is empty."""
+    """Yield the documents of every member in directory order, with the name ``archive.zip/member``.
+
+    The metadata ``member`` is the path within the innermost archive. Directories and hidden members (``.x``,
+    ``__MACOSX``) are skipped. Raises ParseError if the file is not a zip, is empty, or unpacks to more than the limits
+    allow.
+    """
     yield from _archive(file, origin, limits, parse_member, _Budget(limits.expanded_bytes, limits.members))
 
 
@@ -42,18 +46,18 @@ def _archive(
     file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser, budget: _Budget
 ) -> Iterator[Item]:
     if origin.depth >= limits.depth:
-        raise ParseError(f"zips may be nested {limits.depth} deep here: unpack it")
+        raise ParseError(f"the limit is {limits.depth} nested zip files: unpack it")
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError) as error:
-        raise ParseError(f"not a zip, or a damaged one ({one_line(str(error), 100)})") from None
+        raise ParseError(f"not a zip file, or damaged ({one_line(str(error), 100)})") from None
     with archive:
         members = [member for member in archive.infolist() if not member.is_dir() and not _hidden(member.filename)]
         budget.members -= len(members)
         if budget.members < 0:
-            raise ParseError(f"more than {limits.members:,} members: a bomb, or unpack it")
+            raise ParseError(f"more than {limits.members:,} members: possibly a zip bomb; otherwise unpack it first")
         if not members:
-            raise ParseError("there is nothing in it")
+            raise ParseError("the archive is empty")
         for member in members:
             where = f"{origin.where}/{_shown(member.filename)}"
             if reason := _unfit(member):
@@ -71,7 +75,7 @@ def _archive(
                     yield from _archive(content, inner, limits, parse_member, budget)
                 else:
                     for item in parse_member(content, inner, limits):
-                        # A line of a member says nothing of the archive.
+                        # Line numbers of a member would be wrong for the archive.
                         yield item.document if isinstance(item, NumberedDocument) else item
             except ParseError as error:
                 if budget.bytes < 0 or budget.members < 0:
@@ -80,7 +84,7 @@ def _archive(
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: ParsingLimits, budget: _Budget) -> bytes:
-    """The bytes of a member, counted as they come: the size it declares may be a lie."""
+    """Read a member and count its bytes, because the size in its header may be wrong."""
     pieces: list[bytes] = []
     size = 0
     try:
@@ -89,9 +93,12 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Parsing
                 size += len(piece)
                 budget.bytes -= len(piece)
                 if budget.bytes < 0:
-                    raise ParseError(f"it unpacks to more than {limits.expanded_bytes:,} bytes: a bomb, or unpack it")
+                    raise ParseError(
+                        f"it unpacks to more than {limits.expanded_bytes:,} bytes: possibly a zip bomb; otherwise "
+                        "unpack it first"
+                    )
                 if size > limits.file_bytes:
-                    raise ParseError(f"it unpacks to more than the {limits.file_bytes:,} bytes a member may have")
+                    raise ParseError(f"it unpacks to more than the {limits.file_bytes:,} bytes allowed for a member")
                 pieces.append(piece)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         raise ParseError(f"cannot be unpacked ({one_line(str(error), 100)})") from None
@@ -99,15 +106,15 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Parsing
 
 
 def _unfit(member: zipfile.ZipInfo) -> str:
-    """Why a member is not read; empty when it is."""
+    """Return why a member is not read, or "" if it is."""
     name = member.filename
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or ".." in parts or (len(name) > 1 and name[1] == ":"):
-        return "its name leads out of the archive, which no honest archive's does"
+        return "its name points outside the archive (path traversal)"
     if member.flag_bits & _ENCRYPTED:
-        return "it is encrypted and needs a password: pack it without one"
+        return "it is encrypted and needs a password: create the archive without one"
     if stat.S_ISLNK(member.external_attr >> 16):
-        return "a symbolic link, which is not followed within an archive"
+        return "it is a symbolic link; links in archives are not followed"
     return ""
 
 

@@ -1,4 +1,4 @@
-"""An .epub file to one Document: the pages of its spine in their order."""
+"""Parser for .epub files: one document with the pages of the spine in order."""
 
 from __future__ import annotations
 
@@ -25,8 +25,11 @@ _CONTAINER = "META-INF/container.xml"
 
 
 def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """The chapters by blank lines, with their headings. title, metadata author, language: the package's. A chapter that
-    cannot be read is refused by name. Raises ParseError, also for a book that is locked to a reader (DRM)."""
+    """Yield the book as one document. Chapters are separated by blank lines and keep their headings.
+
+    The title and the metadata ``author`` and ``language`` come from the package. A chapter that cannot be read is
+    refused by name. Raises ParseError if the book cannot be read or is protected by DRM.
+    """
     content = checked_office_file(file, limits, _CONTAINER, ".epub")
     budget = Budget(limits.file_bytes)
     text = TextBuilder()
@@ -39,7 +42,7 @@ def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             raise ParseError(f"it has no package document {container.package!r}")
         read_xml(archive, container.package, package, budget)
         if "META-INF/rights.xml" in names:
-            raise ParseError("it is locked to a reader's account (DRM): only books without such locks are read")
+            raise ParseError("it is protected by DRM: only books without DRM can be read")
         folder = posixpath.dirname(container.package)
         for name in package.chapters():
             member = posixpath.normpath(posixpath.join(folder, unquote(name)))
@@ -61,7 +64,7 @@ def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             text.end_heading()
     whole = text.text()
     if not whole:
-        raise ParseError("its chapters have no text (only pictures?)")
+        raise ParseError("its chapters have no text (only images?)")
     if hidden:
         yield note(origin.where, f"{hidden:,} characters of hidden text were left out")
     about = {name: one_line(value) for name, value in package.about.items()}
@@ -80,7 +83,12 @@ class _Container(XmlEvents):
 
 @dataclass(slots=True)
 class _Package(XmlEvents):
-    """about: title, creator and language, the first of each. files: id -> href of pages. spine: ids in order."""
+    """The OPF package.
+
+    about: title, creator and language, the first of each.
+    files: id -> href of each page.
+    spine: the ids in reading order.
+    """
 
     about: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
@@ -102,5 +110,5 @@ class _Package(XmlEvents):
             self.about[self.inside] = (self.about.get(self.inside, "") + text)[:1000]
 
     def chapters(self) -> list[str]:
-        """The pages in the order of reading; all of them where the spine names none."""
+        """Return the pages in reading order, or all of them if the spine lists none."""
         return [self.files[key] for key in self.spine if key in self.files] or list(self.files.values())

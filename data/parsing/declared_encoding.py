@@ -1,4 +1,4 @@
-"""The encoding that a page declares, by the labels of the WHATWG Encoding Standard, and the text it gives."""
+"""Decodes a page by the encoding that it declares (labels of the WHATWG Encoding Standard)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import webencodings
 
 from data.parsing.decoding import DecodedText, decode, unix_lines
 
-# https://encoding.spec.whatwg.org/#names-and-labels: where a browser reads a superset, the codec of that superset.
+# https://encoding.spec.whatwg.org/#names-and-labels. If a browser decodes a superset, the codec of the superset is
+# used.
 _CODECS = {
     "gbk": ("gb18030",),
     "big5": ("big5hkscs", "cp950"),
@@ -19,7 +20,7 @@ _CODECS = {
     "utf-16le": ("utf-8",),  # a page whose declaration can be read as ASCII is not UTF-16
     "utf-16be": ("utf-8",),
 }
-# Labels that browsers refuse to decode ("replacement"); Python has the codecs.
+# Browsers refuse to decode these labels ("replacement"); Python has the codecs.
 _REPLACED = {"hz-gb-2312": ("hz",), "iso-2022-kr": ("iso2022_kr",), "csiso2022kr": ("iso2022_kr",)}
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]{1,40})[\"']")
@@ -30,10 +31,10 @@ _MOST_WRONG = 0.01
 
 
 def decode_declared(raw: bytes) -> DecodedText:
-    """The text of a page: a byte order mark, then what the page declares, then ``decode``. Raises ParseError.
+    """Decode a page: by its byte order mark, else by its declaration, else with ``decode``. Raises ParseError.
 
-    A declaration counts wherever it stands in the first MiB, as in browsers, but not within a comment or a script. It
-    is passed over where more than 1 % of the characters are not in its encoding; fewer become U+FFFD.
+    A declaration in the first MiB counts, as in browsers, unless it is in a comment or script. It is ignored if more
+    than 1 % of the characters are invalid in its encoding. Fewer invalid characters become U+FFFD.
     """
     if raw.startswith(_MARKS):
         return decode(raw)
@@ -46,7 +47,7 @@ def decode_declared(raw: bytes) -> DecodedText:
 
 
 def declared_label(raw: bytes) -> str:
-    """The label of the XML declaration or of the first meta element; empty where there is none."""
+    """Return the label of the XML declaration or of the first meta element, or "" if there is none."""
     if match := _XML.match(raw[:400]):
         return match.group(1).decode("ascii").lower()
     page = raw[:_SEARCHED].lower()
@@ -68,7 +69,8 @@ def declared_label(raw: bytes) -> str:
 
 
 def _codecs(label: str) -> tuple[str, ...]:
-    """Python's codecs for a label, the likeliest first; none for one that no browser knows (utf-7, rot13)."""
+    """Return Python's codecs for a label, most likely first; empty for a label that browsers do not know (utf-7,
+    rot13)."""
     if label in _REPLACED:
         return _REPLACED[label]
     encoding = webencodings.lookup(label) if label else None

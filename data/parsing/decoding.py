@@ -1,4 +1,4 @@
-"""Bytes to text, once: byte order mark, then UTF-8, then a detected encoding with a note. Knows no format."""
+"""Decodes bytes: byte order mark, then UTF-8, then a detected encoding. Independent of the file format."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ DETECTABLE: Mapping[str, str] = MappingProxyType(
         "cp949": "euc-kr",
     }
 )
-"""Python's codecs that text without a declaration may turn out to be in -> the names the web has for them.
+"""Python codecs that can be detected in text without a declaration -> their names in the WHATWG Encoding Standard.
 
-Only encodings of the WHATWG Encoding Standard: the others (DOS, EBCDIC, Macintosh) are so rare that a short text is
-more often taken for one by mistake than written in it.
+Other encodings (DOS, EBCDIC, Macintosh) are so rare that a match in a short text is usually a false positive.
 """
 
 _WESTERN = "cp1252"
@@ -46,31 +45,35 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class DecodedText:
-    """text: line ends are ``\\n``, no byte order mark, no NUL. encoding: its name if it was guessed, else empty."""
+    r"""Decoded text.
+
+    text: line ends are ``\n``; no byte order mark and no NUL.
+    encoding: the name of a detected encoding; "" if it was declared or is UTF-8.
+    """
 
     text: str
     encoding: str = ""
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """What a document should say of its encoding."""
+        """Metadata that records a detected encoding."""
         return (("encoding", self.encoding),) if self.encoding else ()
 
 
 def decode(raw: bytes) -> DecodedText:
-    """The text of a file. Raises ParseError saying at which byte it is none.
+    """Decode a file. Raises ParseError with the position of the first invalid byte.
 
-    Characters are not composed or otherwise changed (no NFC): offsets count what the author wrote.
+    Characters are not normalised (no NFC), so that offsets refer to the original text.
     """
     encoding = encoding_of(raw)
     skipped = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     try:
         text = raw[skipped:].decode(encoding)
-    except UnicodeDecodeError as error:  # encoding_of has looked at all of UTF-8, and at a sample of others
+    except UnicodeDecodeError as error:  # encoding_of checks all of a UTF-8 file, but only a sample of the others.
         if encoding == "utf-16":
-            raise ParseError(f"it starts like UTF-16 but is not at byte {error.start}: convert it to UTF-8") from None
+            raise ParseError(f"it starts as UTF-16 but is invalid at byte {error.start}: convert it to UTF-8") from None
         raise ParseError(
-            f"it looks like {DETECTABLE[encoding]} but is not at byte {error.start}: convert it, for example with "
+            f"it looks like {DETECTABLE[encoding]} but is invalid at byte {error.start}: convert it, for example with "
             "iconv -f ENCODING -t UTF-8"
         ) from None
     if "\0" in text:
@@ -79,10 +82,10 @@ def decode(raw: bytes) -> DecodedText:
 
 
 def encoding_of(raw: bytes) -> str:
-    """The Python codec of a whole text: utf-16 by its mark, utf-8, or a key of ``DETECTABLE``.
+    """Return the Python codec of a text: utf-16 by its byte order mark, utf-8, or a key of ``DETECTABLE``.
 
-    Raises ParseError where it is none. UTF-8 that is damaged in a few places is not taken for another encoding, which
-    would make nonsense of all other letters.
+    Raises ParseError if no encoding is recognised. UTF-8 with a few damaged bytes is not decoded as another encoding,
+    because every other non-ASCII character would then be wrong.
     """
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -105,7 +108,7 @@ def encoding_of(raw: bytes) -> str:
 
 
 def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
-    """Whether bytes that are not UTF-8 are binary, or UTF-8 with a few wrong places."""
+    """Return whether the bytes are binary, or UTF-8 with a few invalid bytes."""
     if raw.startswith(codecs.BOM_UTF8) or _NOT_TEXT.search(raw) or _ENCODED_SURROGATE.search(raw):
         return True
     if error.reason == "unexpected end of data" and error.end - error.start > 1:  # cut within a character
@@ -116,17 +119,17 @@ def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
 
 
 def _detected(raw: bytes) -> str:
-    """The codec that chardet recognises; empty where there is none whose letters make sense."""
-    import chardet  # its models take memory that most collections never need
+    """Return the codec that chardet detects, or "" if the decoded letters are implausible."""
+    import chardet  # Imported here because its models take memory that most collections never need.
 
     sample = _sample(raw)
     western = _decoded(sample, _WESTERN)
     if western is not None and not any(map(str.isalpha, _beyond_ascii(western).replace("µ", ""))):
-        return _WESTERN  # quotation marks, degrees, currency: at these bytes most code pages agree
+        return _WESTERN  # Quotation marks, degree and currency signs: most code pages agree on these bytes.
     told = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
     name = told["encoding"] or ""
     if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _TELLING:
-        return _WESTERN  # too few letters to tell one code page of the Latin script from another
+        return _WESTERN  # Too few letters to distinguish the code pages of the Latin script.
     text = _decoded(sample, name) if name in DETECTABLE else None
     if text is None:
         return ""
@@ -137,7 +140,7 @@ def _detected(raw: bytes) -> str:
 
 
 def _sample(raw: bytes) -> bytes:
-    """At most ``_SAMPLE`` bytes: the lines that are not ASCII, because a long English head tells nothing."""
+    """Return at most ``_SAMPLE`` bytes of the lines that are not ASCII; ASCII lines do not distinguish encodings."""
     if len(raw) <= _SAMPLE:
         return raw
     lines: list[bytes] = []
@@ -156,7 +159,8 @@ def _beyond_ascii(text: str) -> str:
 
 
 def _decoded(raw: bytes, codec: str) -> str | None:
-    """The text, or None if the bytes are not in this encoding; a character cut at the end is passed over."""
+    """Decode the bytes, or return None if they are invalid in this encoding. An incomplete last character is
+    ignored."""
     try:
         return codecs.getincrementaldecoder(codec)().decode(raw, final=False)
     except UnicodeDecodeError:
@@ -172,15 +176,15 @@ def _decodes(raw: bytes, codec: str) -> bool:
 
 
 def unix_lines(text: str) -> str:
-    """Every line end as ``\\n``."""
+    r"""Convert every line end to ``\n``."""
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
 def storable_text(text: str) -> str:
-    """Extracted text as a database can take it: no NUL, no half of a surrogate pair, line ends as ``\\n``."""
+    r"""Make extracted text storable in a database: no NUL, no unpaired surrogate, line ends as ``\n``."""
     return _SURROGATE.sub("\ufffd", unix_lines(text).replace("\0", ""))
 
 
 def one_line(text: str, limit: int = 1000) -> str:
-    """A title or a value of metadata: sound, white space as single spaces, at most ``limit`` characters."""
+    """Clean a title or metadata value: storable, white space collapsed, at most ``limit`` characters."""
     return " ".join(storable_text(text[: 4 * limit]).split())[:limit].rstrip()

@@ -1,7 +1,7 @@
-"""Why something cannot be parsed."""
+"""The error of the parsers."""
 
 from __future__ import annotations
 
 
 class ParseError(Exception):
-    """The whole message is the reason of a Refused: what is wrong with the content and what to do."""
+    """The content cannot be parsed. The message becomes the reason of a Refused: what is wrong and what to do."""

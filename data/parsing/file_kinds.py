@@ -1,4 +1,4 @@
-"""Which files are read, by what, and where: a Kind for each ending of a name."""
+"""Maps file extensions to parsers and says which of them run in a child process."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Origin
 
 Parser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
-"""Documents of one open file, and what was refused of it; raises ParseError for the whole file."""
+"""Yields the documents of one open file and refusals for parts of it; raises ParseError for the whole file."""
 ArchiveParser = Callable[[IO[bytes], Origin, ParsingLimits, Parser], Iterator[Item]]
-"""As Parser, of a file that holds others, with what parses these by their names."""
+"""A Parser for files that contain files. It takes the parser for the members as well."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How files of one ending are parsed. module, function: the Parser, imported when it is first needed.
+    """How files with one extension are parsed.
 
-    in_child: parse in a child process. Formats that need no third-party parser, and one pass of bounded memory and
-    time, are read in this process. streamed: gives many documents, the first before the last is read. archive: holds
-    files of other kinds.
+    module, function: the Parser, imported when it is first needed.
+    in_child: whether to parse in a child process. Formats that need no third-party parser and a single pass of bounded
+    memory and time are parsed in this process.
+    streamed: whether documents are yielded before the whole file has been read.
+    archive: whether it contains files of other kinds.
     """
 
     module: str
@@ -61,14 +63,14 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 
 NO_ENDING = Kind("plain_text", "parse_unnamed", in_child=False)
-"""For names without an ending (README): read where they hold text."""
+"""For names without an extension (README): parsed if they contain text."""
 
 SHOWN_KINDS = ", ".join(KINDS)
-"""For messages: every ending that is read."""
+"""All supported extensions, for messages."""
 
 
 def kind_of_file(path: Path | str) -> Kind | None:
-    """The kind that a file's name says, in any case; ``NO_ENDING`` without one; None if such files are not read."""
+    """Return the kind for a file's extension (case-insensitive), ``NO_ENDING`` without one, None if unsupported."""
     name = str(path).lower().replace("\\", "/").rpartition("/")[2]
     stem, dot, last = name.rpartition(".")
     if not dot:
@@ -80,10 +82,10 @@ def kind_of_file(path: Path | str) -> Kind | None:
 
 
 def parser_of(kind: Kind) -> Parser:
-    """The function that parses files of this kind; for archives it takes the parser of their members too."""
+    """Return the parser for files of this kind; an archive parser is bound to the parser of its members."""
     return cast(Parser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))
 
 
 def archive_parser_of(kind: Kind) -> ArchiveParser:
-    """The function that parses archives of this kind."""
+    """Return the parser for archives of this kind."""
     return cast(ArchiveParser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))

@@ -1,4 +1,4 @@
-"""One file to its documents, in this process: opened safely, and parsed by its kind. Never raises for what is in it."""
+"""Parses one file in this process: opens it safely and calls the parser of its kind. Reports errors as refusals."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import RefusalLog, Refused, part
 
 _REFUSED_KEPT = 20
-CHANGED = "it changed while it was read"
+CHANGED = "the file changed while it was read"
 
 
 def parse_file(path: Path, origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """The documents of one file, or why it was refused.
+    """Yield the documents of one file, or why it was refused.
 
-    A file whose size or time differs after reading is refused, because nobody ever wrote what was read; of a kind that
-    gives many documents those that came before are kept, and the change is said at the end.
+    A file whose size or modification time changes while it is read is refused, because the content read may never have
+    existed. For streamed kinds the documents already yielded are kept and the change is reported at the end.
     """
     kind = kind_of_file(path)
     if kind is None:
-        yield Refused(origin.where, f"files of this kind are not read, only {SHOWN_KINDS}")
+        yield Refused(origin.where, f"unsupported file type; supported are {SHOWN_KINDS}")
         return
     items = read_unchanged(path, origin, lambda file: _parsed(file, origin, limits), streamed=kind.streamed)
     yield from _bounded((_sound(item, origin) for item in items), origin, limits)
@@ -41,7 +41,7 @@ def read_unchanged(
     *,
     streamed: bool,
 ) -> Iterator[Item]:
-    """What ``parse`` gives of the file, and a refusal for what goes wrong in opening, reading or parsing it."""
+    """Yield what ``parse`` yields, and a refusal for any error while the file is opened, read or parsed."""
     try:
         with _opened(path) as file:
             before = _state(file)
@@ -51,7 +51,7 @@ def read_unchanged(
             if streamed:
                 yield from parse(file)
                 if _state(file) != before:
-                    yield Refused(origin.where, f"{CHANGED}: what was read of it is kept, index it again")
+                    yield Refused(origin.where, f"{CHANGED}: the documents read so far are kept; index it again")
                 return
             items = list(parse(file))
             if _state(file) != before:
@@ -62,17 +62,18 @@ def read_unchanged(
     except OSError as error:
         yield Refused(origin.where, f"cannot be read ({error.strerror or error})")
     except RecursionError:
-        yield Refused(origin.where, "it is nested too deeply")
+        yield Refused(origin.where, "its content is nested too deeply")
 
 
 def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """The items, but of alike refusals only the first few and then their number; and not more than a file may give."""
+    """Limit the items: of identical refusals the first few and a count, and at most ``limits.rows`` items."""
     log = RefusalLog(_REFUSED_KEPT)
     for number, item in enumerate(items):
         if number >= limits.rows:
             yield part(
                 origin.where,
-                f"it has more than the {limits.rows:,} rows a file may have: split it, the rest of it was not read",
+                f"it has more than the {limits.rows:,} rows allowed in a file: split it; the remaining rows were not "
+                "read",
             )
             break
         if not isinstance(item, Refused) or log.add(item):
@@ -83,7 +84,7 @@ def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> It
 def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
     kind = kind_of_file(origin.document_id) or kind_of_file(origin.where)
     if kind is None:
-        raise ParseError(f"files of this kind are not read, only {SHOWN_KINDS}")
+        raise ParseError(f"unsupported file type; supported are {SHOWN_KINDS}")
     try:
         if kind.archive:
             yield from archive_parser_of(kind)(file, origin, limits, _parsed)
@@ -91,7 +92,7 @@ def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[
             yield from parser_of(kind)(file, origin, limits)
     except (ParseError, OSError, RecursionError, MemoryError):
         raise
-    except Exception as error:  # a parser of others may raise anything for a damaged file; it must cost this file only
+    except Exception as error:  # A third-party parser may raise anything for a damaged file; only this file must fail.
         raise ParseError(f"cannot be parsed ({type(error).__name__}: {one_line(str(error), 200)})") from error
 
 
@@ -107,7 +108,7 @@ def _state(file: IO[bytes]) -> _State:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """The open file. Raises ParseError if it is no regular file; a pipe is not waited for."""
+    """Open a regular file without waiting for a pipe. Raises ParseError for any other kind."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
@@ -116,7 +117,7 @@ def _opened(path: Path) -> IO[bytes]:
 
 
 def _sound(item: Item, origin: Origin) -> Item:
-    """The item, unless it holds what no database takes."""
+    """Return the item, or a refusal if it contains text that a database cannot store."""
     if isinstance(item, Refused):
         return item
     document = item.document if isinstance(item, NumberedDocument) else item
@@ -124,6 +125,6 @@ def _sound(item: Item, origin: Origin) -> Item:
     try:
         "\0".join((document.id, document.title, document.text, *parts)).encode()
     except UnicodeEncodeError:
-        reason = "it (or its name) holds what has no UTF-8 form: rename or repair it"
+        reason = "its text or name cannot be encoded as UTF-8: rename or repair it"
         return Refused(origin.where, reason)
     return item

@@ -1,4 +1,4 @@
-"""Formulae of MathML and of Word (OMML) as one line of text: 1/2, x^2, √(a+b)."""
+"""Writes MathML and Word (OMML) formulas on one line of text: 1/2, x^2, √(a+b)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _LOWERED = frozenset(("msub", "munder", "sSub"))
 
 @dataclass(slots=True)
 class Formula:
-    """An element of a formula. parts: its text and elements in order."""
+    """An element of a formula. parts: its text and child elements in order."""
 
     name: str
     parts: list[str | Formula] = field(default_factory=list)
     attributes: dict[str, str] = field(default_factory=dict)
 
     def text(self) -> str:
-        """The formula on one line. Elements deeper than ``MAX_DEPTH`` are left out."""
+        """Return the formula on one line. Elements deeper than ``MAX_DEPTH`` are omitted."""
         return " ".join(_linear(self, 0).split())
 
 
 def _linear(node: Formula, depth: int) -> str:
     if depth > MAX_DEPTH or node.name in _UNSEEN:
         return ""
-    # Each part once: twice at every level would double the time with each of them.
+    # Each part is rendered once: rendering twice at every level would take exponential time.
     pieces = [part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts]
     inner = [
         piece
@@ -67,7 +67,7 @@ def _linear(node: Formula, depth: int) -> str:
 
 
 def _delimited(node: Formula, inner: list[str]) -> str:
-    """Word's delimiters: round brackets, unless the first element (dPr) says otherwise."""
+    """Render Word's delimiters: round brackets, unless the first element (dPr) states others."""
     marks = {"begChr": "(", "endChr": ")"}
     for part in node.parts:
         if isinstance(part, Formula) and part.name == "dPr":
@@ -77,7 +77,7 @@ def _delimited(node: Formula, inner: list[str]) -> str:
 
 
 def _nary(inner: list[str]) -> list[tuple[str, str]]:
-    """Of a sum or integral (its sign, lower limit, upper limit, body): the limits that are there."""
+    """Render a sum or integral: its sign, and the lower limit, upper limit and body that are present."""
     return [(mark, part) for mark, part in zip("_^", inner[1:-1], strict=False) if part]
 
 

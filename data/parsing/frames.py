@@ -1,6 +1,6 @@
 """Frames between this process and its parser children: a length of four bytes (big-endian), then a JSON object.
 
-JSON and no pickle: a child that a hostile file has taken over can send wrong text, but nothing that runs here.
+JSON instead of pickle: a compromised child can send wrong text, but cannot execute code here.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from data.parsing.origin import Item, NumberedDocument
 from data.refused import Refused, RefusedKind
 
 MAX_FRAME = 1 << 29
-"""The largest frame in bytes that either side takes: the longest text, its escapes and its outline."""
+"""The largest frame in bytes that either side accepts: the longest text, escaped, and its outline."""
 
 _LENGTH = struct.Struct(">I")
 
 
 class FrameError(Exception):
-    """The other side sent something that is no frame. ended: nothing more will come of it."""
+    """The other side sent an invalid frame. ended: the stream has ended."""
 
     def __init__(self, message: str, *, ended: bool = False) -> None:
         super().__init__(message)
@@ -31,7 +31,7 @@ class FrameError(Exception):
 
 
 def packed(value: Mapping[str, Any]) -> bytes:
-    """A frame. Raises FrameError when it would be larger than a frame may be."""
+    """Encode a frame. Raises FrameError if it exceeds ``MAX_FRAME``."""
     body = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
     if len(body) > MAX_FRAME:
         raise FrameError(f"a frame of {len(body):,} bytes, more than {MAX_FRAME:,}")
@@ -39,18 +39,18 @@ def packed(value: Mapping[str, Any]) -> bytes:
 
 
 def read_frame(read: Callable[[int], bytes]) -> dict[str, Any] | None:
-    """The next frame, or None at the end. read(n): n bytes, fewer only at the end. Raises FrameError."""
+    """Return the next frame, or None at the end. read(n) returns n bytes, fewer only at the end. Raises FrameError."""
     head = read(_LENGTH.size)
     if not head:
         return None
     if len(head) < _LENGTH.size:
-        raise FrameError("it ended within a frame", ended=True)
+        raise FrameError("the stream ended within a frame", ended=True)
     (size,) = _LENGTH.unpack(head)
     if size > MAX_FRAME:
         raise FrameError(f"a frame of {size:,} bytes, more than {MAX_FRAME:,}")
     body = read(size)
     if len(body) < size:
-        raise FrameError("it ended within a frame", ended=True)
+        raise FrameError("the stream ended within a frame", ended=True)
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -61,7 +61,7 @@ def read_frame(read: Callable[[int], bytes]) -> dict[str, Any] | None:
 
 
 def item_to_json(item: Item) -> dict[str, Any]:
-    """A document or refusal as a frame's value."""
+    """Return a document or refusal as a frame value."""
     match item:
         case Refused():
             return {"refused": [item.where, item.reason, item.kind, item.count]}
@@ -73,7 +73,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
 
 
 def item_from_json(value: Mapping[str, Any]) -> Item:
-    """Back from ``item_to_json``. Raises FrameError if it is something else."""
+    """Invert ``item_to_json``. Raises FrameError for any other value."""
     try:
         if "refused" in value:
             where, reason, kind, count = value["refused"]

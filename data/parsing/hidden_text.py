@@ -1,4 +1,4 @@
-"""Whether the attributes of an HTML element hide its text: hidden, display:none, no size, white on white."""
+"""Detects HTML elements whose text is hidden: hidden, display:none, zero size, white on white."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Colour = tuple[int, int, int]
 
 
 def style_of(attributes: Mapping[str, str]) -> dict[str, str]:
-    """The declarations of the style attribute, in lower case, without ``!important``."""
+    """Parse the declarations of the style attribute, in lower case, without ``!important``."""
     text = re.sub(r"/\*.*?\*/", "", attributes.get("style", "")[:_LONGEST].lower())
     return {name: value.replace("!important", "").strip() for name, value in _DECLARATION.findall(text)}
 
 
 def background_of(attributes: Mapping[str, str], style: Mapping[str, str]) -> Colour | None:
-    """The background colour that an element states itself; black for a picture, whose colours nobody knows."""
+    """Return the background colour that an element sets; black for an image, whose colours are unknown."""
     stated = style.get("background-color") or style.get("background") or attributes.get("bgcolor", "")
     if "url(" in stated or "gradient" in stated:
         return (0, 0, 0)
@@ -30,7 +30,7 @@ def background_of(attributes: Mapping[str, str], style: Mapping[str, str]) -> Co
 
 
 def is_hidden(attributes: Mapping[str, str], style: Mapping[str, str], background: Colour | None) -> bool:
-    """Whether browsers show nothing of the element's text. background: the nearest one stated; None is the page's."""
+    """Return whether browsers hide the element's text. background: the nearest one set; None for the page's default."""
     if "hidden" in attributes:
         return True
     if style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse"):

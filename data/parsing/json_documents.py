@@ -1,4 +1,4 @@
-"""A .json file to Documents: one object, a list of objects, or SQuAD's articles; and .jsonl, one object a line."""
+"""Parsers for .json files (one object, a list of objects, or SQuAD articles) and .jsonl files (one object per line)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ from data.refused import Refused, part
 
 
 def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """``{"text", "title", ...}`` (its id is the file's name if it has none), ``[{"id", "text"}, ...]``, the same under
-    "documents", or SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``, each paragraph a document of its own
-    so that answer offsets stay right, called ``title/number``. Raises ParseError for anything else."""
+    """Yield the documents of a .json file. Raises ParseError for any other layout.
+
+    Accepted layouts: ``{"text", "title", ...}`` (the file's name is the id if there is none), ``[{"id", "text"},
+    ...]``, the same list under "documents", and SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``. Each
+    SQuAD paragraph becomes a document of its own, named ``title/number``, so that answer offsets stay valid.
+    """
     value = _parsed(read_whole(file, limits.file_bytes))
     if isinstance(value, dict) and isinstance(value.get("data"), list):
         yield from _squad(value["data"], origin)
@@ -48,7 +51,8 @@ def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
 
 def parse_jsonl(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """``{"id" or "_id", "title", "text", "metadata"}`` a line; bad lines are refused by number. Holds one line."""
+    """Yield one document per line: ``{"id" or "_id", "title", "text", "metadata"}``. Invalid lines are refused by
+    number. Only one line is held in memory."""
     for line in json_lines(file, origin.where, limits.line_bytes):
         item = line if isinstance(line, Refused) else _document(line.fields, line.where, origin)
         yield NumberedDocument(item, line.number) if isinstance(line, JsonLine) and isinstance(item, Document) else item
@@ -67,17 +71,17 @@ def parse_jsonl_bzip2(file: IO[bytes], origin: Origin, limits: ParsingLimits) ->
 
 
 def _parsed(raw: bytes) -> object:
-    """The value. UTF-8, or UTF-16 and UTF-32 as ``json`` detects them."""
+    """Parse JSON in UTF-8, or in UTF-16 and UTF-32 as ``json`` detects them."""
     try:
         return json.loads(raw, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise ParseError(f"not {error.encoding} at byte {error.start}: JSON must be UTF-8") from None
+        raise ParseError(f"invalid {error.encoding} at byte {error.start}: JSON must be UTF-8") from None
     except json.JSONDecodeError as error:
         raise ParseError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
-        raise ParseError("not usable JSON: nested too deeply") from None
-    except ValueError as error:  # a constant JSON does not have, or a number of more digits than Python converts
-        raise ParseError(f"not usable JSON: {error}") from None
+        raise ParseError("unsupported JSON: nested too deeply") from None
+    except ValueError as error:  # A constant that JSON lacks, or a number with more digits than Python converts.
+        raise ParseError(f"unsupported JSON: {error}") from None
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -100,7 +104,9 @@ def _squad(articles: list[object], origin: Origin) -> Iterator[Item]:
         paragraphs = article.get("paragraphs") if isinstance(article, dict) else None
         title = article.get("title") if isinstance(article, dict) else None
         if not isinstance(paragraphs, list):
-            yield part(f"{origin.where}: data[{a}]", "it has no list 'paragraphs': the file is not in SQuAD's layout")
+            yield part(
+                f"{origin.where}: data[{a}]", "it has no list 'paragraphs': the file does not have SQuAD's layout"
+            )
             continue
         for p, paragraph in enumerate(paragraphs):
             where = f"{origin.where}: data[{a}].paragraphs[{p}]"
@@ -109,4 +115,4 @@ def _squad(articles: list[object], origin: Origin) -> Iterator[Item]:
             yield _document({"id": name, "title": title, "text": context}, where, origin)
             found = True
     if not found:
-        raise ParseError("no paragraph in it: SQuAD's layout has paragraphs with a context below 'data'")
+        raise ParseError("it has no paragraphs: SQuAD's layout has paragraphs with a 'context' under 'data'")

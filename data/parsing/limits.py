@@ -1,4 +1,4 @@
-"""How much one file may cost."""
+"""Limits on the cost of parsing one file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class ParsingLimits:
-    """cpu_seconds, wall_seconds: for each document that a file gives, in the child process; waiting for whoever takes
-    the documents does not count. memory_bytes: address space of a child. text_bytes: the longest .txt and .md.
-    file_bytes: the largest of the kinds that are held in memory (html, pdf, docx, json, zip members).
-    expanded_bytes: what the members of one zip, with all zips in it, may come to. members: how many of them.
-    depth: how deep zips may be nested (1: no zip in a zip). rows: how many documents and refused rows one file
-    may give. line_bytes: the longest line of a .csv or .jsonl, and the longest cell. files_per_process: after so
-    many a child is replaced.
+    """Limits for one file.
+
+    cpu_seconds, wall_seconds: for each document of a file, in the child process. Time spent waiting for the consumer
+    does not count.
+    memory_bytes: address space of a child.
+    text_bytes: the largest .txt and .md file.
+    file_bytes: the largest file of the kinds that are held in memory (html, pdf, docx, json, zip members).
+    expanded_bytes: total unpacked size of a zip file, including nested ones.
+    members: number of its members.
+    depth: nesting depth of zip files (1: no zip within a zip).
+    rows: number of documents and refused rows of one file.
+    line_bytes: the longest line of a .csv or .jsonl file, and the longest cell.
+    files_per_process: a child is replaced after this many files.
     """
 
     cpu_seconds: int = 60

@@ -1,4 +1,4 @@
-"""An .eml file to the Documents of its text and its attachments."""
+"""Parser for .eml files: the message text and its attachments."""
 
 from __future__ import annotations
 
@@ -25,12 +25,14 @@ _MOST_ATTACHMENTS = 1000
 
 
 def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser) -> Iterator[Item]:
-    """The text (its plain form where there is one) below the lines From, To, Cc and Date; then each attachment of a
-    kind that is read, called ``mail.eml/name``. title: the subject. metadata: from, date; attachments: member. Raises
-    ParseError."""
+    """Yield the message as one document, then each attachment of a supported kind as ``mail.eml/name``.
+
+    The text (plain form if there is one) follows the lines From, To, Cc and Date. The title is the subject. Metadata:
+    ``from``, ``date``; for attachments ``member``. Raises ParseError.
+    """
     message = email.message_from_bytes(read_whole(file, limits.file_bytes), policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):
-        raise ParseError("it has none of the headers of a mail")
+        raise ParseError("it has no mail headers")
     said = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}
     body = _body(message)
     if body.strip():
@@ -39,7 +41,7 @@ def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_mem
         text = f"{head}\n\n{body.strip()}" if head else body.strip()
         yield Document(origin.document_id, said["Subject"], text, metadata)
     else:
-        yield part(origin.where, "the mail itself has no text")
+        yield part(origin.where, "the message has no text")
     for number, attached in enumerate(message.iter_attachments(), start=1):
         if number > _MOST_ATTACHMENTS:
             raise ParseError(f"it has more than {_MOST_ATTACHMENTS:,} attachments")
@@ -53,7 +55,7 @@ def _attachment(
     name = printable(attached.get_filename() or f"part {number}{'.eml' if inner_mail else ''}").replace("/", "_")
     where = f"{origin.where}/{name}"
     if origin.depth >= limits.depth:
-        yield Refused(where, f"mails and archives may be nested {limits.depth} deep here: save it by itself")
+        yield Refused(where, f"the limit is {limits.depth} nested mails and archives: save it as a file of its own")
         return
     inner = Origin(where, f"{origin.document_id}/{name}", origin.inside("member", name), origin.depth + 1)
     try:

@@ -1,4 +1,4 @@
-"""A .md file to one Document: its source to the letter, with where its headings are."""
+"""Parser for .md files: one document with the unchanged source and the positions of its headings."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ _FRONT_MATTER_LINES = 200
 
 
 def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """The source, so that a citation's offsets lead back to the file. A first line ``# Title`` becomes the title, and
-    it and the blank lines after it leave the text. Raises ParseError."""
+    """Yield the source as one document, so that citation offsets refer to the file.
+
+    A first line ``# Title`` becomes the title and is removed from the text with the blank lines after it. Raises
+    ParseError.
+    """
     decoded = decode(read_whole(file, limits.text_bytes))
     title, whole = "", decoded.text
     text = whole
@@ -32,15 +35,15 @@ def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     first_line = 1 + whole.count("\n", 0, len(whole) - len(text))
     text = text.rstrip()
     if not text:
-        raise ParseError("it has a title but no text" if title else "it holds only white space")
+        raise ParseError("it has a title but no text" if title else "it contains only white space")
     outline = Outline(markdown_headings(text, front_matter=not title), first_line=first_line)
     yield Document(origin.document_id, title, text, origin.metadata_with(*decoded.metadata), outline)
 
 
 def markdown_headings(text: str, *, front_matter: bool = True) -> tuple[Heading, ...]:
-    """Where CommonMark headings are (not ``#`` lines in code), without the marks around their words.
+    """Return the positions of CommonMark headings (not ``#`` lines in code), without their markers.
 
-    front_matter: whether a text that begins with ``---`` begins with YAML, which CommonMark would read as a heading.
+    front_matter: whether a leading ``---`` starts YAML, which CommonMark would read as a heading.
     """
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
@@ -60,7 +63,7 @@ def markdown_headings(text: str, *, front_matter: bool = True) -> tuple[Heading,
 
 
 def _front_matter(lines: list[str]) -> int:
-    """How many lines of YAML stand before the text."""
+    """Return the number of lines of YAML before the text."""
     if lines[0].rstrip() != "---":
         return 0
     for number, line in enumerate(lines[1:_FRONT_MATTER_LINES], start=2):

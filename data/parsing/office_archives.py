@@ -1,4 +1,4 @@
-"""Checks of zipped office files before a library opens them: how much they unpack to, entities, passwords."""
+"""Checks zipped office files before a library opens them: unpacked size, entities, passwords."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ _XML = (".xml", ".rels", ".vml", ".opf", ".ncx")
 
 
 def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kind: str) -> io.BytesIO:
-    """The whole file in memory, safe to give to a library.
+    """Return the whole file in memory after checks that make it safe for a library. Raises ParseError.
 
-    needed: a member that files of this kind have. kind: for messages, such as ".pptx". The parts together may unpack to
-    ``limits.file_bytes``: zipfile never gives more of a member than its directory declares. Raises ParseError, also for
-    a part with a document type declaration, which could expand without end.
+    needed: a member that every file of this kind has.
+    kind: the extension for messages, such as ".pptx".
+
+    The parts together may unpack to ``limits.file_bytes``: zipfile never returns more of a member than its directory
+    declares. A part with a document type declaration is refused, because entities could expand without bound.
     """
     content = io.BytesIO(read_whole(file, limits.file_bytes))
     try:
@@ -33,17 +35,20 @@ def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kin
             if "EncryptionInfo" in names or "EncryptedPackage" in names or any(m.flag_bits & 1 for m in members):
                 raise ParseError("it is encrypted and needs a password: save it without one")
             if needed not in names:
-                raise ParseError(f"it is a zip without {needed}, not a {kind} file")
+                raise ParseError(f"it is a zip file without {needed}, not a {kind} file")
             if len(members) > limits.members:
-                raise ParseError(f"more than {limits.members:,} members: a bomb")
+                raise ParseError(f"more than {limits.members:,} members: possibly a zip bomb")
             if sum(member.file_size for member in members) > limits.file_bytes:
-                raise ParseError(f"its parts unpack to more than {limits.file_bytes:,} bytes: a bomb, or split it")
+                raise ParseError(
+                    f"its parts unpack to more than {limits.file_bytes:,} bytes: possibly a zip bomb; otherwise split "
+                    "it"
+                )
             for member in members:
                 if member.filename.lower().endswith(_XML):
                     _check_prolog(archive, member)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise ParseError(
-            f"not a {kind} file, or a damaged one ({one_line(str(error), 100)}); a file of an older format or with a "
+            f"not a {kind} file, or damaged ({one_line(str(error), 100)}); a file of an older format or with a "
             f"password must be saved as a plain {kind}"
         ) from None
     content.seek(0)
@@ -51,10 +56,10 @@ def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kin
 
 
 def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise ParseError for a document type declaration; what is not well-formed is the library's to say."""
+    """Raise ParseError for a document type declaration. Other errors in the XML are left to the library."""
 
     def refuse(*_: object) -> None:
-        raise ParseError(f"{member.filename} has a document type declaration: it could expand without end")
+        raise ParseError(f"{member.filename} has a document type declaration: its entities could expand without bound")
 
     begun: list[str] = []
     parser = expat.ParserCreate()

@@ -1,7 +1,7 @@
-"""The XML parts of office files, read as a stream of events, without a tree and without entities.
+"""Reads the XML parts of office files as a stream of events, without a tree and without entities.
 
-A document type declaration, which is where entities that expand without end are declared, is forbidden in these formats
-(ECMA-376 part 2, 8.1.1; ODF 1.3 part 2, 3.1) and refused.
+Document type declarations can declare entities that expand without bound. These formats forbid them (ECMA-376 part 2,
+8.1.1; ODF 1.3 part 2, 3.1), so they are refused.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from data.parsing.errors import ParseError
 
 _PIECE = 1 << 16
 LONGEST_TOKEN = 1 << 23
-"""Bytes of a tag or the like without an end: expat reads all of it again with every piece."""
+"""Largest unfinished tag in bytes: expat scans an unfinished tag again for every block it is given."""
 
 
 @dataclass(slots=True)
@@ -24,33 +24,38 @@ class Budget:
     left: int
 
     def spend(self, number: int) -> None:
-        """Count bytes that were unpacked. Raises ParseError when there were too many."""
+        """Subtract unpacked bytes. Raises ParseError if the budget is exceeded."""
         self.left -= number
         if self.left < 0:
-            raise ParseError("its XML unpacks to more than a file of this kind may have: a bomb, or split it")
+            raise ParseError(
+                "its XML unpacks to more than the limit for a file of this kind: possibly a zip bomb; otherwise "
+                "split it"
+            )
 
 
 class XmlEvents:
-    """What a part does with its XML. Names come without their namespace (there is a strict and a loose set)."""
+    """Callbacks for the elements of a part. Names come without namespace, because there are strict and transitional
+    ones."""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
 
     def characters(self, text: str) -> None:
-        """Characters between tags."""
+        """Handle characters between tags."""
 
 
 def read_xml(archive: zipfile.ZipFile, name: str, events: XmlEvents, budget: Budget) -> None:
-    """Tell ``events`` of every element of a part. Raises ParseError where it is not well-formed, or too large."""
+    """Parse a part and call ``events``. Raises ParseError if it is not well-formed or too large."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 
     def refuse(*_: object) -> None:
         raise ParseError(
-            f"{name} has a document type declaration, which no file of this kind may have: it could expand without end"
+            f"{name} has a document type declaration, which this format forbids: its entities could expand without "
+            "bound"
         )
 
     def start(qualified: str, attributes: dict[str, str]) -> None:
@@ -69,9 +74,7 @@ def read_xml(archive: zipfile.ZipFile, name: str, events: XmlEvents, budget: Bud
                 fed += len(piece)
                 parser.Parse(piece, False)
                 if fed - max(parser.CurrentByteIndex, 0) > LONGEST_TOKEN:
-                    raise ParseError(
-                        f"{name} has a tag or text of more than {LONGEST_TOKEN >> 20} MiB: it is no document"
-                    )
+                    raise ParseError(f"{name} has a tag or text of more than {LONGEST_TOKEN >> 20} MiB and is refused")
             parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise ParseError(f"{name} is not well-formed XML: {error}") from None

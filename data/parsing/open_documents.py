@@ -1,4 +1,4 @@
-"""An .odt file to one Document: paragraphs, headings and tables of its body."""
+"""Parser for .odt files: one document with the paragraphs, headings and tables of the body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from data.parsing.origin import Origin
 from data.parsing.superscripts import Level, raised_text
 from data.parsing.text_builder import TextBuilder
 
-# Deleted text, comments, notes (as in .docx), names of fields, and what is no text.
+# Deleted text, comments, notes (as in .docx), field names, and elements without text.
 _UNSEEN = frozenset(
     re.findall(
         r"\S+",
@@ -27,8 +27,11 @@ _MOST_SPACES = 100
 
 
 def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Paragraphs by blank lines, table rows by lines, cells by tabs; no headers, footers, notes or comments. title: the
-    properties' title. metadata: author. Raises ParseError."""
+    """Yield one document. Paragraphs are separated by blank lines, table rows by lines, cells by tabs.
+
+    Headers, footers, notes and comments are omitted. The title is the title property; metadata: ``author``. Raises
+    ParseError.
+    """
     content = checked_office_file(file, limits, "content.xml", ".odt")
     import odfdo
 
@@ -43,7 +46,7 @@ def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 
 
 def _raising_styles(document: Any) -> dict[str, str]:
-    """Names of styles -> "sup" or "sub"."""
+    """Return style name -> "sup" or "sub"."""
     found: dict[str, str] = {}
     for part in ("content.xml", "styles.xml"):
         for style in document.get_part(part).get_elements("//style:style"):
@@ -56,7 +59,7 @@ def _raising_styles(document: Any) -> dict[str, str]:
 
 
 class _Walk:
-    """Goes through elements in order and writes their text."""
+    """Walks the elements in order and writes their text."""
 
     def __init__(self, raising: dict[str, str]) -> None:
         self.text = TextBuilder()
@@ -64,7 +67,7 @@ class _Walk:
         self._tables = 0
 
     def children(self, element: Any) -> None:
-        """The text of an element, its children and what stands between them."""
+        """Write the text of an element, its children and the text between them."""
         self._add(element.text)
         for child in element.children:
             self._element(child)

@@ -1,4 +1,4 @@
-"""The Origin of some content: what its documents and refusals are called, and on which line one began."""
+"""The origin of some content: the names of its documents and refusals, and the line on which one begins."""
 
 from __future__ import annotations
 
@@ -10,9 +10,13 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """where: how the content is named to people (a path, ``archive.zip/member.txt``). document_id: for the document it
-    holds, or the beginning of the ids of many. metadata: what every document of it carries (such as its member path).
-    depth: how many archives it lies in."""
+    """Where content comes from.
+
+    where: its name in messages (a path, ``archive.zip/member.txt``).
+    document_id: the id of its document, or the prefix of the ids of several.
+    metadata: metadata of each of its documents (such as the member path).
+    depth: the number of archives around it.
+    """
 
     where: str
     document_id: str
@@ -20,21 +24,21 @@ class Origin:
     depth: int = 0
 
     def inside(self, key: str, value: str) -> tuple[tuple[str, str], ...]:
-        """Pairs sorted by key: those of the origin, and this one in place of one of its key."""
+        """Return the origin's metadata, sorted by key, with this pair added or replaced."""
         return tuple(sorted({**dict(self.metadata), key: value}.items()))
 
     def metadata_with(self, *more: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-        """Pairs sorted by key: the given ones that have a value, and those of the origin, which win."""
+        """Return sorted metadata: the given pairs with a value, overridden by the origin's."""
         return tuple(sorted({**{key: value for key, value in more if value}, **dict(self.metadata)}.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedDocument:
-    """A document of a file that has one on each line or row. line: where it begins, from 1."""
+    """A document from a file with one document per line or row. line: where it begins, from 1."""
 
     document: Document
     line: int
 
 
 Item = Document | NumberedDocument | Refused
-"""What a parser gives, one after the other."""
+"""What a parser yields."""

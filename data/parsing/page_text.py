@@ -1,6 +1,6 @@
-"""The tags of an HTML page to its visible text.
+"""Extracts the visible text of an HTML page from its tags.
 
-Read as a stream of tags, without a tree: ten million nested tags cost time in proportion and no stack.
+The page is read as a stream of tags, without a tree: ten million nested tags take linear time and constant stack.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LINES = frozenset(("br", "li", "caption", "option", "legend"))
 _CELLS = frozenset(("table", "tr", "td", "th"))
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link meta param source track wbr"))
-# HTML's own elements end an svg or a formula that was never closed (HTML standard, 13.2.6.5).
+# HTML elements end an unclosed svg or math element (HTML standard, 13.2.6.5).
 _BREAKING = _BLOCKS.union(re.findall(r"\w+", "table tr td li br img span b i em strong sub sup"))
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "∞", "⚓", "¶¶", "\uf0c1", "\ue0cb"))
 _PERMALINK_CLASS = re.compile(r"\b(?:headerlink|anchor(?:js)?(?:-link)?|permalink|hash-link|header-anchor)\b")
@@ -35,10 +35,11 @@ _SCRIPT_WANTED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
 
 
 class PageText(HTMLParser):
-    """Collects ``body`` and ``title`` from the tags as they come. Unclosed and crossed tags are taken as they are.
+    """Collects ``body`` and ``title`` from a stream of tags. Unclosed and overlapping tags are accepted.
 
-    main_only: keep only what lies in the page's main part, and there no navigation. body: to be added to,
-    instead of an empty one. hidden: characters left out because the page hides them.
+    main_only: keep only the page's main part, without navigation.
+    body: the builder to append to, instead of an empty one.
+    hidden: the number of characters omitted because the page hides them.
     """
 
     def __init__(self, *, main_only: bool = False, body: TextBuilder | None = None) -> None:
@@ -49,11 +50,11 @@ class PageText(HTMLParser):
         self.language = ""
         self.hidden = 0
         self._main_only = main_only
-        self._main = ("", 0)  # the main part's tag, and how many elements of that name are open in it
+        self._main = ("", 0)  # tag of the main part, and the number of open elements of that name in it
         self._in_title = self._had_title = False
         self._exact = 0
         self._open: Counter[str] = Counter()
-        self._skipped: list[str] = []  # open elements, from the one that is not shown inwards
+        self._skipped: list[str] = []  # open elements, from the outermost one that is not shown
         self._skipped_hidden = False
         self._backgrounds: list[tuple[str, int, Colour]] = []
         self._link: dict[str, str] | None = None
@@ -62,7 +63,7 @@ class PageText(HTMLParser):
         self._noscript: list[str] | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element begins."""
+        """Handle a start tag."""
         if self._skipped:
             if not self._ends_skipped(tag):
                 if tag not in _VOID:
@@ -93,22 +94,22 @@ class PageText(HTMLParser):
             self.body.begin_heading(_HEADINGS[tag])
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """An element begins and, by its slash, ends."""
-        # <script/> opens a script in HTML, but many pages are XHTML, where it is a whole element.
+        """Handle a self-closing tag."""
+        # <script/> opens a script in HTML, but many pages are XHTML, where it is a complete element.
         if tag not in _UNSEEN:
             self.handle_starttag(tag, attrs)
             if tag not in _VOID:
                 self.handle_endtag(tag)
 
     def handle_endtag(self, tag: str) -> None:
-        """An element ends."""
+        """Handle an end tag."""
         if self._skipped:
             if self._skipped[-1] == tag:
                 self._skipped.pop()
             elif tag in self._skipped:
                 del self._skipped[len(self._skipped) - 1 - self._skipped[::-1].index(tag) :]
             elif self._open[tag]:
-                self._skipped = []  # the element around it ends, and so it does
+                self._skipped = []  # The enclosing element ends, so this one ends too.
                 self.handle_endtag(tag)
             return
         if self._formula:
@@ -131,7 +132,7 @@ class PageText(HTMLParser):
         self._end_break(tag)
 
     def handle_data(self, data: str) -> None:
-        """Text between tags."""
+        """Handle text between tags."""
         if self._skipped:
             self.hidden += len("".join(data.split())) if self._skipped_hidden else 0
         elif self._in_title:
@@ -154,7 +155,7 @@ class PageText(HTMLParser):
                 self.body.add(data)
 
     def close(self) -> None:
-        """The page ends, and with it what was never closed."""
+        """Finish the page and close every open element."""
         super().close()
         self._end_formula()
         self._raised.stop()
@@ -162,8 +163,8 @@ class PageText(HTMLParser):
         self._end("noscript")
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
-        """``<![`` begins."""
-        # The base class asserts that it knows the section's keyword; to HTML it is a comment up to the next ">".
+        """Handle ``<![``."""
+        # The base class asserts that it knows the section's keyword; in HTML it is a comment up to the next ">".
         end = self.rawdata.find(">", i + 3)
         return end + 1 if end >= 0 else -1
 
@@ -205,7 +206,7 @@ class PageText(HTMLParser):
                     self.body.add(said)
 
     def _settle(self, after: str) -> None:
-        """Write what was raised or lowered, now that what follows it is known."""
+        """Write pending superscript or subscript text, now that the following text is known."""
         self.body.add(self._raised.take(self.body.tail, after))
 
     def _end_formula(self) -> None:
@@ -230,7 +231,7 @@ class PageText(HTMLParser):
         return self._main_only and (tag == "nav" or role in ("navigation", "search"))
 
     def _ends_skipped(self, tag: str) -> bool:
-        """Whether a start tag ends the element that is being left out, because its own end was left out."""
+        """Return whether a start tag implicitly ends the omitted element."""
         root, inner = self._skipped[0], self._skipped[1:]
         match root:
             case "svg":
@@ -280,7 +281,7 @@ class PageText(HTMLParser):
 
 
 def _is_permalink(data: str, link: dict[str, str]) -> bool:
-    """Whether the text of a link is only the mark by which a heading can be linked to."""
+    """Return whether a link's text is only the permalink mark of a heading."""
     said = data.strip()
     if said in _PERMALINKS:
         return "#" in link.get("href", "") or _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None

@@ -1,4 +1,4 @@
-"""What people filled into a PDF's form or wrote onto its pages: values of fields, notes, XFA data."""
+"""Reads what people entered into a PDF's form or wrote on its pages: field values, notes, XFA data."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PARENTS = 20
 _MOST_ANNOTATIONS = 10_000
 _LONGEST = 100_000
 _WRITTEN = frozenset(("/FreeText", "/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Stamp", "/Caret"))
-# Names that form designers' programs make up tell nothing: f1_02, Text7, undefined_3.
+# Generated field names carry no meaning: f1_02, Text7, undefined_3.
 _MADE_UP = re.compile(r"(?:[a-z]{1,2}\d.*|(?:text|check ?box|field|undefined|group|button|topmost\w*)[\s_]*\d*)", re.I)
 
 
 def page_notes(page: Any) -> list[str]:
-    """The values of the fields on a page, as ``label: value``, and what annotations say, in the page's order."""
+    """Return the values of the fields on a page, as ``label: value``, and the text of annotations, in page order."""
     found: list[str] = []
     annotations = page.get("/Annots")
     annotations = annotations.get_object() if annotations is not None else None
@@ -33,7 +33,7 @@ def page_notes(page: Any) -> list[str]:
                 said = _text(annotation.get("/Contents"))
             else:
                 said = ""
-        except (AttributeError, KeyError, TypeError, ValueError):  # a damaged one costs itself only
+        except (AttributeError, KeyError, TypeError, ValueError):  # A damaged annotation affects only itself.
             continue
         if said and said not in found[-1:]:
             found.append(said)
@@ -41,20 +41,20 @@ def page_notes(page: Any) -> list[str]:
 
 
 def xfa_values(reader: Any) -> list[str]:
-    """The values of an XFA form, as ``name: value``; empty where the file has none that can be read."""
+    """Return the values of an XFA form as ``name: value``; empty if there are none that can be read."""
     try:
         parts = reader.xfa or {}
         raw = parts.get("datasets") or b""
-    except Exception:  # XFA is a stream of somebody else's making
+    except Exception:  # XFA is a third-party XML stream and may fail in any way.
         return []
     return list(_leaves(bytes(raw)))
 
 
 def has_xfa(reader: Any) -> bool:
-    """Whether the form is an XFA form, whose pages hold only a request to wait."""
+    """Return whether the form is an XFA form, whose pages show only a placeholder."""
     try:
         return bool(reader.xfa)
-    except Exception:  # as above
+    except Exception:  # As above.
         return False
 
 
@@ -78,7 +78,7 @@ def _field(widget: Any) -> str:
 
 
 def _inherited(field: Any, key: str) -> Any:
-    """A field's entry, or that of the nearest field above that has one."""
+    """Return a field's entry, or that of its nearest ancestor that has one."""
     for _ in range(_PARENTS):
         value = field.get(key)
         if value is not None:
@@ -104,7 +104,7 @@ def _text(value: Any) -> str:
 
 
 def _leaves(raw: bytes) -> Iterator[str]:
-    """``name: text`` of each element that holds text."""
+    """Return ``name: text`` for each element that contains text."""
     lines: list[str] = []
     names: list[str] = []
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Whether the text of a PDF page is made of letters, and of words with spaces between them."""
+"""Checks whether the text of a PDF page consists of letters, and of words separated by spaces."""
 
 from __future__ import annotations
 
@@ -17,28 +17,29 @@ _LONGEST_MEAN = 14.0
 
 
 def without_letters(text: str) -> str:
-    """Why the text of a page is none: its fonts give names of glyphs, or codes of no letter. Empty where it is text."""
+    """Return why the extracted text is unusable: its fonts give glyph names, or codes of no letter. "" if it is
+    text."""
     seen = [character for character in text if not character.isspace()]
     if not seen:
         return ""
     names = sum(len(match.group()) for match in _GLYPH_NAME.finditer(text))
     if names > _MOST_NAMES * len(seen):
-        return f"its fonts give names of glyphs ({_shown(text)}), not letters"
+        return f"its fonts map to glyph names ({_shown(text)}), not letters"
     wrong = sum(character == "\ufffd" or unicodedata.category(character) in _WRONG for character in seen)
     if wrong > _MOST_WRONG * len(seen):
-        return "its fonts give codes that are no letters"
+        return "its fonts map to codes that are not letters"
     return ""
 
 
 def lacks_spaces(text: str) -> bool:
-    """Whether words run into each other: the mean run of Latin letters is longer than in any language that has them."""
+    """Return whether spaces are missing: the mean run of Latin letters exceeds that of any language that has them."""
     runs = _RUN.findall(re.sub(r"-\n", "", text))
     letters = sum(map(len, runs))
     return letters >= _FEW and letters / len(runs) > _LONGEST_MEAN
 
 
 def page_list(pages: list[int]) -> str:
-    """Numbers of pages for people: ``3, 5-7``."""
+    """Format page numbers for messages: ``3, 5-7``."""
     groups: list[list[int]] = []
     for page in pages:
         if groups and page == groups[-1][-1] + 1:

@@ -1,4 +1,4 @@
-"""A .txt file to one Document, to the letter."""
+"""Parser for .txt files: one document with the unchanged text."""
 
 from __future__ import annotations
 
@@ -16,29 +16,31 @@ _SNIFFED = 8192
 
 
 def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """The text without white space at its end. The title is empty: a file's name is not something its author wrote to
-    be searched (scan_0001), and it is in the id anyway. Raises ParseError."""
+    """Yield the text without trailing white space. Raises ParseError.
+
+    The title is empty: a file name (scan_0001) is not text by the author, and the id contains it.
+    """
     decoded = decode(read_whole(file, limits.text_bytes))
     text = decoded.text.rstrip()
     if not text:
-        raise ParseError("it holds only white space")
+        raise ParseError("it contains only white space")
     yield Document(origin.document_id, "", text, origin.metadata_with(*decoded.metadata))
 
 
 def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """A file without an ending, as a .txt file. Raises ParseError, after a few bytes, where it looks binary."""
+    """Parse a file without an extension as a .txt file. Raises ParseError after a few bytes if it looks binary."""
     head = file.read(_SNIFFED)
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ParseError("it is not text, and its name has no ending that would tell what it is")
+        raise ParseError("it is not text, and its name has no extension that says what it is")
     file.seek(0)
     yield from parse_plain_text(file, origin, limits)
 
 
 def read_whole(file: IO[bytes], max_bytes: int) -> bytes:
-    """All bytes of a file that must be held in memory. Raises ParseError when there are none or more than max_bytes."""
+    """Read a file that must be held in memory. Raises ParseError if it is empty or larger than max_bytes."""
     raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
-        raise ParseError(f"more than the {max_bytes:,} bytes a file of this kind may have: split it")
+        raise ParseError(f"more than the {max_bytes:,} bytes allowed for a file of this kind: split it")
     if not raw:
         raise ParseError("the file is empty")
     return raw

@@ -1,4 +1,4 @@
-"""Many files to their documents, in their order, with a few child processes that parse ahead."""
+"""Parses many files in a pool of child processes and yields their documents in input order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AHEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class FileToParse:
-    """A file, and what its documents are to be called."""
+    """A file, and the name and id of its documents."""
 
     path: Path
     origin: Origin
@@ -27,7 +27,7 @@ class FileToParse:
 
 @dataclass(frozen=True, slots=True)
 class ParsedItem:
-    """One thing a file gave. file: None for what was refused before it was a file."""
+    """An item that a file yielded. file: None if it was refused before it could be parsed."""
 
     item: Item
     file: FileToParse | None
@@ -36,12 +36,13 @@ class ParsedItem:
 def parse_files(
     files: Iterable[FileToParse | Refused], limits: ParsingLimits, workers: int = 1
 ) -> Generator[ParsedItem, None, None]:
-    """Everything the files give, in their order whatever ``workers`` is, with refusals in their places.
+    """Yield the items of all files in input order, for any number of ``workers``; refusals come at their positions.
 
-    Each of up to ``workers`` children has one file at a time and waits, its pipe full, until that file's turn has come:
-    nothing is kept here but the document that is being handed over, however large the files are. Children are started
-    when the first file needs one, serve many files, and are replaced when they die. All are ended when the iterator is
-    closed. Raises DataError when no child can be started.
+    Each of up to ``workers`` children parses one file and blocks on its full pipe until that file's turn. Only the
+    current document is held here, however large the files are. Children start when the first file needs one, parse many
+    files, and are replaced when they die. All end when the iterator is closed.
+
+    Raises DataError if no child can be started.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -98,7 +99,7 @@ def _needs_child(file: FileToParse) -> bool:
 
 
 def _fresh(idle: list[ParserProcess]) -> ParserProcess | None:
-    """An idle child that can take another file; those that cannot are ended."""
+    """Return an idle child that can take another file; unusable ones are ended."""
     while idle:
         child = idle.pop()
         if child.usable:

@@ -1,4 +1,4 @@
-"""A .pdf file to one Document: the text of its pages, where they and the bookmarked headings begin."""
+"""Parser for .pdf files: one document with the text of the pages and the positions of pages and bookmarked headings."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from data.refused import Refused, note, part
 
 _BOOKMARKS = 10_000
 _EMPTY_SHEET = 200
-_NARROWER = (0.7, 0.6, 0.6)  # of the width before, so 0.7, 0.42, 0.25
-_RECOGNISE = "Recognise its text first, for example with ocrmypdf --force-ocr"
+_NARROWER = (0.7, 0.6, 0.6)  # relative to the previous width: 0.7, 0.42, 0.25
+_RECOGNISE = "Run OCR first, for example ocrmypdf --force-ocr"
 _WAITING = re.compile(r"\s*Please wait")
 _TOOL_NAME = re.compile(
     r"^(microsoft (word|powerpoint|excel) - )|\.(docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|txt)$", re.I
@@ -31,27 +31,30 @@ _NO_TITLE = re.compile(r"^(untitled|unbenannt|sans titre|document\d*|slide 1)?$"
 
 
 def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """The pages' text, each on a new line, then what was filled into its fields and written onto it. Headings are the
-    bookmarks whose words stand on the page they point to. metadata: author, pages (how many). Pages that cannot be
-    read, have no text or whose fonts give no letters are refused by their numbers, the others are kept; pages whose
-    words still run together are named in a note. Raises ParseError for a damaged or encrypted file and for one without
-    text (a scan)."""
+    """Yield the text of the pages, each on a new line, followed by form values and annotations. Raises ParseError.
+
+    Headings are the bookmarks whose words occur on the page they point to. Metadata: ``author``, ``pages`` (their
+    number). Pages that cannot be read, have no text, or whose fonts map to no letters are refused by number; the others
+    are kept. Pages whose words still run together are named in a note. A damaged or encrypted file, and one without
+    text (a scan), raises ParseError.
+    """
     import io
 
     import pypdf
     from pypdf.errors import DependencyError, PyPdfError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # what it would log is said in refusals
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # Its log messages are reported as refusals.
     raw = read_whole(file, limits.file_bytes)
     if b"%PDF-" not in raw[:1024]:
-        raise ParseError("it does not begin like a PDF (no %PDF- in its first 1,024 bytes)")
+        raise ParseError("it is not a PDF (no %PDF- in its first 1,024 bytes)")
     try:
         reader = pypdf.PdfReader(io.BytesIO(raw), strict=False)
         _decrypt(reader)
         count = len(reader.pages)
     except DependencyError:
         raise ParseError(
-            "it is encrypted (AES), which takes another package: pip install 'plumbline-rag[aes]', or save it without "
+            "it is encrypted with AES, which needs another package: pip install 'plumbline-rag[aes]', or save it "
+            "without "
             "encryption, for example with qpdf --decrypt"
         ) from None
     except PyPdfError as error:
@@ -76,7 +79,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 
 
 class _Pages:
-    """The text of the pages so far, and which of them could not be read."""
+    """The text of the pages read so far, and the pages that could not be read."""
 
     def __init__(self, origin: Origin, count: int) -> None:
         self.text = TextBuilder()
@@ -98,7 +101,7 @@ class _Pages:
                 self._without_text.append(number + 1)
         except MemoryError:
             raise
-        except Exception as error:  # one of the many ways a broken content stream fails; the other pages are good
+        except Exception as error:  # A broken content stream fails in many ways; the other pages may be good.
             said = one_line(f"{type(error).__name__}: {error}", 200)
             where = f"{self._origin.where} page {number + 1}"
             self._refused.append(part(where, f"the page cannot be read ({said})"))
@@ -110,13 +113,13 @@ class _Pages:
             self.text.add_exactly(line)
 
     def add_form(self, lines: list[str]) -> None:
-        """Add the values of an XFA form, which are on no page."""
+        """Add the values of an XFA form, which are not on any page."""
         for line in lines:
             self.text.gap("\n")
             self.text.add_exactly(line)
 
     def _letters(self, page_number: int, page: Any) -> str:
-        """The page's text, with spaces rebuilt from the letters' positions where they are missing."""
+        """Return the page's text, with missing spaces restored from the positions of the letters."""
         text = str(page.extract_text()).strip()
         if reason := without_letters(text):
             self._without_letters.setdefault(reason, []).append(page_number)
@@ -130,19 +133,20 @@ class _Pages:
         return text
 
     def refusals(self) -> Iterator[Refused]:
-        """What to say of the pages beside their text."""
+        """Return the refusals for pages."""
         yield from self._refused
         for reason, pages in self._without_letters.items():
             yield part(self._where(pages), f"{reason}: {_RECOGNISE}")
         if self._without_text:
-            yield part(self._where(self._without_text), f"no text, only pictures or drawings: a scan? {_RECOGNISE}")
+            yield part(self._where(self._without_text), f"no text, only images or drawings: a scan? {_RECOGNISE}")
         if self._without_spaces:
             yield note(
-                self._where(self._without_spaces), "spaces between words are missing, and words are not found so"
+                self._where(self._without_spaces),
+                "spaces between words are missing, so searches do not find these words",
             )
 
     def why_nothing(self) -> str:
-        """Why there is no text at all."""
+        """Return why there is no text at all."""
         if self._without_letters:
             reason, pages = next(iter(self._without_letters.items()))
             return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}: {reason}. {_RECOGNISE}"
@@ -156,10 +160,10 @@ class _Pages:
 
 
 def _with_narrower_spaces(page: Any) -> Iterator[str]:
-    """The page's text, read with ever smaller distances between letters taken for a space.
+    """Return the page's text, extracted again with smaller and smaller gaps counted as a space.
 
-    pypdf writes a space where letters are farther apart than half of the font's own space, which fonts state too large;
-    so that is what is changed, in fonts with a width for each character (not in composite ones).
+    pypdf writes a space for a gap wider than half of the font's space, and some fonts state a space that is too wide.
+    The stated width is reduced, in fonts with a width for each character (not in composite fonts).
     """
     try:
         resources = page["/Resources"].get_object()
@@ -173,12 +177,12 @@ def _with_narrower_spaces(page: Any) -> Iterator[str]:
             yield str(page.extract_text()).strip()
     except MemoryError:
         raise
-    except Exception:  # a damaged font costs the second look only
+    except Exception:  # A damaged font affects only this second extraction.
         return
 
 
 def _shows_something(page: Any) -> bool:
-    """Whether a page without text is more than an empty sheet."""
+    """Return whether a page without text is not blank."""
     resources = page.get("/Resources")
     objects = resources.get_object().get("/XObject") if resources is not None else None
     if objects is not None and len(objects.get_object()):
@@ -188,7 +192,7 @@ def _shows_something(page: Any) -> bool:
 
 
 def _decrypt(reader: Any) -> None:
-    """Open what has no password of its own (many files are encrypted only to forbid printing)."""
+    """Decrypt a file with an empty user password (many files are encrypted only to forbid printing)."""
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
@@ -198,29 +202,29 @@ def _decrypt(reader: Any) -> None:
     except DependencyError:
         raise
     except Exception as error:
-        raise ParseError(f"it is encrypted in a way that is not known ({one_line(str(error), 100)})") from None
+        raise ParseError(f"its encryption is not supported ({one_line(str(error), 100)})") from None
     if not opened:
         raise ParseError("it is encrypted and needs a password: save it without one, for example with qpdf --decrypt")
 
 
 def _information(reader: Any, name: str) -> str:
-    """An entry of the document information, or nothing if that is damaged."""
+    """Return an entry of the document information, or "" if it is damaged."""
     try:
         information = reader.metadata
         value = information.get(name) if isinstance(information, Mapping) else None
         return one_line(str(value)) if isinstance(value, str) else ""
-    except Exception:  # information is for show: a file must not be lost for it
+    except Exception:  # Document information is optional: an error in it must not refuse the file.
         return ""
 
 
 def _title(title: str) -> str:
-    """The title without what word processors put around a file's name; nothing if that is all it was."""
+    """Return the title without the prefixes and extensions that word processors add; "" if nothing else is left."""
     kept = _TOOL_NAME.sub("", title).strip()
     return "" if (kept != title and "_" in kept) or _NO_TITLE.match(kept) else kept
 
 
 def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
-    """(page from 0, level from 1, words) of the bookmarks, outermost first; none if they are damaged."""
+    """Return (page from 0, level from 1, words) of the bookmarks, outermost first; empty if they are damaged."""
     found: list[tuple[int, int, str]] = []
     try:
         stack = [(entry, 1) for entry in reversed(reader.outline)]
@@ -234,7 +238,7 @@ def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
                 found.append((int(page), level, storable_text(str(entry.title))))
     except MemoryError:
         raise
-    except Exception:  # bookmarks are for show
+    except Exception:  # Bookmarks are optional.
         return []
     return found
 
@@ -242,7 +246,7 @@ def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
 def bookmarked_headings(
     text: str, pages: tuple[int, ...], bookmarks: list[tuple[int, int, str]]
 ) -> tuple[Heading, ...]:
-    """The bookmarks whose words are found on their page, whatever white space lies between, after those before them."""
+    """Return the bookmarks whose words occur on their page, in order, ignoring white space."""
     found: list[Heading] = []
     behind = 0
     for page, level, title in sorted(bookmarks, key=lambda bookmark: bookmark[0]):

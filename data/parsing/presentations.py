@@ -1,4 +1,4 @@
-"""A .pptx file to one Document: the text of its slides, each a page, with tables and speakers' notes."""
+"""Parser for .pptx files: one document with the text, tables and speaker notes of the slides, each slide a page."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ _DEPTH = 20
 
 
 def parse_pptx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Shapes in their order, paragraphs by lines, tables by tabs, notes behind their slide. Headings are the slides'
-    titles. title: the properties' title. metadata: author, pages (slides). Pictures, charts and SmartArt are not read.
-    Raises ParseError."""
+    """Yield one document. Shapes keep their order; paragraphs are lines, cells are separated by tabs, notes follow
+    their slide.
+
+    Headings are the slide titles. The title is the title property. Metadata: ``author``, ``pages`` (slides). Pictures,
+    charts and SmartArt are not read. Raises ParseError.
+    """
     content = checked_office_file(file, limits, "ppt/presentation.xml", ".pptx")
     import pptx
 
@@ -38,7 +41,7 @@ def parse_pptx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             _add_frame(text, slide.notes_slide.notes_text_frame)
     whole = text.text()
     if not whole:
-        raise ParseError(f"its {len(slides)} slides have no text (only pictures?)")
+        raise ParseError(f"its {len(slides)} slides have no text (only images?)")
     properties = presentation.core_properties
     metadata = origin.metadata_with(("author", one_line(properties.author or "")), ("pages", str(len(slides))))
     yield Document(origin.document_id, one_line(properties.title or ""), whole, metadata, text.outline())
@@ -85,7 +88,7 @@ def _add_frame(text: TextBuilder, frame: Any) -> None:
 
 
 def _baseline(run: Any) -> int:
-    """How far a run is raised, in thousandths of a percent; negative where it is lowered."""
+    """Return the baseline offset of a run in thousandths of a percent; negative for subscripts."""
     properties = run._r.rPr
     value = properties.get("baseline", "0") if properties is not None else "0"
     return int(value) if value.lstrip("-").isdigit() else 0

@@ -1,4 +1,4 @@
-"""One parser child as seen from here: started, asked, read with a time limit, and ended."""
+"""Parser child process, seen from the parent: start it, send a file, read its items with a time limit, end it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from data.refused import Refused
 _START_SECONDS = 120.0
 _END_SECONDS = 5.0
 _PIECE = 1 << 18
-# The path is added behind all others, so that no file beside the package takes the place of a standard module.
+# The path is appended, so that no file in the package's folder shadows a standard module.
 _PROGRAM = (
     "import sys; sys.path.append(sys.argv[3]); "
     "from data.parsing.worker import main; main(int(sys.argv[1]), sys.argv[2], int(sys.argv[4]))"
@@ -34,10 +34,11 @@ _PROGRAM = (
 
 
 class ParserProcess:
-    """A child that parses one file at a time. ``usable`` turns false when it died, hung, or has parsed enough."""
+    """A child that parses one file at a time. ``usable`` becomes False when it dies, hangs, or has parsed enough
+    files."""
 
     def __init__(self, limits: ParsingLimits) -> None:
-        """Start it. Raises DataError when the child cannot be started at all."""
+        """Start the child. Raises DataError if it cannot be started."""
         self._limits = limits
         self._parsed = 0
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
@@ -45,7 +46,7 @@ class ParserProcess:
         self._deadline = 0.0
         self._ready = False
         self.usable = True
-        # Only we hold the writing end: when we are gone, however that happens, the system tells the child.
+        # Only this process holds the writing end: when it ends for any reason, the system notifies the child.
         watched, self._life = os.pipe()
         command = [sys.executable, "-I", "-c", _PROGRAM]
         command += [str(os.getpid()), json.dumps(asdict(limits)), str(Path(data.__path__[0]).parent), str(watched)]
@@ -56,13 +57,13 @@ class ParserProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 pass_fds=(watched,),
-                env={},  # secrets in our environment are none of its business
-                start_new_session=True,  # an interrupt at the terminal is ours to handle
+                env={},  # The child must not see secrets in the environment.
+                start_new_session=True,  # Interrupts from the terminal are handled by this process.
             )
         except OSError as error:
             self._errors.close()
             os.close(self._life)
-            raise DataError(f"a process to parse documents in cannot be started ({error.strerror})") from error
+            raise DataError(f"the parser process cannot be started ({error.strerror})") from error
         finally:
             os.close(watched)
 
@@ -72,7 +73,7 @@ class ParserProcess:
         return self._process.pid
 
     def ask(self, path: Path, origin: Origin) -> None:
-        """Let it begin with a file; ``items`` gives the answer. A child that is gone is noticed there."""
+        """Send a file to the child; ``items`` returns the result. A dead child is detected there."""
         request = {"path": os.fsencode(path).hex(), "where": origin.where, "document_id": origin.document_id}
         self._parsed += 1
         try:
@@ -82,9 +83,9 @@ class ParserProcess:
             self.usable = False
 
     def items(self, origin: Origin) -> Iterator[Item]:
-        """What the file gives. If the child dies or hangs, the last item is a Refused that says so, and why.
+        """Yield the items of the file. If the child dies or hangs, the last item is a Refused that says why.
 
-        Raises DataError when the child never came up: then no file can be parsed, and none should be called bad.
+        Raises DataError if the child never started: then no file can be parsed, and no file is at fault.
         """
         try:
             if not self._ready:
@@ -100,15 +101,15 @@ class ParserProcess:
                 yield item_from_json(frame)
         except TimeoutError:
             self.close()
-            yield Refused(origin.where, f"parsing gave nothing for {self._limits.wall_seconds:g} seconds: stopped")
+            yield Refused(origin.where, f"parsing produced nothing for {self._limits.wall_seconds:g} seconds and was stopped")
         except FrameError as error:
-            with suppress(subprocess.TimeoutExpired):  # a child that ended has an exit code worth waiting for
+            with suppress(subprocess.TimeoutExpired):  # A child that has ended has an exit code to report.
                 self._process.wait(timeout=_END_SECONDS if error.ended else 0)
             self.close()
             yield Refused(origin.where, self._why(error))
 
     def close(self) -> None:
-        """End it at once. May be called again."""
+        """End the child at once. May be called again."""
         self.usable = False
         if self._process.poll() is None:
             self._process.kill()
@@ -117,13 +118,13 @@ class ParserProcess:
             os.close(self._life)
             self._life = -1
         for pipe in (self._process.stdin, self._process.stdout):
-            # What was still to be written has nobody to read it.
+            # Unsent data has no receiver left.
             with suppress(OSError):
                 _piped(pipe).close()
         self._errors.close()
 
     def await_ready(self) -> None:
-        """Wait until it can be asked. Raises DataError when it never comes up."""
+        """Wait until the child is ready. Raises DataError if it does not start."""
         self._deadline = time.monotonic() + _START_SECONDS
         try:
             frame = read_frame(self._read)
@@ -136,17 +137,17 @@ class ParserProcess:
             said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
             self.close()
             raise DataError(
-                f"the process to parse documents in did not start (exit code {self._process.returncode}): "
-                f"{said.rpartition(chr(10))[2] or 'it said nothing'}"
+                f"the parser process did not start (exit code {self._process.returncode}): "
+                f"{said.rpartition(chr(10))[2] or 'no output'}"
             )
         self._ready = True
 
     def _read(self, size: int) -> bytes:
-        """``size`` bytes, fewer at the end. Raises TimeoutError when too long nothing comes."""
+        """Read ``size`` bytes, fewer at the end. Raises TimeoutError if nothing arrives in time."""
         descriptor = _piped(self._process.stdout).fileno()
         while len(self._buffer) < size:
             left = self._deadline - time.monotonic()
-            poller = select.poll()  # not select(): it fails for descriptors above 1023
+            poller = select.poll()  # Not select(): it fails for descriptors above 1023.
             poller.register(descriptor, select.POLLIN | select.POLLHUP)
             if left <= 0 or not poller.poll(left * 1000):
                 raise TimeoutError
@@ -159,18 +160,18 @@ class ParserProcess:
         return taken
 
     def _why(self, error: FrameError) -> str:
-        """What a dead child died of."""
+        """Return why a child died."""
         code = self._process.returncode
         if code == -signal.SIGXCPU:
-            return f"parsing took more than {self._limits.cpu_seconds} seconds of processor time: stopped"
+            return f"parsing took more than {self._limits.cpu_seconds} seconds of CPU time and was stopped"
         if not error.ended:
-            return f"its parser answered nonsense ({error}): stopped"
+            return f"its parser sent invalid output ({error}) and was stopped"
         if code is not None and code < 0:
             return f"its parser crashed ({signal.Signals(-code).name})"
-        return f"its parser ended before it was done (exit code {code})"
+        return f"its parser ended early (exit code {code})"
 
 
 def _piped(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
-        raise RuntimeError("the child was started without its pipes")
+        raise RuntimeError("the child was started without pipes")
     return pipe

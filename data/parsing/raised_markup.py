@@ -1,4 +1,4 @@
-"""Raised and lowered text in the tags of an HTML page: sup, sub, vertical-align, and links to notes."""
+"""Tracks superscript and subscript text in HTML: sup, sub, vertical-align, and links to notes."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ _NOTE_CLASS = re.compile(
     r"\b(?:foot-?note|end-?note|note|fn|cite|citation|reference)-?_?(?:ref(?:erence)?|anchor|mark|call|link)\b|\bnoteref\b"
 )
 _NOTE_TARGET = re.compile(r"#(?:_?ftn|_?edn|fn|foot-?note|end-?note|cite_note|note)[-_:.]?\w{0,40}$")
-# Elements that stand in a line; others are laid out by what vertical-align says of them.
+# Inline elements; vertical-align means something else on others.
 _INLINE = frozenset(re.findall(r"\w+", "a abbr b cite code em font i ins mark q s small span strong u var"))
 
 
 class RaisedMarkup:
-    """The element that raises or lowers text, from its start tag until what follows it is known."""
+    """The element that raises or lowers text, from its start tag until the following text is known."""
 
     def __init__(self) -> None:
         self._level: Level = "sup"
-        self._element = ("", 0)  # its tag, and how many elements of that name are open within it
+        self._element = ("", 0)  # its tag, and the number of open elements of that name within it
         self._parts: list[str] | None = None
         self._is_link = self._is_plain = False
         self._waiting = False  # whether it has ended
 
     @property
     def is_open(self) -> bool:
-        """Whether text belongs to it."""
+        """Whether text belongs to this element."""
         return self._parts is not None and not self._waiting
 
     def begin(self, tag: str, attributes: Mapping[str, str], *, in_link: bool) -> None:
-        """An element begins. in_link: whether it stands in a link."""
+        """Handle a start tag. in_link: whether the element is within a link."""
         if self.is_open:
             self._is_link = self._is_link or tag == "a"
             if tag == self._element[0]:
@@ -46,7 +46,7 @@ class RaisedMarkup:
             self._is_plain, self._is_link = not level, is_note or in_link or tag == "a"
 
     def end(self, tag: str) -> bool:
-        """An element ends. Whether it is the one that raised."""
+        """Handle an end tag. Return whether it ends the element."""
         if not self.is_open or tag != self._element[0]:
             return False
         self._element = (tag, self._element[1] - 1)
@@ -54,16 +54,16 @@ class RaisedMarkup:
         return self._waiting
 
     def add(self, text: str) -> None:
-        """Text within it."""
+        """Add text of the element."""
         if self._parts is not None:
             self._parts.append(text)
 
     def stop(self) -> None:
-        """What ends every element that was not closed: the end of the page, or of its paragraph."""
+        """End every open element, at the end of the page or paragraph."""
         self._waiting = self._parts is not None
 
     def take(self, before: str, after: str) -> str:
-        """What to write for an element that has ended, behind ``before``; empty where none has."""
+        """Return the text to write for an ended element after ``before``; "" if none has ended."""
         if not self._waiting or self._parts is None:
             return ""
         content = "".join(self._parts)
@@ -74,7 +74,7 @@ class RaisedMarkup:
 
 
 def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
-    """Whether an element raises or lowers its text: sup, sub, or ``vertical-align`` of its style attribute."""
+    """Return whether an element raises ("sup") or lowers ("sub") its text: by its tag or by ``vertical-align``."""
     if tag == "sup" or tag == "sub":
         return "sup" if tag == "sup" else "sub"
     if tag not in _INLINE or "vertical-align" not in attributes.get("style", "").lower():

@@ -1,4 +1,4 @@
-"""An .rtf file to one Document: its text, by the library striprtf."""
+"""Parser for .rtf files: one document, extracted by the library striprtf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.plain_text import read_whole
 
-# The library drops these marks, and 10{\super 3} would read 103.
+# The library drops these marks, so that 10{\super 3} would become 103.
 _RAISED = re.compile(
     r"(?<=[\w)])(\s{0,9}\{?[^{}\\]{0,20}(?:\\(?!super|sub|up\d|dn\d)[a-z]{1,20}-?\d{0,6} ?){0,8})"
     r"(\\(super|sub|up[1-9]\d?|dn[1-9]\d?)(?![a-z\d]))( ?)(?=[-+\w(])"
@@ -23,13 +23,16 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*")
 
 
 def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Paragraphs by lines, cells by tabs; raised text behind a ``^``, lowered behind a ``_``. title: the property's.
-    Raises ParseError."""
+    """Yield one document. Paragraphs are lines, cells are separated by tabs; raised text follows ``^``, lowered text
+    ``_``.
+
+    The title is the title property. Raises ParseError.
+    """
     from striprtf.striprtf import rtf_to_text
 
     source = read_whole(file, limits.text_bytes).decode("latin-1")
     if not source.lstrip().startswith("{\\rtf"):
-        raise ParseError("it does not begin like an .rtf file ({\\rtf)")
+        raise ParseError("it is not an .rtf file (no {\\rtf at its beginning)")
     title = _TITLE.search(source[:10_000])
     marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'_' if m[3].startswith(('sub', 'dn')) else '^'}", source)
     text = storable_text(rtf_to_text(marked, errors="replace"))

@@ -1,7 +1,7 @@
-"""Takes from this process, for good, what a parser never needs: network, writing files, other programs, processes.
+"""Restricts this process permanently: no network, no writing of files, no other programs or processes.
 
-By a seccomp filter (Linux, seccomp(2)): a program in classic BPF that the kernel runs before every system call and that
-no later call can undo. What is denied fails with EPERM. Files can still be read, and pipes that are open written to.
+Uses a seccomp filter (Linux, seccomp(2)): a classic BPF program that the kernel runs before every system call and that
+cannot be removed. Denied calls fail with EPERM. Files can still be read, and open pipes can be written to.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import platform
 import struct
 import sys
 
-# Numbers of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
+# System call numbers of x86-64 (arch/x86/entry/syscalls/syscall_64.tbl).
 _DENIED = {
     "socket": 41, "connect": 42, "sendto": 44, "sendmsg": 46, "bind": 49, "socketpair": 53, "sendmmsg": 307,
     "fork": 57, "vfork": 58, "execve": 59, "execveat": 322, "kill": 62, "tkill": 200, "pidfd_send_signal": 424,
@@ -28,22 +28,28 @@ _DENIED = {
     "open_tree": 428, "move_mount": 429, "fsopen": 430, "mount_setattr": 442,
 }  # fmt: skip
 _OPEN, _OPENAT, _CLONE, _CLONE3, _TGKILL = 2, 257, 56, 435, 234
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | 0o20000000  # the last is O_TMPFILE's own
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | 0o20000000  # last: O_TMPFILE
 _CLONE_THREAD = 0x10000
 _ARCH_X86_64 = 0xC000003E
 _X32 = 0x40000000
 _EPERM, _ENOSYS = 1, 38
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF: ld [k], jeq, jge, jset, ret
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = (
+    0x20,
+    0x15,
+    0x35,
+    0x45,
+    0x06,
+)  # BPF: ld [k], jeq, jge, jset, ret
 _ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
 _NUMBER, _ARCH = 0, 4  # offsets in struct seccomp_data
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 
 
 def confine() -> bool:
-    """Confine this process and the threads it starts from now on. False where the system has no such filter.
+    """Restrict this process and the threads it starts from now on. Return False if the system has no such filter.
 
-    Only x86-64 Linux has one here; elsewhere, and where seccomp is forbidden, nothing changes.
+    Implemented for x86-64 Linux only. Elsewhere, and where seccomp is forbidden, nothing changes.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
@@ -61,7 +67,7 @@ def confine() -> bool:
 
 
 def _program(pid: int) -> bytes:
-    """The filter. Every test is followed by what it decides, so that no jump is long."""
+    """Build the filter. Each test is followed by its verdict, so that every jump is short."""
     denied = _ERRNO | _EPERM
     steps = [
         _step(_LOAD, _ARCH),
@@ -73,7 +79,10 @@ def _program(pid: int) -> bytes:
     ]
     for number in sorted(_DENIED.values()):
         steps += [_step(_EQUAL, number, unmet=1), _step(_RETURN, denied)]
-    steps += [_step(_EQUAL, _CLONE3, unmet=1), _step(_RETURN, _ERRNO | _ENOSYS)]  # the C library then takes clone
+    steps += [
+        _step(_EQUAL, _CLONE3, unmet=1),
+        _step(_RETURN, _ERRNO | _ENOSYS),
+    ]  # the C library falls back to clone
     steps += _argument(_OPEN, 1, _step(_ANY_BIT, _WRITING, met=0, unmet=1), denied)
     steps += _argument(_OPENAT, 2, _step(_ANY_BIT, _WRITING, met=0, unmet=1), denied)
     steps += _argument(_CLONE, 0, _step(_ANY_BIT, _CLONE_THREAD, met=1, unmet=0), denied)
@@ -82,7 +91,7 @@ def _program(pid: int) -> bytes:
 
 
 def _argument(number: int, place: int, test: bytes, verdict: int) -> list[bytes]:
-    """Of one call, look at an argument's low 32 bits: the test jumps over the verdict, or does not."""
+    """Test the low 32 bits of an argument of one call: jump over the verdict, or not."""
     return [
         _step(_EQUAL, number, unmet=4),
         _step(_LOAD, 16 + 8 * place),

@@ -1,4 +1,4 @@
-"""An .xlsx file to Documents, one a row of each sheet, as tables in .csv files are read."""
+"""Parser for .xlsx files: one document per row of each sheet, as for .csv files."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ _PERCENT = "%"
 
 
 def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Values as the program that saved the file computed them; the first row that is not a single cell may be the
-    header. Rows are called ``name#sheet!row``, an id of their own gets its sheet's name in front on all sheets but the
-    first. metadata: row, sheet. Raises ParseError."""
+    """Yield one document per row, with the values that the saving program computed. Raises ParseError.
+
+    The first row with more than one cell may be the header. Rows are named ``name#sheet!row``. An id from the table is
+    prefixed with the sheet's name on all sheets but the first. Metadata: ``row``, ``sheet``.
+    """
     content = checked_office_file(file, limits, "xl/workbook.xml", ".xlsx")
     import openpyxl
 
     book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     nothing = True
     for place, sheet in enumerate(book.worksheets):
-        sheet.reset_dimensions()  # what a file says of its size may be a lie
+        sheet.reset_dimensions()  # The dimensions that a file declares may be wrong.
         inner = Origin(
             f"{origin.where} {sheet.title}",
             f"{origin.document_id}#{sheet.title}",
@@ -37,7 +39,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             nothing = False
             yield _with_sheet(item, sheet.title) if place else item
     if nothing:
-        raise ParseError("its sheets hold no row")
+        raise ParseError("its sheets have no rows")
 
 
 def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
@@ -49,12 +51,12 @@ def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
         if not cells:
             continue
         if table.columns is None and len(cells) == 1:
-            # A title above the table, or a table of one column: a row of its own either way.
+            # A title above the table, or a table of one column: it becomes a row of its own.
             metadata = origin.inside("row", str(number))
             yield NumberedDocument(Document(f"{origin.document_id}!{number}", "", cells[0], metadata), number)
             continue
         if table.columns is None and len(cells) == 1:
-            # A title above the table, or a table of one column: a row of its own either way.
+            # A title above the table, or a table of one column: it becomes a row of its own.
             yield NumberedDocument(
                 Document(f"{origin.document_id}!{number}", "", cells[0], origin.inside("row", str(number))), number
             )
@@ -63,7 +65,7 @@ def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
 
 
 def _distinct(header: list[str]) -> list[str]:
-    """The names with a number behind those that were there before: people repeat them over groups of columns."""
+    """Number repeated names, which occur when a header repeats for groups of columns."""
     seen: dict[str, int] = {}
     names: list[str] = []
     for name in header:
@@ -73,7 +75,7 @@ def _distinct(header: list[str]) -> list[str]:
 
 
 def _with_sheet(item: Item, sheet: str) -> Item:
-    """An id of its own with the sheet's name in front."""
+    """Prefix an id with the name of its sheet."""
     document = item.document if isinstance(item, NumberedDocument) else item
     if not isinstance(document, Document) or f"#{sheet}!" in document.id:
         return item
@@ -82,7 +84,7 @@ def _with_sheet(item: Item, sheet: str) -> Item:
 
 
 def _shown(cell: Any) -> str:
-    """The value of a cell as text: whole numbers without a point, dates as ISO 8601, per cent where shown so."""
+    """Format a cell: integers without a decimal point, dates as ISO 8601, percentages as displayed."""
     value = cell.value
     if value is None:
         return ""

@@ -1,4 +1,4 @@
-"""Superscripts and subscripts as plain text: powers, indices, note marks and fractions keep their meaning."""
+"""Writes superscripts and subscripts as plain text: powers, indices, note marks and fractions keep their meaning."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Level = Literal["sup", "sub"]
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|ème|º|ª|o|a|TM|SM|®|©|™)\.?", re.IGNORECASE)
 _NOTE = re.compile(r"[\d*†‡§,–-]{1,7}|[a-z]")
 _WORD = re.compile(r"[^\W\d_]{3,}$|[.,;:!?\"'”’»)\]]$")
-_SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of", but no unit
+_SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of": no units
 _GROUPED = re.compile(r"(?:\d[.,]\d+|(?<![\d^])\d{4,})$")
 _CHEMICAL = re.compile(r"(?:(?<![a-z])[A-Z][a-z]?|[)\]])$")
 _NUMBER = re.compile(r"(?<!\w)[^\w\s]{0,3}\d[\d.,]*$")
-_BASE = re.compile(r"(?<![\d.,])(?:2|10)$")  # what powers are written of without a calculation around them
+_BASE = re.compile(r"(?<![\d.,])(?:2|10)$")  # Bases of powers outside of a calculation.
 _CALCULATION_AFTER = re.compile(r"\s*(?:[=≈≠<>≤≥+×·*^]|[−-]\s?\d)")
 _CALCULATION_BEFORE = re.compile(r"[=≈<>≤≥+×·*^√−]\s?\d+$")
 _CURRENCIES = frozenset("$€£¥₹₺₽₩")
@@ -24,12 +24,14 @@ _SIMPLE = re.compile(r"[-+−]?\w+")
 
 
 def raised_text(before: str, content: str, level: Level, after: str = "", *, is_link: bool = False) -> str:
-    """What to write for ``content``, raised ("sup") or lowered ("sub") behind ``before``.
+    """Return the text for ``content`` raised ("sup") or lowered ("sub") after ``before``.
 
-    before: the characters directly in front of it, without white space between; empty at the beginning of a word.
-    after: those directly behind. is_link: whether it leads elsewhere, as note marks do. 10 and 3 give ``^3``; 300 and
-    4 a note mark of its own, `` [4]``; $19 and 99 ``.99``; H and 2 ``2``; x and 1 ``_1``; 2 and 1 before a slash
-    `` 1``, a mixed number.
+    before: the characters directly before it, without white space; "" at the beginning of a word.
+    after: the characters directly after it.
+    is_link: whether it is a link, as note marks are.
+
+    Examples: 10 and 3 give ``^3``; 300 and 4 give the note mark `` [4]``; $19 and 99 give ``.99``; H and 2 give ``2``;
+    x and 1 give ``_1``; 2 and 1 before a slash give `` 1``, a mixed number.
     """
     content = " ".join(content.split())
     if not content or not before or before[-1] in "/⁄" or before[-1].isspace():
@@ -48,20 +50,21 @@ def raised_text(before: str, content: str, level: Level, after: str = "", *, is_
 
 
 def is_note_mark(content: str) -> bool:
-    """Whether the text of a link to a note is only its mark, and no words of a sentence."""
+    """Return whether the text of a link to a note is only its mark, not words of a sentence."""
     return _MARK.fullmatch(content.strip()) is not None
 
 
 def _is_price(before: str, after: str) -> bool:
-    """Whether two raised digits are the cents of a price: behind a number with a currency's sign at either side."""
+    """Return whether two raised digits are the cents of a price: after a number, with a currency sign on either
+    side."""
     number = _NUMBER.search(before)
     return number is not None and not _CURRENCIES.isdisjoint((number[0][0], after.lstrip()[:1]))
 
 
 def _is_note(before: str, content: str, after: str) -> bool:
-    """Whether a mark behind these characters is a note's: behind words, punctuation and numbers.
+    """Return whether a mark is a note mark: after words, punctuation and numbers.
 
-    Behind a number it is a power where the base is 2 or 10, or where it stands in a calculation.
+    After a number it is a power if the base is 2 or 10, or within a calculation.
     """
     if not content[0].isalnum() and content[0] != "-":
         return True

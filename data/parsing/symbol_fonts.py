@@ -1,4 +1,4 @@
-"""Characters of the fonts Symbol and Wingdings, whose codes are no letters, as Unicode."""
+"""Converts characters of the fonts Symbol and Wingdings, which have no standard codes, to Unicode."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PRIVATE = 0xF000
 
 
 def symbol_character(code: int, font: str) -> str:
-    """The character of a code (0xF0B3 or 0xB3) in a font; U+FFFD for one of Wingdings that is not known."""
+    """Return the character for a code (0xF0B3 or 0xB3) of a font; U+FFFD for an unknown one of Wingdings."""
     place = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
     if place > 0xFF:
         return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
@@ -27,7 +27,7 @@ def symbol_character(code: int, font: str) -> str:
 
 
 def without_private_codes(text: str, font: str) -> str:
-    """The text with codes of symbol fonts (U+F020 to U+F0FF) as characters."""
+    """Convert codes of symbol fonts (U+F020 to U+F0FF) in the text."""
     if not any("\uf020" <= character <= "\uf0ff" for character in text):
         return text
     return "".join(symbol_character(ord(c), font) if "\uf020" <= c <= "\uf0ff" else c for c in text)

@@ -1,4 +1,4 @@
-"""A .csv or .tsv file to Documents, one a row, as a stream: a table of any length needs the memory of one row."""
+"""Parsers for .csv and .tsv files: one document per row. Rows are streamed, so memory does not grow with the table."""
 
 from __future__ import annotations
 
@@ -26,18 +26,23 @@ _YEAR = re.compile(r"[12]\d{3}")
 
 
 def parse_csv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Quoted cells; the delimiter is the one that fits the first hundred lines best (``table_layout``)."""
+    """Parse comma-separated values with quoting. The delimiter is inferred from the first hundred lines
+    (``table_layout``)."""
     return _parse(file, origin, limits, quoted=True)
 
 
 def parse_tsv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Cells between tabs, where quotes are letters like any other (IANA text/tab-separated-values)."""
+    """Parse tab-separated values, where quotes are ordinary characters (IANA text/tab-separated-values)."""
     return _parse(file, origin, limits, quoted=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """names: one a cell. id, title, text: their positions; None where there is no such column."""
+    """The columns of a table.
+
+    names: one per cell.
+    id, title, text: their positions; None if there is no such column.
+    """
 
     names: tuple[str, ...]
     id: int | None
@@ -46,10 +51,13 @@ class Columns:
 
 
 def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bool) -> Iterator[Item]:
-    """With a column "text", that is each row's text, "title" its title, "id" (or "_id") its id, and the other columns
-    are metadata. Without one, a row's text is a line "column: value" for each cell. Rows without an id are called
-    ``name#row``. metadata: row, as a spreadsheet counts them. A row with fewer cells than the header lacks the
-    last ones; cells beyond the header are kept as "column N", and noted. Raises ParseError for what is no table."""
+    """Yield one document per row. Raises ParseError if the file is not a table.
+
+    With a column "text", it is the row's text, "title" its title, "id" (or "_id") its id; the other columns are
+    metadata. Without one, the text is a line "column: value" for each cell. Rows without an id are named ``name#row``.
+    Metadata: ``row``, numbered as in a spreadsheet. A row shorter than the header lacks the last cells. Cells beyond
+    the header are kept as "column N" and reported in a note.
+    """
     encoding = _encoding(file)
     noted = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
     csv.field_size_limit(limits.line_bytes)
@@ -74,8 +82,7 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
         except csv.Error as error:
             yield part(
                 f"{origin.where}:{begins}",
-                f"the row that begins here cannot be read ({error}; is a quote never closed?): the rest of the file is "
-                "missing",
+                f"the row that begins here cannot be read ({error}; unclosed quote?): the rest of the file is missing",
             )
             return
         for number in lines.take_refused():
@@ -86,20 +93,24 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
         if any(cell.strip() for cell in cells):
             yield from table.add(cells, row, begins)
     if table.columns is None:
-        raise ParseError("it holds no row")
+        raise ParseError("it has no rows")
 
 
 class TableRows:
-    """The rows of one table to documents: the first may be the header."""
+    """Converts the rows of one table to documents. The first row may be the header."""
 
     def __init__(self, origin: Origin, noted: tuple[tuple[str, str], ...] = (), mark: str = "#") -> None:
-        """noted: metadata of every row. mark: between the table's name and the row's number in ids."""
+        """Create the converter.
+
+        noted: metadata of every row.
+        mark: separator between the table's name and the row number in ids.
+        """
         self.columns: Columns | None = None
         self._origin, self._noted, self._mark = origin, noted, mark
 
     def add(self, cells: Sequence[str], row: int, line: int) -> Iterator[Item]:
-        """The document of a row that is not blank, or why it was refused; nothing for the header. Raises ParseError
-        where the first row is no header that can be used."""
+        """Return the document of a row or its refusal; None for the header and blank rows. Raises ParseError if the
+        header is unusable."""
         if self.columns is None:
             self.columns = _columns(cells)
             if _is_header(cells):
@@ -107,8 +118,8 @@ class TableRows:
         width, where = len(self.columns.names), f"{self._origin.where}:{line}"
         if any(cell.strip() for cell in cells[width:]):
             reason = (
-                f"the row has {len(cells)} cells, the header {width}: the others are kept as column {width + 1} and so "
-                "on; is a cell that holds the separator not quoted?"
+                f"the row has {len(cells)} cells, the header {width}: the extra cells are kept as column {width + 1} "
+                "and so on; check for an unquoted separator"
             )
             yield note(where, reason)
         name = f"{self._origin.document_id}{self._mark}{row}"
@@ -117,7 +128,7 @@ class TableRows:
 
 
 def _encoding(file: IO[bytes]) -> str:
-    """Read the file once, in pieces, to know its encoding; then go back to its beginning. Raises ParseError."""
+    """Read the file once, in blocks, to detect its encoding, then rewind. Raises ParseError."""
     piece = file.read(_PIECE)
     if not piece:
         raise ParseError("the file is empty")
@@ -140,7 +151,7 @@ def _encoding(file: IO[bytes]) -> str:
 
 
 class _Lines(Iterator[str]):
-    """The lines of a file, decoded. Of one that is longer than ``limit`` characters only the number is kept."""
+    """The decoded lines of a file. For lines longer than ``limit`` characters only the number is kept."""
 
     def __init__(self, file: IO[bytes], encoding: str, limit: int) -> None:
         self.limit = limit
@@ -150,11 +161,11 @@ class _Lines(Iterator[str]):
         self._refused: list[int] = []
 
     def leave(self) -> None:
-        """Let go of the file without closing it."""
+        """Detach from the file without closing it."""
         self._text.detach()
 
     def layout(self) -> TableLayout:
-        """How the first hundred lines are divided, without moving on."""
+        """Infer the layout from the first hundred lines, without consuming them."""
         seen: list[str] = []
         size = 0
         while len(seen) < _AHEAD and size < _AHEAD_CHARACTERS and (line := next(self, None)) is not None:
@@ -166,7 +177,7 @@ class _Lines(Iterator[str]):
         return table_layout(seen[blank:] if blank else seen, complete=len(seen) < _AHEAD)
 
     def take_refused(self) -> list[int]:
-        """The numbers of the lines that were too long since the last call."""
+        """Return the numbers of overlong lines since the last call."""
         taken, self._refused = self._refused, []
         return taken
 
@@ -189,23 +200,24 @@ class _Lines(Iterator[str]):
         try:
             return self._text.readline(limit)
         except UnicodeError as error:
-            raise ParseError(f"not {self._text.encoding} after line {self.number} ({error}): convert it") from None
+            raise ParseError(f"invalid {self._text.encoding} after line {self.number} ({error}): convert it") from None
 
 
 def _columns(cells: Sequence[str]) -> Columns:
-    """Of the first row: its cells as names, or "column 1", ... when it is not a header."""
+    """Return the columns: the first row's cells as names, or "column 1", ... if it is not a header."""
     header = _is_header(cells)
     names = [cell.strip() or f"column {n}" if header else f"column {n}" for n, cell in enumerate(cells, start=1)]
     lower = [name.lower() for name in names]
     doubled = sorted({name for name in lower if lower.count(name) > 1})
     if doubled:
-        raise ParseError(f"the first row has the column {doubled[0]!r} twice: columns need names of their own")
+        raise ParseError(f"the first row has the column {doubled[0]!r} twice: column names must be unique")
     places = {name: place for place, name in enumerate(lower)}
     return Columns(tuple(names), places.get("id", places.get("_id")), places.get("title"), places.get("text"))
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    """A first row with a number in it, other than a year, is taken for data: nothing is lost if that is wrong."""
+    """Return whether the first row is a header. A row with a number other than a year counts as data, so that no data
+    is lost."""
     stripped = [cell.strip() for cell in cells]
     return all(not _NUMBER.fullmatch(cell) or _YEAR.fullmatch(cell) is not None for cell in stripped) and any(
         cell and not _YEAR.fullmatch(cell) for cell in stripped

@@ -1,4 +1,4 @@
-"""Text put together from pieces, with the white space between them, and its outline on the way."""
+"""Builds a text from pieces, with the white space between them and its outline."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ _ORDER = {"": 0, " ": 1, "\t": 2, "\n": 3, "\n\n": 4}
 
 @dataclass(slots=True)
 class _Table:
-    """A table that is being written. gap: asked for before its present row. spans: column -> how many rows below it is
-    still taken by a cell from above. column: the next one of the row. tabs: to be written before more text."""
+    """A table that is being written.
+
+    gap: white space requested before the current row.
+    spans: column -> number of rows below that a cell still covers.
+    column: the next column of the row.
+    tabs: tabs to write before more text.
+    """
 
     gap: str = ""
     spans: dict[int, int] = field(default_factory=dict)
@@ -27,7 +32,8 @@ class _Table:
 
 
 class TextBuilder:
-    """Grows one text. What is added is made sound; a gap is only written before more text, the widest asked for."""
+    """Builds one text. Added text is made storable. White space is written only before more text; the widest request
+    wins."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -44,12 +50,12 @@ class TextBuilder:
         return self._length
 
     def gap(self, gap: str) -> None:
-        """Ask for white space (one of "", " ", tab, newline, blank line) before what comes next."""
+        """Request white space ("", " ", tab, newline or blank line) before the next text."""
         if _ORDER[gap] > _ORDER[self._gap]:
             self._gap = gap
 
     def add(self, text: str) -> None:
-        """Running text: white space becomes single spaces."""
+        """Add running text; white space collapses to single spaces."""
         words = " ".join(storable_text(text).split())
         if not words:
             self.gap(" " if text else "")
@@ -61,7 +67,7 @@ class TextBuilder:
             self.gap(" ")
 
     def add_exactly(self, text: str) -> None:
-        """Text whose white space matters (code); at the beginning of the whole text it is dropped."""
+        """Add text with significant white space (code). It is stripped at the beginning of the text."""
         text = storable_text(text)
         if not text.strip():
             self.gap("\n" if "\n" in text else " ")
@@ -69,31 +75,31 @@ class TextBuilder:
         self._put(text if self._length else text.lstrip())
 
     def begin_heading(self, level: int) -> None:
-        """What is added from here on is a heading, until ``end_heading``."""
+        """Start a heading, which lasts until ``end_heading``."""
         self.end_heading()
         self._level = level
 
     def end_heading(self) -> None:
-        """The heading ends, if one was begun; one without words is none."""
+        """End the current heading, if any. A heading without words is dropped."""
         if self._level and self._heading_start is not None:
             self._headings.append(Heading(self._heading_start, self._length, min(self._level, 9)))
         self._level, self._heading_start = 0, None
 
     def begin_table(self) -> None:
-        """A table begins; tables may lie within cells of others."""
+        """Start a table; tables may be nested in cells."""
         if self._tabs:
-            self._put("")  # of the cell that the table lies in
+            self._put("")  # of the cell that contains the table
         self._tables.append(_Table())
         self.gap("\n\n")
 
     def end_table(self) -> None:
-        """The innermost table ends, if one was begun."""
+        """End the innermost table, if any."""
         if self._tables:
             self._tables.pop()
         self.gap("\n\n")
 
     def begin_row(self) -> None:
-        """A row of the innermost table begins, on a line of its own."""
+        """Start a row of the innermost table on a new line."""
         self.gap("\n")
         if not self._tables:
             return
@@ -103,7 +109,7 @@ class TextBuilder:
         table.has_text = table.in_cell = False
 
     def begin_cell(self, columns: int = 1, rows: int = 1) -> None:
-        """A cell begins; every column of a row, empty ones too, is held by a tab. columns, rows: how many it takes."""
+        """Start a cell; every column, even an empty one, gets a tab. columns, rows: the spans of the cell."""
         if not self._tables:
             self.gap("\t")
             return
@@ -119,19 +125,19 @@ class TextBuilder:
         self._gap = "" if table.has_text else table.gap
 
     def widen(self, columns: int) -> None:
-        """The present cell takes so many columns more; before the first cell of a row: they are passed over."""
+        """Widen the current cell by this many columns; before the first cell of a row they are skipped."""
         if self._tables:
             self._tables[-1].width += max(0, min(columns, _MOST_COLUMNS))
 
     def end_row(self) -> None:
-        """The row ends; empty cells at its end leave no tabs."""
+        """End the row; trailing empty cells leave no tabs."""
         if self._tables:
             self._tables[-1].tabs, self._tables[-1].in_cell = 0, False
         self.gap("\n")
 
     @property
     def tail(self) -> str:
-        """The last characters (some 20), if what is added next follows them without white space; else empty."""
+        """Return the last 20 or so characters if the next text follows without white space, else ""."""
         return self._tail if not self._gap and not self._tabs else ""
 
     @property
@@ -139,17 +145,17 @@ class TextBuilder:
         return self._tables[-1].tabs if self._tables else 0
 
     def begin_page(self) -> None:
-        """A page begins: a new line, because a sentence may run on from the page before."""
+        """Start a page on a new line, because a sentence may continue from the page before."""
         self.gap("\n")
         self._pages.append(-1)
 
     def text(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         self.end_heading()
         return "".join(self._pieces)
 
     def outline(self) -> Outline:
-        """The outline of the whole text, which is no lines of a file."""
+        """Return the outline of the whole text. It has no line numbers."""
         self.end_heading()
         pages = tuple(self._length if page < 0 else page for page in self._pages)
         return Outline(tuple(self._headings), pages, first_line=0)
@@ -163,7 +169,7 @@ class TextBuilder:
             table.tabs = 0
             for outer in reversed(self._tables):
                 if outer.has_text:
-                    break  # and so have those around it
+                    break  # The enclosing headings end as well.
                 outer.has_text = outer.in_cell
         if gap:
             self._pieces.append(gap)

@@ -1,4 +1,4 @@
-"""An .html file to one Document: its visible text, headings, title, language and address."""
+"""Parser for .html files: one document with the visible text, headings, title, language and address."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ _LEAST_MAIN = 80
 
 
 def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """The visible text in the order of the source, with where its headings are; of a page that marks its main part
-    (``main``, ``role=main``) only that, without navigation. title: ``<title>``, else the first h1. metadata: url
-    (canonical link or og:url), language. Hidden text is left out and counted in a note. Raises ParseError when it is
-    not text or shows nothing."""
+    """Yield the visible text in source order, with the positions of its headings. Raises ParseError.
+
+    If the page marks its main part (``main``, ``role=main``), only that is kept, without navigation. The title is
+    ``<title>``, else the first h1. Metadata: ``url`` (canonical link or og:url), ``language``. Hidden text is omitted
+    and counted in a note. A page that is not text or shows none raises ParseError.
+    """
     decoded = decode_declared(read_whole(file, limits.file_bytes))
     page = read_page(decoded.text)
     text = page.body.text()
@@ -33,7 +35,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     if not text:
         if page.hidden:
             raise ParseError(f"all of its text ({page.hidden:,} characters) is hidden")
-        raise ParseError("it has a title but no text" if title else "it shows no text (is it made by a script?)")
+        raise ParseError("it has a title but no text" if title else "it shows no text (is it rendered by a script?)")
     if not title:
         title = next((one_line(text[h.start : h.end]) for h in outline.headings if h.level == 1), "")
     metadata = origin.metadata_with(*decoded.metadata, ("url", page.url), ("language", page.language))
@@ -43,7 +45,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
 
 
 def read_page(source: str) -> PageText:
-    """The page's text: of its main part where it marks one that holds more than a few words, else of all of it."""
+    """Parse a page: its main part if that has more than a few words, else all of it."""
     if _MAIN.search(source):
         page = PageText(main_only=True)
         page.feed(source)

@@ -1,4 +1,4 @@
-"""The body of a .docx file to text: paragraphs with their numbers, tables, text boxes, formulas, raised figures."""
+"""Converts the body of a .docx file to text: numbered paragraphs, tables, text boxes, formulas, superscripts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from data.parsing.text_builder import TextBuilder
 from data.parsing.word_numbering import Numbering
 from data.parsing.word_styles import RAISED, Styles, level_of
 
-# Deleted text, what fields are computed from, and the second form of what is there in two forms.
+# Deleted text, field codes, and the fallback form of content that is stored twice.
 _UNSEEN = frozenset(("del", "moveFrom", "instrText", "delText", "Fallback"))
 _ENGLISH_ID = re.compile(r"(?:heading([1-9])|title)$", re.IGNORECASE)
 _GAPS = {"tab": "\t", "br": "\n", "cr": "\n"}
 
 
 class WordBody(XmlEvents):
-    """Builds ``text``. Files without styles use the names of the English ones.
+    """Builds ``text`` from the body. Files without styles use the names of the English ones.
 
-    put_in: gives the text of a part that an altChunk names by its relation's id; empty where it is not read.
+    put_in: returns the text of a part that an altChunk names by its relationship id; "" if it cannot be read.
     """
 
     def __init__(self, styles: Styles, numbering: Numbering, put_in: Callable[[str], str]) -> None:
@@ -33,19 +33,19 @@ class WordBody(XmlEvents):
         self._in_text = False
         self._in_title = False
         self._rows = 0
-        self._in_cell = False  # whether a paragraph of the present cell was begun
+        self._in_cell = False  # whether a paragraph of the current cell has begun
         self._unseen = ""
         self._unseen_depth = 0
         self._style = ""
         self._num: str | None = None
         self._num_level: int | None = None
         self._font = ""
-        self._raised = ""  # "sup" or "sub" for the present run
-        self._pending: tuple[str, str] = ("", "")  # raised text whose next characters are not known yet
+        self._raised = ""  # "sup" or "sub" for the current run
+        self._pending: tuple[str, str] = ("", "")  # raised text whose following characters are not known yet
         self._formula: list[Formula] = []
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element begins."""
+        """Handle the start of an element."""
         if self._unseen:
             self._unseen_depth += name == self._unseen
             return
@@ -96,7 +96,7 @@ class WordBody(XmlEvents):
                 self._unseen, self._unseen_depth = name, 1
 
     def end(self, name: str) -> None:
-        """An element ends."""
+        """Handle the end of an element."""
         if self._unseen:
             self._unseen_depth -= name == self._unseen
             if not self._unseen_depth:
@@ -125,7 +125,7 @@ class WordBody(XmlEvents):
                 self.text.end_table()
 
     def characters(self, text: str) -> None:
-        """Characters between tags."""
+        """Handle characters between tags."""
         if self._unseen:
             return
         if self._formula:
@@ -147,7 +147,7 @@ class WordBody(XmlEvents):
         self.text.add_exactly(text)
 
     def _settle(self, after: str) -> None:
-        """Write what was raised or lowered, now that what follows it is known."""
+        """Write pending superscript or subscript text, now that the following text is known."""
         level, content = self._pending
         if level:
             self._pending = ("", "")

@@ -1,4 +1,4 @@
-"""A .docx file to one Document: the text of its body, with headings by their styles."""
+"""Parser for .docx files: one document with the text of the body and headings by style."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ _PUT_IN_DEPTH = 3
 
 
 def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """Paragraphs by blank lines with their automatic numbers, table rows by lines, cells by tabs, text boxes and put-in
-    parts (altChunk) where they stand; no headers, footers, notes or comments. title: the properties' title, else the
-    first paragraph of style Title. metadata: author. A put-in part that cannot be read is refused by name. Raises
-    ParseError."""
+    """Yield one document. Paragraphs are separated by blank lines, table rows by lines, cells by tabs. Raises
+    ParseError.
+
+    Automatic numbers, text boxes and embedded parts (altChunk) are included at their positions. Headers, footers, notes
+    and comments are omitted. The title is the title property, else the first paragraph of style Title. Metadata:
+    ``author``. An embedded part that cannot be read is refused by name.
+    """
     document = _Docx(Budget(limits.file_bytes))
     body = document.read(file)
     text = body.text.text()
@@ -46,7 +49,7 @@ def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
 @dataclass(slots=True)
 class _Docx:
-    """One file with those that are put into it. lost: (part, reason) of what could not be read."""
+    """One file with its embedded parts. lost: (part, reason) of what could not be read."""
 
     budget: Budget
     depth: int = 0
@@ -60,7 +63,7 @@ class _Docx:
                 if "EncryptionInfo" in names or "EncryptedPackage" in names:
                     raise ParseError("it is encrypted and needs a password: save it without one")
                 if _BODY not in names:
-                    raise ParseError(f"it is a zip without {_BODY}, not a .docx file")
+                    raise ParseError(f"it is a zip file without {_BODY}, not a .docx file")
                 styles, numbering, relations = Styles(), Numbering(), Relations()
                 for name, events in (
                     ("word/styles.xml", styles),
@@ -74,12 +77,12 @@ class _Docx:
                 read_xml(archive, _BODY, body, self.budget)
                 return body
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise ParseError(f"not a .docx file, or a damaged one ({one_line(str(error), 100)}){_OLD}") from None
-        except RuntimeError as error:  # zipfile's word for an encrypted member
+            raise ParseError(f"not a .docx file, or damaged ({one_line(str(error), 100)}){_OLD}") from None
+        except RuntimeError as error:  # zipfile raises this for an encrypted member.
             raise ParseError(f"a part of it cannot be read ({one_line(str(error), 100)})") from None
 
     def put_in(self, archive: zipfile.ZipFile, target: str) -> str:
-        """The text of a part that the body puts in; empty, and noted as lost, where it cannot be read."""
+        """Return the text of an embedded part; "" if it cannot be read, which is recorded in ``lost``."""
         name = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"word/{target}")
         try:
             with archive.open(name) as stored:
@@ -87,11 +90,11 @@ class _Docx:
             self.budget.spend(len(raw))
             return self._text_of(name.lower(), raw)
         except KeyError:
-            self.lost.append((name, "the part that is put in here is missing"))
+            self.lost.append((name, "the embedded part is missing"))
         except ParseError as error:
             if self.budget.left < 0:
                 raise
-            self.lost.append((name, f"the part that is put in here is not read: {error}"))
+            self.lost.append((name, f"the embedded part cannot be read: {error}"))
         return ""
 
     def _text_of(self, name: str, raw: bytes) -> str:
@@ -102,4 +105,4 @@ class _Docx:
         if name.endswith(".docx") and self.depth < _PUT_IN_DEPTH:
             inner = _Docx(self.budget, self.depth + 1, lost=self.lost)
             return inner.read(io.BytesIO(raw)).text.text()
-        raise ParseError("only .html, .txt and .docx are, not more than 3 deep")
+        raise ParseError("only .html, .txt and .docx parts are supported, nested up to 3 deep")

@@ -1,4 +1,4 @@
-"""The automatic numbers that Word puts before paragraphs: 1., (a), § 2, 3.1."""
+"""The automatic numbers that Word displays before paragraphs: 1., (a), § 2, 3.1."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _ROMAN_UNITS = (*_ROMAN, (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 @dataclass(slots=True)
 class ListLevel:
-    """One level of a list. text: with %1 for the number of the first level, and so on. style: of its paragraphs."""
+    """One level of a list.
+
+    text: the format, with %1 for the number of the first level, and so on.
+    style: the style of its paragraphs.
+    """
 
     start: int = 1
     format: str = "decimal"
@@ -26,7 +30,7 @@ class ListLevel:
 
 @dataclass(slots=True)
 class Numbering(XmlEvents):
-    """The lists of word/numbering.xml, and how far each has been counted."""
+    """The lists of word/numbering.xml and their current counts."""
 
     lists: dict[str, dict[int, ListLevel]] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
@@ -38,7 +42,7 @@ class Numbering(XmlEvents):
     _level: int = 0
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element of the part."""
+        """Handle the start of an element."""
         value = attributes.get("val", "")
         match name:
             case "abstractNum":
@@ -69,12 +73,12 @@ class Numbering(XmlEvents):
                 level.style = value
 
     def level_of_style(self, num: str, style: str) -> int:
-        """The level of a list that a style's paragraphs have by the list's own words; 0 where it names none."""
+        """Return the level that a list assigns to a paragraph style, or 0."""
         levels = self.lists.get(self.used.get(num, ""), {})
         return next((number for number, level in levels.items() if level.style and level.style == style), 0)
 
     def label(self, num: str, level: int) -> str:
-        """The number of the next paragraph of this list and level, which is counted; empty for bullets."""
+        """Return and count the number of the next paragraph of this list and level; "" for bullets."""
         abstract = self.used.get(num, "")
         levels = self.lists.get(abstract)
         if levels is None or level not in levels or not 0 <= level < _LEVELS:
@@ -101,7 +105,7 @@ class Numbering(XmlEvents):
 
 
 def formatted_number(number: int, kind: str) -> str:
-    """A number in one of Word's formats (ECMA-376 part 1, 17.18.59); those of other scripts in digits."""
+    """Format a number in one of Word's formats (ECMA-376 part 1, 17.18.59). Formats of other scripts become digits."""
     match kind:
         case "lowerLetter" | "upperLetter" if number > 0:
             letters = chr(97 + (number - 1) % 26) * min((number - 1) // 26 + 1, 100)

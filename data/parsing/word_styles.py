@@ -1,4 +1,4 @@
-"""What a .docx file says besides its text: styles, numbering, relations between parts, properties."""
+"""Reads the parts of a .docx file besides its text: styles, relationships, properties."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Styles(XmlEvents):
-    """style id -> its name, its own outline level, the style it is based on, its numbering (list, level) and whether it
-    raises ("sup") or lowers ("sub") text."""
+    """Paragraph and character styles by style id: name, outline level, base style, numbering (list, level), and whether
+    the style raises ("sup") or lowers ("sub") text."""
 
     named: dict[str, str] = field(default_factory=dict)
     outlined: dict[str, int] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class Styles(XmlEvents):
     current: str = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """An element of a style."""
+        """Handle the start of an element."""
         value = attributes.get("val", "")
         match name:
             case "style":
@@ -44,16 +44,16 @@ class Styles(XmlEvents):
                 self.raised[self.current] = level
 
     def end(self, name: str) -> None:
-        """An element of a style ends."""
+        """Handle the end of an element."""
         if name == "style":
             self.current = ""
 
     def levels(self) -> dict[str, int]:
-        """The level (1 to 9) of each style that makes a heading, 0 of the one that makes the title."""
+        """Return the level (1 to 9) of each heading style, and 0 for the title style."""
         found: dict[str, int] = {}
         for style in self.named:
             at, seen = style, 0
-            while at and seen < 20:  # styles may be based on each other in a circle
+            while at and seen < 20:  # Base styles may form a cycle.
                 level = self._own(at)
                 if level is not None:
                     if level <= 9:
@@ -73,22 +73,22 @@ class Styles(XmlEvents):
 
 @dataclass(slots=True)
 class Properties(XmlEvents):
-    """title and creator as docProps/core.xml has them."""
+    """The title and creator from docProps/core.xml."""
 
     title: str = ""
     creator: str = ""
     inside: str = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """A property begins."""
+        """Handle the start of a property."""
         self.inside = name
 
     def end(self, name: str) -> None:
-        """A property ends."""
+        """Handle the end of a property."""
         self.inside = ""
 
     def characters(self, text: str) -> None:
-        """Of a property's value the first thousand characters or so."""
+        """Keep about the first thousand characters of the value."""
         if self.inside == "title":
             self.title += text[:1000]
         elif self.inside == "creator":
@@ -96,22 +96,22 @@ class Properties(XmlEvents):
 
 
 RAISED = {"superscript": "sup", "subscript": "sub"}
-_LEAST_HALF_POINTS = 3  # less is fine adjustment
+_LEAST_HALF_POINTS = 3  # Smaller offsets are fine adjustment.
 
 
 def level_of(position: str) -> str:
-    """ "sup", "sub" or "" for the value of w:position, half-points above the line."""
+    """Return "sup", "sub" or "" for the value of w:position, in half-points above the baseline."""
     height = int(position) if re.fullmatch(r"-?\d{1,4}", position) else 0
     return "" if abs(height) < _LEAST_HALF_POINTS else "sup" if height > 0 else "sub"
 
 
 @dataclass(slots=True)
 class Relations(XmlEvents):
-    """id -> target of the parts that a part names."""
+    """id -> target of the parts that a part refers to."""
 
     targets: dict[str, str] = field(default_factory=dict)
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        """A relationship."""
+        """Handle a relationship."""
         if name == "Relationship" and attributes.get("TargetMode") != "External":
             self.targets[attributes.get("Id", "")] = attributes.get("Target", "")

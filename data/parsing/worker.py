@@ -1,7 +1,7 @@
-"""The child process: parses one file after the other, within limits, until nobody asks any more.
+"""The child process: parses one file after the other, within limits, until its input ends.
 
-Runs in a bare interpreter of its own (see process.py): no environment, no terminal, and where the system allows it no
-network and no way to write a file (confinement.py).
+Runs in a separate interpreter (see process.py) without environment or terminal. Where the system supports it, it has no
+network access and cannot write files (sandbox.py).
 """
 
 from __future__ import annotations
@@ -29,10 +29,14 @@ _OPEN_FILES = 64
 
 
 def main(parent: int, settings: str, life: int) -> None:
-    """Serve requests on standard input. parent: the process to live no longer than. settings: ParsingLimits as JSON.
-    life: the reading end of a pipe whose other end only the parent has."""
+    """Serve requests on standard input.
+
+    parent: id of the process to end with.
+    settings: ParsingLimits as JSON.
+    life: the reading end of a pipe whose writing end only the parent holds.
+    """
     limits = ParsingLimits(**json.loads(settings))
-    # Frames go where standard output was; whatever a library prints goes to standard error.
+    # Frames go to the original standard output; whatever a library prints goes to standard error.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")
@@ -53,7 +57,7 @@ def main(parent: int, settings: str, life: int) -> None:
 
 
 def _serve(request: dict[str, Any], limits: ParsingLimits, out: IO[bytes]) -> bool:
-    """Parse one file; returns whether this process should not parse another one, because its memory ran out."""
+    """Parse one file. Return whether this process must not parse another one because it ran out of memory."""
     path = Path(os.fsdecode(bytes.fromhex(request["path"])))
     origin = Origin(request["where"], request["document_id"])
     _allow_time(limits)
@@ -86,7 +90,7 @@ def _limit(which: int, value: int) -> None:
 
 
 def _allow_time(limits: ParsingLimits) -> None:
-    """From now on cpu_seconds more, for the next document. Past it the system ends this process (SIGXCPU)."""
+    """Allow cpu_seconds more for the next document. After that the system ends this process (SIGXCPU)."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     until = int(time.process_time()) + 1 + limits.cpu_seconds
     resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))
@@ -95,9 +99,10 @@ def _allow_time(limits: ParsingLimits) -> None:
 def _watch(parent: int, life: int) -> None:
     """End this process with its parent, in two ways.
 
-    The system sends SIGIO, which ends a process, when the pipe's other end is closed: that works in the midst of a
-    regular expression that never lets a thread run. Where a fork of the parent holds that end too, a thread looks.
-    Not prctl's PR_SET_PDEATHSIG: that follows the thread that started the child, and jobs run in threads that end.
+    The system sends SIGIO, which ends the process, when the writing end of the pipe is closed. That works even within a
+    regular expression that never releases the interpreter. If a fork of the parent holds that end too, a thread checks
+    the parent. prctl's PR_SET_PDEATHSIG is not used: it follows the thread that started the child, and jobs run in
+    threads that end.
     """
     fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)

@@ -105,7 +105,7 @@ def test_a_missing_path_is_an_error_before_anything_is_read(tmp_path: Path) -> N
         (b"\xef\xbb\xbfcaf\x81", "not UTF-8 at byte 6 (0x81)"),
         (b"cut \xe2\x82", "not UTF-8 at byte 4"),
         (b"surrogate \xed\xa0\x80", "not UTF-8 at byte 10"),
-        ("abc".encode("utf-16") + b"x", "starts like UTF-16 but is not at byte 8"),
+        ("abc".encode("utf-16") + b"x", "starts as UTF-16 but is invalid at byte 8"),
         ("abc".encode("utf-32"), "binary"),
     ],
 )

@@ -30,7 +30,7 @@ def test_time_costs_one_file_and_is_named(apart: Read) -> None:
     items = apart({"a.md": "good", "slow.html": ENDLESS, "z.md": "# T\nalso good"}, cpu_seconds=1)
     assert [item.id for item in items if isinstance(item, Document)] == ["a.md", "z.md"]
     [refused] = (item for item in items if isinstance(item, Refused))
-    assert refused == Refused("slow.html", "parsing took more than 1 seconds of processor time: stopped")
+    assert refused == Refused("slow.html", "parsing took more than 1 seconds of CPU time and was stopped")
 
 
 def test_memory_costs_one_file_and_is_named(apart: Read) -> None:
@@ -59,7 +59,7 @@ def test_a_child_that_hangs_is_ended(child: ParserProcess, tmp_path: Path) -> No
     os.kill(child.pid, signal.SIGSTOP)
     child.ask(tmp_path / "a.md", origin("a.md"))
     [item] = child.items(origin("a.md"))
-    assert item == Refused("a.md", "parsing gave nothing for 0.5 seconds: stopped")
+    assert item == Refused("a.md", "parsing produced nothing for 0.5 seconds and was stopped")
     assert not child.usable
 
 
@@ -150,12 +150,12 @@ def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
             more.write(" and after")
 
     assert list(read_unchanged(path, origin("a.txt"), parse, streamed=False)) == [
-        Refused("a.txt", "it changed while it was read: index it again")
+        Refused("a.txt", "the file changed while it was read: index it again")
     ]
     kept, said = read_unchanged(path, origin("a.txt"), parse, streamed=True)
     assert isinstance(kept, Document)
     assert isinstance(said, Refused)
-    assert "what was read of it is kept" in said.reason
+    assert "the documents read so far are kept" in said.reason
 
 
 def test_a_stream_that_grows_is_said_at_its_end(tmp_path: Path) -> None:

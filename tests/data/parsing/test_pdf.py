@@ -94,7 +94,7 @@ def test_aes_without_the_package_says_what_to_install(tmp_path: Path, make_pdf: 
     said = subprocess.run(
         [sys.executable, "-c", _WITHOUT_CRYPTOGRAPHY, str(file)], capture_output=True, text=True, check=True
     )
-    assert said.stdout.startswith("a.pdf: it is encrypted (AES)")
+    assert said.stdout.startswith("a.pdf: it is encrypted with AES")
     assert "pip install 'plumbline-rag[aes]'" in said.stdout
 
 
@@ -118,7 +118,7 @@ def test_damaged_files_are_refused(here: Read, content: bytes) -> None:
 
 
 def test_what_only_has_the_name_is_refused(here: Read) -> None:
-    assert "does not begin like a PDF" in reason(here("a.pdf", b"PK\x03\x04 and so on"))
+    assert "it is not a PDF" in reason(here("a.pdf", b"PK\x03\x04 and so on"))
 
 
 def test_a_cut_file_is_repaired_or_refused(here: Read, make_pdf: Make) -> None:

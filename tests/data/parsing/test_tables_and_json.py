@@ -60,7 +60,7 @@ def test_a_huge_line_is_passed_over_and_a_quote_never_closed_ends_the_file(here:
     assert "longer than 1,000 characters" in refused(items)["a.csv:3"]
     items = here("b.csv", 'id,text\n1,a\n2,"' + "x\n" * 5000, line_bytes=1000)
     assert [item.id for item in good(items)] == ["1"]
-    assert "never closed" in refused(items)["b.csv:3"]
+    assert "unclosed quote" in refused(items)["b.csv:3"]
 
 
 @pytest.mark.parametrize(

@@ -52,8 +52,8 @@ def test_composed_and_decomposed_letters_stay_as_they_were_written(here: Read, o
         (b"cut \xe2\x82", "not UTF-8 at byte 4"),
         (b"\x81\x8d", "not UTF-8 at byte 0"),  # no letters in Windows-1252 either
         (b"\x02\x03\xff", "not UTF-8 at byte 2"),  # control characters: not text at all
-        (codecs.BOM_UTF16_LE + b"\x00\xd8a\x00", "starts like UTF-16 but is not at byte"),
-        (codecs.BOM_UTF16_BE + b"\x00a\x00", "starts like UTF-16 but is not at byte"),
+        (codecs.BOM_UTF16_LE + b"\x00\xd8a\x00", "starts as UTF-16 but is invalid at byte"),
+        (codecs.BOM_UTF16_BE + b"\x00a\x00", "starts as UTF-16 but is invalid at byte"),
         ("a\0b".encode("utf-16"), "NUL character at character 1"),
         ("abc".encode("utf-32"), "binary"),
     ],
