@@ -1,1 +1,1 @@
-"""Whether a sentence says something else than its evidence with the same words, by rule."""
+"""Rules that detect a claim which contradicts its evidence while using the same words."""

@@ -1,4 +1,5 @@
-"""Comparisons of two things in a sentence ("A is heavier than B but cheaper"), and whether two sentences agree."""
+"""Extracts comparisons of two things ("A is heavier than B but cheaper") and checks whether two sentences agree on
+them."""
 
 from __future__ import annotations
 
@@ -23,8 +24,11 @@ _PRICED = {
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One comparison. above, below: the stems of what has more and less of ``scale``'s word (a comparative, or an
-    adjective behind "more" or "less", which then is ``sign`` -1)."""
+    """One comparison: ``subject`` has more (``sign`` 1) or less (-1) of ``scale`` than ``thing``.
+
+    subject, thing: the stems of the two sides.
+    scale: a comparative ("heavier"), or the adjective after "more" or "less".
+    """
 
     subject: frozenset[str]
     thing: frozenset[str]
@@ -33,7 +37,7 @@ class Compared:
 
 
 def comparisons(text: Statement) -> tuple[Compared, ...]:
-    """The comparisons with "than" of a sentence; none where it denies something."""
+    """Return the comparisons with "than" in a sentence; empty if it contains a negation."""
     if text.denials:
         return ()
     words = [token.lower for token in text.tokens]
@@ -44,7 +48,7 @@ def comparisons(text: Statement) -> tuple[Compared, ...]:
         end = next((p for p in range(than + 2, len(words)) if words[p] in _BOUNDARIES), len(words))
         following = words.index("than", than + 1) if "than" in words[than + 1 :] else len(words)
         verb = next((p for p in range(start, than) if words[p] in _BE), start)
-        scales = list(_scales(words, verb, than))  # "the lower lock is deeper": what stands before the verb names
+        scales = list(_scales(words, verb, than))  # "the lower lock is deeper": the subject is before the verb
         if not scales:
             continue
         verb = verb if verb > start else scales[0][0]
@@ -58,7 +62,7 @@ def comparisons(text: Statement) -> tuple[Compared, ...]:
 
 
 def _scales(words: list[str], start: int, end: int) -> Iterator[tuple[int, str, int]]:
-    """Place, word and sign of each comparative in a stretch of a sentence."""
+    """Yield token index, word and sign of each comparative in words[start:end]."""
     skip = -1
     for place in range(start, end):
         word = words[place]
@@ -75,8 +79,11 @@ def _scales(words: list[str], start: int, end: int) -> Iterator[tuple[int, str, 
 
 
 def agreement(claim: Statement, evidence: Iterable[Statement]) -> int | None:
-    """1 where the evidence compares the same two things as the claim does, and alike in all that the claim says of
-    them; -1 where it compares them otherwise in something; None where it does not tell."""
+    """Compare the comparisons of a claim and its evidence.
+
+    Returns 1 if the evidence makes every comparison of the claim, -1 if it reverses one of them, and None if the
+    evidence does not compare the same two things.
+    """
     mine = comparisons(claim)
     if not mine:
         return None
@@ -88,7 +95,7 @@ def agreement(claim: Statement, evidence: Iterable[Statement]) -> int | None:
 
 
 def only_compares(text: Statement) -> bool:
-    """Whether a sentence says nothing but comparisons of two things."""
+    """Return whether a sentence contains nothing but comparisons of two things."""
     found = comparisons(text)
     if not found or text.values:
         return False
@@ -112,7 +119,7 @@ def _agreements(own: Compared, others: Iterable[Compared]) -> set[int]:
 
 
 def _order(own: Compared, other: Compared) -> int:
-    """1 where both compare the same things the same way round, -1 the other way round, 0 where other things."""
+    """Return 1 if both compare the same things in the same order, -1 in reverse order, 0 if the things differ."""
     straight = own.subject <= other.subject and own.thing <= other.thing
     turned = own.subject <= other.thing and own.thing <= other.subject
     return 0 if straight == turned else 1 if straight else -1

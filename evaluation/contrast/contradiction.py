@@ -1,7 +1,8 @@
-"""Whether evidence contradicts a claim, and how: by rule, English. What no rule sees is no contradiction.
+"""Detects contradictions between a claim and its evidence by rule, for English. A claim without a match is not
+contradicted.
 
-Two kinds: the differences of ``evaluation.contrast.contrast`` (a denial, an opposite, exchanged parts, another bound),
-and another value of the same kind where all else is the same ("opens at 10:00" against "opens at 9:00").
+Two kinds are detected: the differences of ``evaluation.contrast.contrast`` (negation, opposite, exchanged arguments,
+another bound), and a different value of the same kind in otherwise equal sentences ("opens at 10:00", "opens at 9:00").
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from evaluation.language.values import Value, comparable, nearly_same, only_less
 from model.english import word_set
 
 _HEDGES = word_set("about around approximately roughly nearly almost circa some")
-"""Words that make a value an approximate one."""
+"""Words that mark a value as approximate."""
 ROUNDING = 0.02
-"""Relative difference up to which a number with a unit may be another one rounded: no contradiction."""
+"""Relative difference up to which a number with a unit counts as rounded, not as contradicted."""
 
 
 def contradiction(claim: str, evidence: str) -> str:
-    """Why the evidence contradicts the claim; "" where it does not, or no rule can tell."""
+    """Return why the evidence contradicts the claim; "" if it does not, or if no rule applies."""
     found = contrast(claim, evidence)
     if found:
         return f"the evidence says otherwise: {found}"
@@ -31,7 +32,7 @@ def contradiction(claim: str, evidence: str) -> str:
 
 
 def _alike(said: Statement, other: Statement) -> bool:
-    """Whether both say the same but for their values: nearly the same other words, and both or none deny it."""
+    """Return whether both have nearly the same words besides their values, and both or neither contain a negation."""
     own, theirs = _stems(said), _stems(other)
     shared = len(own & theirs)
     return bool(own) and shared >= ALIKE * max(len(own), len(theirs)) and bool(said.denials) == bool(other.denials)
@@ -43,7 +44,7 @@ def _stems(text: Statement) -> frozenset[str]:
 
 
 def _other_value(said: Statement, other: Statement) -> str:
-    """What stands in the evidence in place of a value of the claim; "" where every value may be the same."""
+    """Return the evidence's value that conflicts with a value of the claim; "" if every value may agree."""
     for value in said.values:
         rivals = [v for v in other.values if comparable(value, v)]
         if rivals and not any(_agree(value, rival) for rival in rivals):
@@ -52,14 +53,14 @@ def _other_value(said: Statement, other: Statement) -> str:
 
 
 def _agree(value: Value, rival: Value) -> bool:
-    if value.bound != rival.bound:  # contrast compares limits
+    if value.bound != rival.bound:  # contrast compares bounds
         return True
     rounded = value.number is not None and rival.number is not None and bool(value.units) and _close(value, rival)
     return rounded or same_value(rival, value) or only_less_specific(rival, value) or nearly_same(rival, value)
 
 
 def _close(value: Value, rival: Value) -> bool:
-    """Whether a measured number may be the other one rounded."""
+    """Return whether one measured number may be the other one rounded."""
     if value.number is None or rival.number is None:
         return False
     one, other = value.number.value, rival.number.value

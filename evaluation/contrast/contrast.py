@@ -1,9 +1,9 @@
-"""Whether a claim says with the words of an evidence sentence what that sentence does not: by rule, English.
+"""Detects claims that reuse the words of an evidence sentence but say something else, by rule, for English.
 
-Networks that compare texts pass such claims (McCoy et al. 2019, "Right for the Wrong Reasons", HANS; Glockner et al.
-2018, "Breaking NLI Systems"). A claim is held against the sentence or clause that shares most of its words. What may
-differ is counted: a denial, a word for its opposite, a converse verb, the voice, two sides exchanged. Two such
-differences cancel ("B was bought by A" for "A bought B"), one does not.
+Entailment networks accept such claims (McCoy et al. 2019, "Right for the Wrong Reasons", HANS; Glockner et al. 2018,
+"Breaking NLI Systems"). A claim is compared with the sentence or clause that shares most of its words. The rules count
+meaning-reversing differences: a negation, an opposite word, a converse verb, the voice, exchanged arguments. Two of
+them cancel ("B was bought by A" for "A bought B"), one does not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from evaluation.language.values import Value, comparable
 from model.english import word_set
 
 COVERED = 0.8
-"""Share of a claim's content words that its sentence must have to be compared with it."""
+"""Minimum share of a claim's content words in a sentence for the two to be compared."""
 ALIKE = 0.75
-"""Share of a sentence's content words that the claim must have for the order of parts to be compared."""
+"""Minimum share of a sentence's content words in the claim for word order to be compared."""
 _LEAST = 2
 _MOST_CHARACTERS = 600
 _EVERY = word_set("all every each everyone everybody always entire entirely whole both")
@@ -40,7 +40,7 @@ _PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non", "non-")
 
 @lru_cache(maxsize=16_384)
 def contrast(claim: str, evidence: str) -> str:
-    """Why the claim is not what the sentence of the evidence that it resembles says; "" where no rule objects."""
+    """Return how the claim differs from the evidence sentence that it resembles; "" if no rule finds a difference."""
     if len(claim) > _MOST_CHARACTERS:
         return ""
     said = statement(claim)
@@ -48,7 +48,7 @@ def contrast(claim: str, evidence: str) -> str:
         return ""
     agreed = agreement(said, statements(evidence))
     if agreed == -1:
-        return "the evidence compares the two the other way round"
+        return "the evidence states the comparison in reverse"
     if agreed == 1 and not said.values:
         return ""
     best: list[tuple[float, Statement]] = []
@@ -89,30 +89,30 @@ def _difference(said: Statement, other: Statement) -> str:
         return bound
     flips: list[str] = []
     if _denied(said, other) != _denied(other, said):
-        flips.append("one of them denies what the other says")
+        flips.append("one of the two is negated")
     opposites = _opposites(said, other)
     if opposites % 2:
-        flips.append("a word stands for its opposite")
+        flips.append("a word is replaced by its opposite")
     exchanged, converses, voices = _exchange(said, other) if _alike(said, other) else (False, False, False)
     if converses:
-        flips.append("it tells the event from the other side")
+        flips.append("the verb is replaced by its converse")
     if voices:
         flips.append("the voice differs")
     if exchanged:
-        flips.append("two of its parts are exchanged")
+        flips.append("two of its arguments are exchanged")
     if len(flips) % 2:
         return flips[-1] if exchanged else flips[0]
     moved = not exchanged and _alike(said, other) and _roles_exchanged(said, other)
-    return "two of its parts have changed their places" if moved else ""
+    return "two of its arguments have changed roles" if moved else ""
 
 
 def _alike(said: Statement, other: Statement) -> bool:
-    """Whether both are made of nearly the same words, so that their order may be compared at all."""
+    """Return whether both have nearly the same words, so that word order can be compared."""
     return _covered(other, said) >= ALIKE
 
 
 def _denied(own: Statement, other: Statement) -> bool:
-    """Whether an odd number of denials concern what both say."""
+    """Return whether an odd number of negations apply to words that both contain."""
     count = 0
     for place in own.denials:
         end = _scope_end(own, place)
@@ -129,7 +129,8 @@ def _denied(own: Statement, other: Statement) -> bool:
 
 
 def _scope_end(own: Statement, place: int) -> int | None:
-    """Where the scope of a denial ends: at a mark or another clause. None behind which "until" turns it around."""
+    """Return the token index where the scope of a negation ends (a mark or a new clause); None if "until" reverses
+    it."""
     for index in range(place + 1, len(own.tokens)):
         word = own.tokens[index].lower
         if word in ("until", "till", "unless"):
@@ -142,7 +143,7 @@ def _scope_end(own: Statement, place: int) -> int | None:
 
 
 def _opposites(said: Statement, other: Statement) -> int:
-    """How many words of the claim stand for an opposite one of the sentence, where neither has the other's."""
+    """Count the words of the claim that are opposites of words that only the sentence has."""
     mine, theirs = said.words - other.words, other.words - said.words
     used: set[str] = set()
     found = 0
@@ -158,7 +159,7 @@ def _opposites(said: Statement, other: Statement) -> int:
 
 
 def _neighbours(text: Statement, word: str) -> set[str]:
-    """The content words right before and behind a word, wherever it stands."""
+    """Return the content words directly before and after a word, at any of its positions."""
     found: set[str] = set()
     for place, token in enumerate(text.tokens):
         if token.lower == word:
@@ -169,16 +170,16 @@ def _neighbours(text: Statement, word: str) -> set[str]:
 
 def _quantities(said: Statement, other: Statement) -> str:
     if said.words & _EVERY and other.words & _SOME and not other.words & _EVERY:
-        return "it says of all what the evidence says of some"
+        return "it generalises to all what the evidence says of some"
     if said.words & _ONLY and not other.words & (_ONLY | {"just", "except", "exclusive", "sole"}):
-        return "it says that only these, the evidence does not"
+        return "it adds 'only', which the evidence does not say"
     if said.words & _MUST and other.words & _MAY and not other.words & _MUST and not other.denials:
-        return "it demands what the evidence allows"
+        return "it requires what the evidence permits"
     return ""
 
 
 def differing_limit(said: Iterable[Value], other: Iterable[Value]) -> str:
-    """Whether a limit that the claim gives is not kept by the only comparable number of the sentence."""
+    """Return how a bound of the claim conflicts with the sentence's only comparable number; "" if none does."""
     there = [v for v in other if v.number is not None]
     for value in said:
         if value.number is None or not value.bound:
@@ -191,7 +192,7 @@ def differing_limit(said: Iterable[Value], other: Iterable[Value]) -> str:
         if factors:
             limit, given = limit * factors[0][0], given * factors[0][1]
         if not _kept(value.bound, limit, rivals[0].bound, given):
-            return "the limit that it gives is another one"
+            return "its bound differs from that of the evidence"
     return ""
 
 
@@ -207,7 +208,7 @@ def _kept(bound: str, limit: object, other: str, given: object) -> bool:
 
 
 def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
-    """Items whose word stands there once."""
+    """Return the items whose word occurs once in the sentence."""
     found: dict[str, ContentWord | None] = {}
     for item in items:
         found[item.stem] = None if item.stem in found else item
@@ -215,7 +216,8 @@ def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
 
 
 def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
-    """(two parts are exchanged around a word that both have, that word is a converse one, its voice differs)."""
+    """Return whether two arguments are exchanged around a shared word, whether that word is a converse, whether its
+    voice differs."""
     mine, theirs = _once(said.items), _once(other.items)
     shared = [s for s in mine if s in theirs]
     pivots: list[tuple[int, int, bool, bool, str]] = []
@@ -255,7 +257,7 @@ def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
 
 
 def _voices_differ(said: Statement, own: int, other: Statement, their: int) -> bool:
-    """Whether one verb is a passive that names who did it and the other is active."""
+    """Return whether one verb is a passive with a named agent and the other is active."""
     if own in said.passive:
         return their not in other.after_be
     return their in other.passive and own not in said.after_be
@@ -264,7 +266,7 @@ def _voices_differ(said: Statement, own: int, other: Statement, their: int) -> b
 def _kept_numbers(
     said: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
 ) -> bool:
-    """Whether two words changed places each with the number behind it: "adults 12 euros, children 7 euros"."""
+    """Return whether two words moved together with their following numbers: "adults 12 euros, children 7 euros"."""
     own = [_next_number(said, mine[s].place) for s in (a, b)]
     there = [_next_number(other, theirs[s].place) for s in (a, b)]
     return own == there and own[0] != own[1] and None not in own
@@ -277,13 +279,13 @@ def _next_number(text: Statement, place: int) -> str | None:
 
 
 def _moved_whole(a: ContentWord, a_there: ContentWord, b: ContentWord, b_there: ContentWord) -> bool:
-    """Whether two phrases only changed places, each with its own preposition: "in May for 5 euros"."""
+    """Return whether two phrases only changed position, each with its preposition: "in May for 5 euros"."""
     kept = a.role == a_there.role and b.role == b_there.role
     return kept and a.role != b.role and bool(a.role or b.role) and "by" not in (a.role, b.role)
 
 
 def _listed(text: Statement, one: int, other: int) -> bool:
-    """Whether only list marks and list items stand between two places: "Norway, Sweden and Denmark"."""
+    """Return whether only list items and separators are between two positions: "Norway, Sweden and Denmark"."""
     low, high = sorted((one, other))
     between = text.tokens[low + 1 : high]
     marks = [t for t in between if t.text in (",", ";", "/") or t.lower in ("and", "or", "&")]
@@ -302,7 +304,7 @@ def _listed(text: Statement, one: int, other: int) -> bool:
 
 
 def _roles_exchanged(said: Statement, other: Statement) -> bool:
-    """Whether two words have each other's prepositions: "from the hut to the lake" for "from the lake to the hut"."""
+    """Return whether two words exchanged prepositions: "from the hut to the lake" for "from the lake to the hut"."""
     mine, theirs = _once(said.items), _once(other.items)
     shared = [s for s in mine if s in theirs and mine[s].role and theirs[s].role]
     return any(

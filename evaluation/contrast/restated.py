@@ -1,8 +1,8 @@
-"""Whether a claim only repeats a part of an evidence sentence, in its order: by rule, English.
+"""Detects claims that repeat a part of an evidence sentence in its order, by rule, for English.
 
-Dropping words from a sentence keeps it true only where the words that stay keep their parts (McCoy et al. 2019 call the
-wrong belief that they always do the subsequence heuristic). So the subject must be the sentence's, nothing that a
-dropped word governs may stay ("the father of the mayor"), and no condition, hedge or denial may be dropped.
+Dropping words keeps a sentence true only if the remaining words keep their roles (the contrary assumption is the
+subsequence heuristic of McCoy et al. 2019). The subject must therefore be the sentence's, no word governed by a dropped
+word may remain ("the father of the mayor"), and no condition, hedge or negation may be dropped.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_CHARACTERS = 300
 
 @lru_cache(maxsize=16_384)
 def restated(claim: str, evidence: str) -> bool:
-    """Whether some sentence or clause of the evidence says the claim word for word, and perhaps more."""
+    """Return whether a sentence or clause of the evidence contains the claim word for word."""
     if len(claim) > _MOST_CHARACTERS:
         return False
     said = statement(claim)
@@ -71,7 +71,7 @@ def _repeats(said: Statement, other: Statement) -> bool:
 
 
 def _matched(claim: tuple[ContentWord, ...], evidence: tuple[ContentWord, ...]) -> list[int] | None:
-    """Places of the claim's words in the evidence, in order; None where they do not stand in that order."""
+    """Return the positions of the claim's words in the evidence, in order; None if they do not occur in that order."""
     places: list[int] = []
     place = 0
     for item in claim:
@@ -94,18 +94,19 @@ def _pronoun_first(said: Statement) -> bool:
 
 
 def _adjacent(one: ContentWord, other: ContentWord) -> bool:
-    """Whether two content words touch: "mill owner"."""
+    """Return whether two content words are adjacent: "mill owner"."""
     return other.place == one.place + 1 and not other.word.endswith("ly")
 
 
 def _governs(text: Statement, item: ContentWord) -> bool:
-    """Whether a dropped word has what stays as its own: "shares of the mill", "the mayor's dog"."""
+    """Return whether a dropped word governs a remaining one: "shares of the mill", "the mayor's dog"."""
     following = text.tokens[item.place + 1].lower if item.place + 1 < len(text.tokens) else ""
     return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))
 
 
 def _kept_limits(said: Statement, other: Statement) -> tuple[set[int], set[int]]:
-    """Places of the claim's numbers that are limits, and of the only numbers of their unit, which keep them."""
+    """Return the positions of the claim's numbers that are bounds, and of the only numbers of their unit that satisfy
+    them."""
     limits: set[int] = set()
     given: set[int] = set()
     for value in said.values:

@@ -1,4 +1,4 @@
-"""A sentence as the rules read it: content words in order, the preposition before each, denials, quantifiers, voice."""
+"""The representation of a sentence for the rules: content words, prepositions, negations, quantifiers, voice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])|\n+")
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A content word. place: its token. role: the preposition before its phrase, "" without one."""
+    """A content word. place: its token index. role: the preposition before its phrase, "" without one."""
 
     stem: str
     word: str
@@ -56,11 +56,13 @@ class ContentWord:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A sentence or clause that was read.
+    """A parsed sentence or clause.
 
-    words: all of its lower-case words. joints: (word, place) of what orders two sides ("before", "because"). denials:
-    places of what negates. passive: places of verbs in the passive that name who did it. after_be: places of
-    participles behind a form of "be".
+    words: all of its lower-case words.
+    joints: (word, token index) of words that order two sides ("before", "because").
+    denials: token indices of negations.
+    passive: token indices of passive verbs with a named agent.
+    after_be: token indices of participles after a form of "be".
     """
 
     text: str
@@ -75,13 +77,13 @@ class Statement:
 
     @property
     def stems(self) -> frozenset[str]:
-        """The distinct content words."""
+        """The distinct stems of the content words."""
         return frozenset(i.stem for i in self.items)
 
 
 @lru_cache(maxsize=4096)
 def statements(text: str) -> tuple[Statement, ...]:
-    """The sentences of a text, each followed by its clauses where it has several."""
+    """Parse the sentences of a text, each followed by its clauses if it has several."""
     found: list[Statement] = []
     for sentence in _SENTENCE_END.split(text):
         tokens = tokenise(fold(sentence))
@@ -95,14 +97,14 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Where the sentences stand that ``statements`` reads, blanks left out."""
+    """Return the spans of the sentences that ``statements`` parses, without surrounding white space."""
     cuts = [0, *(place for m in _SENTENCE_END.finditer(text) for place in m.span()), len(text)]
     return tuple((start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=True) if text[start:end].strip())
 
 
 @lru_cache(maxsize=4096)
 def statement(text: str) -> Statement:
-    """A whole text as one statement."""
+    """Parse a whole text as one statement."""
     return _statement(text, tokenise(fold(text)))
 
 
@@ -118,7 +120,7 @@ def _clauses(tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
 
 
 def _begins_clause(tokens: Sequence[Token], start: int) -> bool:
-    """Whether a subject and a form of "be", "do" or the like follow within a few words."""
+    """Return whether a subject and a form of "be", "do" or the like follow within a few words."""
     window = [t.lower for t in tokens[start : start + 6]]
     return any(
         w in _BE or w in ("do", "does", "did", "has", "have", "had", "can", "may", "must", "will") for w in window[1:]
@@ -170,7 +172,7 @@ def _negates(tokens: Sequence[Token], place: int) -> bool:
 
 
 def _role(tokens: Sequence[Token], place: int) -> str:
-    """The preposition that a word's phrase begins with; a verb or a clause mark before it ends the search."""
+    """Return the preposition that begins a word's phrase. A verb or clause mark before it ends the search."""
     for back in range(1, 5):
         if place - back < 0:
             return ""
@@ -187,7 +189,7 @@ def _is_participle(word: str) -> bool:
 
 
 def _is_passive(tokens: Sequence[Token], place: int) -> bool:
-    """Whether a word stands between a form of "be" and "by": "was bought in May by"."""
+    """Return whether a word is between a form of "be" and "by": "was bought in May by"."""
     if not _is_participle(tokens[place].lower):
         return False
     before = [t.lower for t in tokens[max(0, place - 3) : place]]

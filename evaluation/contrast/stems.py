@@ -1,4 +1,4 @@
-"""English words cut to a common form, so that "rose", "rises" and "rising" are one word."""
+"""Reduces English words to a common form, so that "rose", "rises" and "rising" compare equal."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _IRREGULAR = {
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """The common form of a lower-case word, good for comparing only."""
+    """Return the common form of a lower-case word, for comparison only."""
     word = _IRREGULAR.get(word, word)
     if not word.isalpha() or len(word) <= 3:
         return word
@@ -42,5 +42,5 @@ def stem(word: str) -> str:
 
 
 def is_irregular(word: str) -> bool:
-    """Whether a word is an irregular form of another one: "bought", "risen"."""
+    """Return whether a word is an irregular form of another one: "bought", "risen"."""
     return word in _IRREGULAR

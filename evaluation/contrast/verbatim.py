@@ -1,4 +1,4 @@
-"""Whether evidence says a claim word for word, or its denial, in a language that the scorer cannot read."""
+"""Checks whether evidence states a claim, or its negation, word for word, in a language that the scorer cannot read."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _LEAST = 2
 
 
 def told(claim: str, evidence: str) -> bool | None:
-    """True where a sentence or clause of the evidence says the claim in its words and order; False where it says that
-    with a denial more or less; None where it does neither.
+    """Return True if a sentence or clause of the evidence contains the claim's words in order, False if it does so with
+    one negation more or less, None otherwise.
 
-    What a clause may have more is a name or number within it ("La garantie du Heron 4 dure trois ans").
+    The clause may contain one additional name or number ("La garantie du Heron 4 dure trois ans").
     """
     said = _words(claim)
     if len(said) < _LEAST:
@@ -49,7 +49,7 @@ def _without_denial(words: Sequence[str]) -> list[str]:
 
 
 def _denials(words: Sequence[str]) -> int:
-    """How many denials there are; "ne ... pas" is one."""
+    """Count the negations; "ne ... pas" counts once."""
     count = sum(map(_denies, words))
     french = "ne" in words or "n" in words
     return count - (french and count > 1)
@@ -60,7 +60,7 @@ def _denies(word: str) -> bool:
 
 
 def _within(own: Sequence[str], there: Sequence[str]) -> bool:
-    """Whether words stand in a clause in their order, with at most one gap, of a name or number."""
+    """Return whether words occur in a clause in order, with at most one gap, which is a name or number."""
     low, whole = [word.casefold() for word in own], [word.casefold() for word in there]
     for start, word in enumerate(whole):
         if word != low[0]:

@@ -1,1 +1,1 @@
-"""Whether an answer declines to answer, in the languages that most people write."""
+"""Detects answers that decline to answer, in the most widely written languages."""

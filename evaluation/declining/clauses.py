@@ -1,7 +1,7 @@
-"""Whether an answer in a language other than English declines: word classes of ``lexicon`` in one clause.
+"""Detects refusals in languages other than English by combinations of ``lexicon`` word classes within one clause.
 
-A clause declines when it says that the documents do not say, that there is no information, or that the speaker does not
-know or cannot answer. A negation alone never does: "Batteries are not covered" speaks of the world.
+A clause declines if it says that the documents do not say, that there is no information, or that the speaker does not
+know or cannot answer. Negation alone is not enough: "Batteries are not covered" is a statement about the world.
 """
 
 from __future__ import annotations
@@ -63,14 +63,15 @@ class _Patterns:
 
 
 def declines_elsewhere(text: str) -> bool:
-    """Whether a whole text declines in some language other than English. False for an empty one and for answers."""
+    """Return whether a whole text declines in a language other than English. False for an empty text and for
+    answers."""
     if len(text) > _LONGEST:
         return False
     return any(_declines(text, lexicon) for lexicon in _LEXICONS if _could(text, lexicon))
 
 
 def _could(text: str, lexicon: _Patterns) -> bool:
-    """A quick look: some clause of it must decline."""
+    """A fast necessary condition: some clause of the text declines."""
     return any(
         lexicon.negation.search(t)
         or lexicon.alone.search(t)
@@ -99,7 +100,7 @@ def _declines(text: str, lexicon: _Patterns) -> bool:
 
 
 def _answers(part: str, lexicon: _Patterns) -> bool:
-    """Whether a clause beside one that declines says something of its own."""
+    """Return whether a clause next to one that declines makes a statement of its own."""
     if not _says(part) or _clause_declines(part, lexicon) or _fully(lexicon.empty, part):
         return False
     return not _begins(lexicon.subordinate, part) and (
@@ -153,13 +154,13 @@ _HOLDS = re.compile(
 
 
 def _only_holds(clause: str, lexicon: _Patterns) -> bool:
-    """Whether the verb of saying is one of containing, which speaks of things as well as of words."""
+    """Return whether the verb is one of containing, which applies to things as well as to texts."""
     found = [m.group() for form in _forms(clause) for m in lexicon.say.finditer(form)]
     return bool(found) and all(_HOLDS.search(word) for word in found)
 
 
 def _near(clause: str, lexicon: _Patterns) -> bool:
-    """Whether what is lacking is the information: few words stand between."""
+    """Return whether the information is what is missing: few words are between the two."""
     for form in _forms(clause):
         for info in lexicon.info.finditer(form):
             for lacking in lexicon.lacking.finditer(form):
@@ -174,7 +175,7 @@ def _says(text: str) -> bool:
 
 
 def _forms(text: str) -> tuple[str, ...]:
-    """The text with and without accents, in lower case, without marks at its ends."""
+    """Return the text with and without accents, in lower case, without punctuation at its ends."""
     plain = unicodedata.normalize("NFKC", text).replace("’", "'").replace("\u200c", " ").casefold().strip(_EDGES)
     bare = fold(plain).strip(_EDGES)
     return (plain,) if plain == bare else (plain, bare)
@@ -213,13 +214,13 @@ def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
         re.compile(rf"\b(?:{lexicon.but})\b" if stems else f"(?:{lexicon.but})"),
         of(lexicon.unwilling or _NEVER),
         of(lexicon.giving or _NEVER),
-        of(lexicon.speaker),  # of languages without a list any clause may be the speaker's
+        of(lexicon.speaker),  # Languages without a word list: any clause may be the speaker's.
         of(lexicon.topic or _NEVER),
     )
 
 
 def _written_together(lexicon: Lexicon) -> bool:
-    """Whether words of this language are written together or begin with an article or a prefix."""
+    """Return whether words of this language are written together or begin with an article or prefix."""
     return lexicon in (
         *(west.GERMAN, west.DUTCH, west.ITALIAN, west.FRENCH, europe.SCANDINAVIAN, europe.HUNGARIAN, europe.FINNISH),
         *(asia.ARABIC, asia.PERSIAN_URDU, asia.HEBREW),

@@ -1,4 +1,4 @@
-"""Passages that an answer repeats below what it says, each on a line of its own: "[2] The landing: They ..."."""
+"""Detects passages that an answer repeats after its own text, each on a separate line: "[2] The landing: They ..."."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _PASSAGE = re.compile(
 
 
 def before_echo(text: str) -> str:
-    """The beginning of a text up to the first passage that it repeats on a line of its own.
+    """Return the text before the first repeated passage on a line of its own.
 
-    The whole text where it repeats none, where nothing is said before, and where a colon announces a list.
+    Returns the whole text if nothing is repeated, if nothing precedes it, or if a colon announces a list.
     """
     for match in _PASSAGE.finditer(text):
         before = text[: match.start()].rstrip()

@@ -1,8 +1,9 @@
-"""Whether a text declines in English: "The documents do not say.", "I don't know.", "unknown".
+"""Detects English refusals: "The documents do not say.", "I don't know.", "unknown".
 
-It does when it has a sentence that declines and nothing else that says something: "I don't know about X, but it was
-Paris" answers, and so does "Unknown Pleasures". A sentence declines by what it says of the documents or of what the
-speaker knows. A negative statement about the world ("It is not covered", "We cannot give refunds") never does.
+A text declines if one of its sentences declines and no other sentence makes a statement: "I don't know about X, but it
+was Paris" is an answer, and so is "Unknown Pleasures". A sentence declines by what it says about the documents or the
+speaker's knowledge. A negative statement about the world ("It is not covered", "We cannot give refunds") never
+declines.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ _REFUSING = tuple(
         rf".{{1,60}} {LOCATED} {DOCS}$)",
         rf"(?:(?:i|we) ?)?{CANNOT} (?:browse|access|look up|search|see) (?:the (?:internet|web)|real-time|"
         rf"current|live|external)\b",
-        # It is beyond what the speaker knows or does.
+        # It is beyond the speaker's knowledge or task.
         rf"(?:{ASKED} (?:is|falls|lies|goes) |it's |that's )?(?:outside|beyond)(?: of)? (?:(?:the )?(?:scope|"
         rf"range|limits) of )?"
         rf"(?:{DOCS}|my (?:knowledge|expertise|scope|training(?: data)?|capabilities|abilities)|what (?:i|the "
@@ -77,7 +78,7 @@ _REFUSING = tuple(
         r"with|assist "
         r"with|discuss) (?:\w+ )?(?:questions?|quer\w+|topics?|inquir\w+)\b",
         r"(?:i am|i'm) only able to (?:answer|respond to|help with|assist with|discuss)\b",
-        # The speaker is made for something else.
+        # The speaker is built for another task.
         rf"(?:{AS_A_TOOL} )?(?:i am|i'm|we are|we're) not (?:equipped|designed|trained|built|programmed|qualified|"
         r"intended|meant|authori[sz]ed|permitted|allowed) to (?:answer|provide|give|suggest|help|assist|discuss|"
         r"respond|offer|name|tell|say|identify|recommend|comment|speak|handle|address)\b",
@@ -145,7 +146,7 @@ _REFUSING = tuple(
         rf"(?:it|they) {NOT} {SAY}(?: (?:so|this|that|it|anything|who|whom|whose|what|when|where|why|how|whether|"
         r"which)\b.*)?$",
         rf"{DOCS} (?:only|just|merely) (?:mentions?|covers?|discuss(?:es)?|talks? about)\b.*\bnot\b",
-        # The information is not there.
+        # The information is missing.
         rf"(?:there(?:'s| is| are| was| were) )?(?:no|not enough|n't enough|insufficient|not sufficient) {NO_INFO}"
         rf"(?: (?:(?<!data )on|on (?:this|that|it|{WH})|about|regarding|concerning|as to|available|given|"
         rf"provided|found|here|returned|that (?:answer|mention|say|"
@@ -182,7 +183,7 @@ _REFUSING = tuple(
         rf"requested|asked for)| to .{{1,40}})? ?(?:is |was |were |are |is n't )?not {ADVERBS}(?:{STATED}|"
         rf"{SPOKEN}|{WEAK})"
         rf"(?: {LOCATED} {DOCS}| here)?$",
-        # What is asked is not stated.
+        # The requested fact is not stated.
         rf"not {ADVERBS}(?:{STATED}|{WEAK}|{SPOKEN})(?: {LOCATED} {DOCS}| here| anywhere)$",
         rf"not {ADVERBS}(?:{STATED}|given|provided|available|known|found|clear|indicated|disclosed|listed)$",
         rf"{ASKED}(?:'s not| (?:is|was|are|were)(?: not|n't| never)| has not been) {ADVERBS}{STATED}(?: {LOCATED} "
@@ -255,10 +256,10 @@ _CONNECTED = re.compile(r"^(?:so|as|due to|given that|because|since|that|and|but
 
 
 def declines_in_english(text: str) -> bool:
-    """Whether a whole text declines in English and claims nothing. False for an empty text."""
+    """Return whether a whole text declines in English and claims nothing. False for an empty text."""
     refused = False
     folded = fold(text)
-    # In capitals throughout, a capital after a comma tells nothing.
+    # In a text in capitals, a capital after a comma carries no information.
     for sentence in _SENTENCE.split(folded.lower() if folded.isupper() else folded):
         for part in _TURN.split(sentence):
             clause = _cleaned(part)
@@ -273,18 +274,18 @@ def declines_in_english(text: str) -> bool:
 
 
 def _is_title(part: str) -> bool:
-    """Whether a clause is written as a title is ("I Don't Know How to Love Him"): a name, not a refusal."""
+    """Return whether a clause is capitalised like a title ("I Don't Know How to Love Him"): a name, not a refusal."""
     words = [w for w in re.findall(r"[^\W\d_][\w']*", part) if len(w) > 3]
     return len(words) >= 3 and not part.isupper() and all(w[0].isupper() for w in words)
 
 
 def _cleaned(part: str) -> str:
-    """Lower case, without marks at the ends."""
+    """Return the text in lower case, without punctuation at its ends."""
     return re.sub(r"\s+", " ", part).strip(" \t.,!?\"'()*-:;").casefold()
 
 
 def _refuses(clause: str) -> bool:
-    """Whether one clause declines, after what may lead into it ("sorry,", "based on the passages,") is taken off."""
+    """Return whether one clause declines after its introduction ("sorry,", "based on the passages,") is removed."""
     while True:
         if any(pattern.match(clause) for pattern in _REFUSING):
             return True

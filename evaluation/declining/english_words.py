@@ -1,4 +1,4 @@
-"""Parts of English sentences that decline, as regular expressions for lower case text without marks at its ends."""
+"""Parts of English refusals as regular expressions, for lower-case text without punctuation at its ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCE = (
     r"extracts?|sections?|dataset|training data)"
 )
 DOCS = rf"(?:{GIVEN} )*{SOURCE}(?: (?:provided|given|above|supplied|available|here|i (?:have|was given)|you \w+))?"
-# Words that name things as well as texts: of these a document speaks only with "provided" or the like before it.
+# These words name things as well as texts: they count as documents only with "provided" or the like before them.
 STRICT = (
     r"(?:(?:(?:the|these|this|any|of) )*(?:provided|given|supplied|retrieved|above|following|attached|uploaded) "
     rf"(?:\w+ )?{SOURCE}|(?:(?:the|these|those|this|any|all|of) )*(?:documents?|passages?|context|texts?|"
@@ -35,7 +35,7 @@ INFO = (
     rf"(?:{KIND} )*(?:information|info|answers?|details?|mentions?|data|indication|knowledge|idea|reference|response|"
     r"material|matches|results?|records?|documents?|passages?|evidence|context|clue|hints?)"
 )
-NO_INFO = (  # "no evidence of a fracture" speaks of the fracture
+NO_INFO = (  # "no evidence of a fracture" is about the fracture
     rf"(?:{KIND} )*(?:information|info|answers?|details?|mentions?|data|indication|reference|results?|match(?:es)?|"
     r"(?:documents?|passages?|records?|sources?))"
 )
@@ -66,7 +66,7 @@ ASKED = (
     r"question))?)"
 )
 WH = r"(?:who|whom|whose|what|when|where|why|how|whether|which|if)\b"
-REPLY = (  # what a speaker does who will not
+REPLY = (  # verbs for a speaker who declines
     r"(?:(?:say|answer|respond|reply|comment|guess|speculate|discuss|disclose|reveal|share|speak|weigh in|elaborate)"
     r"(?:ing)?|(?:go|get|going|getting) into|talk(?:ing)? about|answering|speculating|guessing|commenting|disclosing|"
     r"sharing|revealing|elaborating)"
@@ -81,7 +81,7 @@ NOT_KNOWN = (
     r"(?:unknown|unclear|unspecified|unstated|undisclosed|unanswerable|unanswered|unmentioned|"
     r"undetermined|indeterminate)"
 )
-ON_THAT = (  # what follows REPLY where nothing else is said
+ON_THAT = (  # what may follow REPLY when nothing else is stated
     rf"(?:$| (?:to |on |about |into |with )?(?:{ASKED}|{WH}|it|such|any|anything|here|now|at|right|further|without|"
     r"for (?:now|the moment)|in detail)\b)"
 )

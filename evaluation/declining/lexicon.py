@@ -1,8 +1,8 @@
-"""Words of declining, language by language: what speaks of documents, of information, of knowing and of answering.
+"""Word classes of refusals by language: documents, information, knowing and answering.
 
-A lexicon holds word classes, not sentences. ``evaluation.declining.clauses`` combines them: documents that do not say,
-information that is not there, a speaker who does not know or cannot answer. Every class is a regular expression of
-alternatives. Words of Latin, Cyrillic, Greek, Arabic and Hebrew script are beginnings, the others substrings.
+A lexicon contains word classes, not sentences. ``evaluation.declining.clauses`` combines them: documents that do not
+say, information that is missing, a speaker who does not know or cannot answer. Every class is a regular expression of
+alternatives. Words of Latin, Cyrillic, Greek, Arabic and Hebrew script are prefixes, the others substrings.
 """
 
 from __future__ import annotations
@@ -14,13 +14,22 @@ from dataclasses import dataclass
 class Lexicon:
     """Word classes of one language.
 
-    doc: passages and documents. info: information, data, an answer. say: what documents do ("mention", "state").
-    negation: what denies. unknowing: a speaker who does not know, the whole phrase. lacking: that something is not
-    there, or that the speaker has none of it, negation included. cannot: a speaker or nobody can. answering: to answer,
-    to determine. unwilling: a speaker who will not or would rather not, negation included. giving: what a speaker does
-    with information ("give", "provide"). speaker: the first person, or what is passive. topic: what was asked about
-    ("on that"). alone: a whole clause that declines. empty: a clause that says nothing (an apology, "based on the
-    documents"). subordinate: how a clause begins that only says what is not known. but: what turns to an answer.
+    doc: passages and documents.
+    info: information, data, an answer.
+    say: verbs for documents ("mention", "state").
+    negation: negating words.
+    unknowing: whole phrases for a speaker who does not know.
+    lacking: something is missing or the speaker lacks it, negation included.
+    cannot: a speaker, or nobody, can.
+    answering: to answer, to determine.
+    unwilling: a speaker who does not want to, negation included.
+    giving: verbs of giving information ("give", "provide").
+    speaker: the first person, or the passive.
+    topic: references to the question ("on that").
+    alone: whole clauses that decline.
+    empty: clauses without a statement (an apology, "based on the documents").
+    subordinate: beginnings of clauses that only say what is not known.
+    but: words that introduce an answer.
     """
 
     doc: str

@@ -1,4 +1,4 @@
-"""Words of declining in languages of Asia and Arabic (see ``evaluation.declining.lexicon``)."""
+"""Word classes of refusals in Asian languages and Arabic (see ``evaluation.declining.lexicon``)."""
 
 from __future__ import annotations
 

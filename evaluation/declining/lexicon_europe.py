@@ -1,4 +1,4 @@
-"""Words of declining in further languages of Europe, and Turkish (see ``evaluation.declining.lexicon``)."""
+"""Word classes of refusals in further European languages and Turkish (see ``evaluation.declining.lexicon``)."""
 
 from __future__ import annotations
 

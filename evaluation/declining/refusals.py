@@ -1,7 +1,7 @@
-"""Whether an answer declines to answer, for any generator and in the languages that most people write.
+"""Detects answers that decline to answer, for any generator and in the most widely written languages.
 
-An answer declines by what it says of the documents or of what the speaker knows, never by a negative statement about
-the world. A refusal with an answer behind it is an answer. One with passages repeated behind it still declines.
+An answer declines by what it says about the documents or the speaker's knowledge, never by a negative statement about
+the world. A refusal followed by an answer is an answer. A refusal followed by repeated passages is still a refusal.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ from evaluation.declining.english import declines_in_english
 
 _NULL = frozenset({"none", "null", "nil", "nan", "na", "undefined", "-", "--", "?", "none."})
 _NAMES = frozenset({"Nan", "Na"})
-"""As nobody writes a missing value: a person's name and the symbol of sodium."""
+"""Spellings that are not null values: a given name (Nan) and the symbol of sodium (Na)."""
 _COUNTS = re.compile(
     r"\b(?:which|how (?:many|much)|any|is there|are there|what (?:if any|exceptions|other))\b", re.IGNORECASE
 )
 
 
 def is_refusal(text: str, question: str = "") -> bool:
-    """Whether a whole answer declines and claims nothing. False for an empty text: it does not even decline.
+    """Return whether a whole answer declines and claims nothing. False for an empty text.
 
-    question: what was asked. "None" in place of a value declines; to "Which of these?" or "How many?" it answers.
+    question: the question asked. "None" is an answer to "Which of these?" or "How many?", and a refusal where a value
+    is asked for.
     """
     said = before_echo(text)
     bare = said.strip(" \t\r\n.\"'*_`")

@@ -1,1 +1,1 @@
-"""Evidence as verifiers read it: passages, windows, records as sentences."""
+"""Evidence for verifiers: passages, windows, and records as sentences."""

@@ -1,4 +1,4 @@
-"""Where chunks come from, as arms and verifiers see it: a search, a collection's chunks, a question's gold passages."""
+"""Sources of chunks for arms and verifiers: a search, a collection's chunks, a question's gold passages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 
 class Searcher(Protocol):
-    """What arms and verifiers need of a retriever."""
+    """The retriever interface that arms and verifiers use."""
 
     def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """The k best chunks for each query, best first."""
+        """Return the k best chunks for each query, best first."""
 
 
 class PassageSource(Protocol):
-    """What arms and verifiers need of a collection."""
+    """The collection interface that arms and verifiers use."""
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
-        """All chunks of a document, in order of place; empty when the collection does not hold it."""
+        """Return all chunks of a document in document order; empty if the collection does not contain it."""
 
 
 def gold_chunks(question: Question, source: PassageSource, ranked: Sequence[RetrievedChunk] = ()) -> tuple[Chunk, ...]:
-    """The question's gold passages, none twice: chunks that touch its evidence, else those of its relevant documents.
+    """Return the question's gold passages without duplicates.
 
-    With evidence, the first chunk of every span comes before the second of any. Without, those of ``ranked`` that lie
-    in a relevant document come first, then the documents' chunks in turns. Empty when the question names neither, or
-    the source holds none of them.
+    These are the chunks that overlap its evidence, or those of its relevant documents if it has no evidence. With
+    evidence, the first chunk of every span comes before the second of any. Without, chunks of ``ranked`` from a
+    relevant document come first, then the documents' chunks in turn. Empty if the question has neither, or if the
+    source contains none of them.
     """
     if question.evidence:
         return tuple(
@@ -47,6 +48,6 @@ def gold_chunks(question: Question, source: PassageSource, ranked: Sequence[Retr
 
 
 def _in_turns(rows: Sequence[Sequence[Chunk]]) -> list[Chunk]:
-    """The first of every row, then the second of every row, and so on."""
+    """Yield the first element of every row, then the second of every row, and so on."""
     longest = max((len(row) for row in rows), default=0)
     return [row[place] for place in range(longest) for row in rows if place < len(row)]

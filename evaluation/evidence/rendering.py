@@ -1,4 +1,4 @@
-"""How a stretch of evidence is read: prose as it stands, records as sentences, with the way back to the original."""
+"""Renders evidence for a scorer: prose unchanged, records as sentences, with offsets into the original."""
 
 from __future__ import annotations
 
@@ -10,15 +10,19 @@ from evaluation.evidence.structured_words import StructuredSentence
 from retrieval.chunking.sentences import Span
 
 _BREAK = "\n\n"
-"""Between the sentences of a record: they begin in lower case, and only a blank line surely ends such a sentence."""
+"""Separator between the sentences of a record. They begin in lower case, so that only a blank line ends them
+reliably."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceReading:
-    """text: what windows are cut from.
+    """Evidence as a scorer reads it.
 
-    sentences: of a record, in order, with their offsets in the original; starts: where each begins in ``text``. Both
-    are empty for prose, whose text is the original.
+    text: the text that windows are cut from.
+    sentences: the sentences of a record in order, with offsets in the original.
+    starts: the offset of each sentence in ``text``.
+
+    ``sentences`` and ``starts`` are empty for prose, whose text is the original.
     """
 
     text: str
@@ -26,7 +30,8 @@ class EvidenceReading:
     starts: tuple[int, ...] = ()
 
     def place(self, start: int, end: int) -> Span:
-        """Where ``text[start:end]`` (not empty) comes from in the original: of a record, all its sentences there."""
+        """Return the span of the original for ``text[start:end]``, which must not be empty; for a record, of all
+        sentences in it."""
         if not self.sentences:
             return Span(start, end)
         first = max(bisect_right(self.starts, start) - 1, 0)
@@ -35,7 +40,7 @@ class EvidenceReading:
 
 
 def read_evidence(text: str) -> EvidenceReading:
-    """The reading of a text: JSON, lines of keys and values, and tables become sentences (see ``as_sentences``)."""
+    """Render a text: JSON, key-value lines and tables become sentences (see ``as_sentences``)."""
     found = as_sentences(text)
     if found is None:
         return EvidenceReading(text)

@@ -1,7 +1,7 @@
-"""Evidence that is no prose (JSON, lines of keys and values, tables) read as plain sentences, with their offsets.
+"""Converts structured evidence (JSON, key-value lines, tables) to plain sentences with offsets.
 
-Does not depend on verifiers. Written for hostile input: one pass, no recursion, bounded size. Broken input is read up
-to the break.
+Independent of verifiers. Safe for untrusted input: a single pass, no recursion, bounded size. Malformed input is
+converted up to the error.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ StructuredKind = Literal["json", "lines", "table"]
 
 @dataclass(frozen=True, slots=True)
 class StructuredReading:
-    """What a piece of structured evidence says, in order."""
+    """The sentences of a piece of structured evidence, in order."""
 
     kind: StructuredKind
     sentences: tuple[StructuredSentence, ...]
 
     @property
     def text(self) -> str:
-        """All sentences, a space between them."""
+        """All sentences, separated by spaces."""
         return " ".join(sentence.text for sentence in self.sentences)
 
 
 def as_sentences(text: str) -> StructuredReading | None:
-    """The text as sentences if it is JSON (or a Python literal), lines of keys and values, or a table; None for prose.
+    """Return the sentences of JSON (or a Python literal), key-value lines, or a table; None for prose.
 
-    "hours": {"Monday": "17:30-23:0"} reads "hours on Monday: 17:30 to 23:00 (5:30 PM to 11 PM)."; keys lose their camel
-    case and underscores, true and false are yes and no, null is "not stated". A row of a table, and an object in a
-    list, is one sentence. Never raises; linear in time. A text above MAX_CHARACTERS is not read (None), what lies
-    deeper than 24 levels is read without its outer keys, and of JSON at most 20,000 sentences are given.
+    "hours": {"Monday": "17:30-23:0"} becomes "hours on Monday: 17:30 to 23:00 (5:30 PM to 11 PM).". Keys are split at
+    camel case and underscores; true and false become yes and no, null becomes "not stated". A table row, and an object
+    in a list, becomes one sentence. Never raises. Linear in time. Returns None for a text above MAX_CHARACTERS. Content
+    deeper than 24 levels loses its outer keys, and JSON yields at most 20,000 sentences.
     """
     if len(text) > MAX_CHARACTERS:
         return None

@@ -1,4 +1,4 @@
-"""JSON, Python literals and what is left of broken ones, read as sentences: one pass over tokens, no recursion."""
+"""Converts JSON, Python literals and malformed variants to sentences in one pass over tokens, without recursion."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from retrieval.chunking.sentences import sentence_spans
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
 _LONG_VALUE, _LONGEST_KEY, _FIELDS_IN_A_ROW = 160, 200, 12
 
-# Possessive, and a string without its end runs to the end of the text: so no two tokens ever scan the same characters.
+# Possessive quantifiers, and an unterminated string extends to the end of the text, so that no two tokens scan the same
+# characters.
 _TOKEN = re.compile(
     r"""(?P<open>[{\[(])|(?P<close>[}\])])|(?P<colon>:)|(?P<comma>,)"""
     r"""|u?(?P<quoted>"(?:[^"\\]++|\\.)*+"?|'(?:[^'\\]++|\\.|(?<=\w)'(?=\w))*+'?)"""
@@ -25,7 +26,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": " ", "b": " ", "f": " "}
 
 @dataclass(slots=True)
 class _Pending:
-    """A value (or key) read so far: its parts, and where it lies in the text."""
+    """The value (or key) read so far: its parts and its span in the text."""
 
     parts: list[str]
     start: int
@@ -38,9 +39,9 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Level:
-    """An open bracket: its name (the key it belongs to), its current key, and the values not yet said.
+    """An open bracket: its name (the key it belongs to), its current key, and the pending values.
 
-    row: the fields of an object in a list, said together when it closes; None for any other bracket.
+    row: the fields of an object in a list, emitted together when it closes; None for any other bracket.
     """
 
     name: str
@@ -54,7 +55,7 @@ class _Level:
 
 
 def json_sentences(text: str) -> list[StructuredSentence] | None:
-    """The sentences of a text that is JSON for the most part (a line may introduce it), or None."""
+    """Return the sentences of a text that is mostly JSON (an introductory line may precede it), or None."""
     begin = re.search(r"[{\[]", text[:400])
     if begin is None or (begin.start() and not text[: begin.start()].rstrip(" \t").endswith((":", "\n"))):
         return None
@@ -77,9 +78,10 @@ def json_sentences(text: str) -> list[StructuredSentence] | None:
 def _leaves(
     text: str, begin: int, end: int, around: tuple[str, ...] = (), within: bool = False
 ) -> Iterator[tuple[StructuredSentence, bool]]:
-    """Every value of the brackets in text[begin:end] as a sentence, and whether it has a key.
+    """Yield every value in the brackets of text[begin:end] as a sentence, and whether it has a key.
 
-    around: names outside these brackets. within: this is the text of a string value (once, never deeper).
+    around: names outside these brackets.
+    within: whether this is the text of a string value (one level only).
     """
     stack: list[_Level] = []
     depth, at = 0, begin
@@ -182,7 +184,8 @@ def _said(
 
 
 def _row_said(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
-    """The fields of an object in a list in one sentence, as of a table's row; one sentence each if they are many."""
+    """Yield the fields of an object in a list as one sentence, like a table row; as one sentence each if there are
+    many."""
     level = stack[-1]
     if not level.row:
         return
@@ -198,7 +201,7 @@ def _row_said(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[St
 
 
 def _outer(stack: list[_Level]) -> list[str]:
-    """The names around a value; of lists those that hold objects are left out, whose names carry theirs."""
+    """Return the enclosing names. Lists are left out, because the names of their objects contain theirs."""
     return [level.name for level in stack[1:] if not level.is_list]
 
 
@@ -207,7 +210,7 @@ def _value(path: str, value: str, key_start: int, start: int, end: int) -> Itera
     if len(shown) <= _LONG_VALUE:
         yield StructuredSentence(ended(f"{path}: {shown}" if path else shown), key_start, end), bool(path)
         return
-    # A value with escapes is shorter than its original: a sentence of it then points at the whole of it.
+    # A value with escapes is shorter than its source: its sentences refer to the whole value.
     quote = (end - start - len(value)) // 2
     exact = end - start in (len(value), len(value) + 2)
     for span in sentence_spans(value):

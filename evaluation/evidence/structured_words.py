@@ -1,4 +1,4 @@
-"""Keys and values of records in words: camel case, underscores, booleans, nothing, opening hours."""
+"""Writes keys and values of records as words: camel case, underscores, booleans, null, opening hours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WORDS |= dict.fromkeys(("none", "null", "nan", "n/a", "", "{}", "[]"), "not sta
 
 @dataclass(frozen=True, slots=True)
 class StructuredSentence:
-    """A sentence made of ``original[start:end]``, in characters."""
+    """A sentence derived from ``original[start:end]``, in characters."""
 
     text: str
     start: int
@@ -24,7 +24,8 @@ class StructuredSentence:
 
 
 def humanised(key: str) -> str:
-    """ "RestaurantsTakeOut" and "restaurants_take_out" as "restaurants take out"; short capitals stay ("HasTV")."""
+    """Split a key into words: "RestaurantsTakeOut" and "restaurants_take_out" become "restaurants take out". Short
+    capitals are kept ("HasTV")."""
     words = re.sub(r"[_\s]+", " ", key.strip().replace("WiFi", "Wifi")).split()
     parts = [part for word in words for part in _CAMEL.sub(" ", word).split()]
     shown = [part if part.isupper() and len(part) < 5 else part.lower() for part in parts]
@@ -32,7 +33,8 @@ def humanised(key: str) -> str:
 
 
 def shown_value(value: str) -> str:
-    """A value as words: booleans as yes and no, nothing as "not stated", "17:30-23:0" as two times, else as it is."""
+    """Write a value as words: booleans as yes and no, null as "not stated", "17:30-23:0" as two times, others
+    unchanged."""
     value = value.strip()
     if (word := _WORDS.get(value.lower())) is not None:
         return word
@@ -46,7 +48,8 @@ def shown_value(value: str) -> str:
 
 
 def path_in_words(outer: Sequence[str], key: str) -> str:
-    """The key behind its nearest outer ones: "business parking garage", "hours on Monday"; wrappers say nothing."""
+    """Return the key after its nearest enclosing keys: "business parking garage", "hours on Monday". Generic wrappers
+    are omitted."""
     kept = [name for name in outer if name and name.lower() not in _WRAPPERS]
     around = humanised(" ".join(kept[-3:]))
     if _WEEKDAY.fullmatch(key.strip()):
@@ -55,12 +58,12 @@ def path_in_words(outer: Sequence[str], key: str) -> str:
 
 
 def is_weekday(word: str) -> bool:
-    """Whether the word is a day of the week, whole or in three letters."""
+    """Return whether the word is a day of the week, in full or as three letters."""
     return _WEEKDAY.fullmatch(word) is not None
 
 
 def ended(sentence: str) -> str:
-    """The sentence with a full stop, unless it ends already."""
+    """Return the sentence with a full stop, unless it ends with a mark."""
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
 

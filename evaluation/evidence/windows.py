@@ -1,4 +1,4 @@
-"""Evidence as windows that a scorer can read at once: runs of whole sentences, overlapping. Knows no scorer."""
+"""Splits evidence into windows that fit a scorer: runs of whole sentences that overlap. Independent of the scorer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluation.errors import EvaluationError
 from retrieval.chunking.chunker import ChunkingParams, chunk_spans
 
 _CHARACTERS_PER_TOKEN = 16
-"""No more than so many characters count as one token: a tokenizer may turn a run of any length into one unknown."""
+"""Maximum characters counted as one token, because a tokenizer may map a run of any length to one unknown token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +24,20 @@ class Window:
 def evidence_windows(
     text: str, room: int, count: Callable[[Sequence[str]], Sequence[int]], overlap_sentences: int = 1
 ) -> tuple[Window, ...]:
-    """Windows of at most ``room`` tokens that together hold every non-space character of the text, in order.
+    """Return windows of at most ``room`` tokens that together contain every non-space character of the text, in order.
 
-    Whole sentences are packed until the next one does not fit; ``overlap_sentences`` of a window are repeated at the
-    head of the next, where they fit. A sentence longer than the room is cut between lines, then between words, a word
-    longer than the room between characters. count: the number of tokens of each text. Time is linear in the text; no
-    text gives no window. Raises EvaluationError for a room below 1 or a negative overlap.
+    room: the maximum number of tokens of a window, at least 1.
+    count: returns the number of tokens of each text.
+    overlap_sentences: the number of sentences repeated at the start of the next window, if they fit.
+
+    Whole sentences are packed until the next one does not fit. A sentence longer than ``room`` is cut between lines,
+    then between words; a longer word is cut between characters. Linear in the text. An empty text has no windows.
+    Raises EvaluationError for a room below 1 or a negative overlap.
     """
     if room < 1 or overlap_sentences < 0:
         raise EvaluationError(
-            f"windows of {room} tokens that overlap by {overlap_sentences} sentences: room for at least one token is "
-            "needed, and the overlap cannot be negative"
+            f"windows of {room} tokens that overlap by {overlap_sentences} sentences: a window must hold at least one "
+            "token, and the overlap cannot be negative"
         )
     params = ChunkingParams(room, overlap_sentences, _CHARACTERS_PER_TOKEN * room)
     return tuple(Window(text[s.start : s.end], s.start, s.end) for s in chunk_spans(text, count, params))

@@ -1,1 +1,1 @@
-"""What a text says, without a model: words, numbers, dates, units, negation, lists."""
+"""Rule-based text analysis, without a model: words, numbers, dates, units, negation, lists."""

@@ -1,4 +1,5 @@
-"""Citation marks as models write them: ``[1]``, ``[1, 2]``, ``[1][2]``, ``【1†source】``, ``[^1]``, ``(Source 2)``."""
+"""Citation marks as models write them: ``[1]``, ``[1, 2]``, ``[1][2]``, ``【1†source】``, ``[^1]``, ``(Source
+2)``."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ MARK = re.compile(
 
 
 def without_marks(text: str) -> str:
-    """The text without citation marks and the white space before them."""
+    """Return the text without citation marks and the white space before them."""
     if not any(c in text for c in "[【(<^¹²³⁴⁵⁶⁷⁸⁹⁰"):
         return text
     kept: list[str] = []

@@ -1,4 +1,5 @@
-"""Whether a stretch of an answer is one of several named together ("Paris, London and Rome", "1999 and 2001")."""
+"""Detects coordination: whether a span of an answer is one item of a list ("Paris, London and Rome", "1999 and
+2001")."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _PARTICLES = word_set("of de la le von van der the and & in at on for")
 
 
 def value_is_enumerated(tokens: Sequence[Token], values: Sequence[Value], value: Value) -> bool:
-    """Whether another, different value of the same shape is joined directly to this one."""
+    """Return whether another, different value of the same form is coordinated with this one."""
     for other in values:
         if other is value or not comparable(value, other) or same_value(value, other) or same_value(other, value):
             continue
@@ -28,18 +29,18 @@ def value_is_enumerated(tokens: Sequence[Token], values: Sequence[Value], value:
 def _same_shape(a: Value, b: Value, between: Sequence[str]) -> bool:
     if a.number is None or b.number is None:
         return (a.number is None) == (b.number is None)
-    if between == [","]:  # "In 1999, 14 people": a comma joins like with like only
+    if between == [","]:  # "In 1999, 14 people": a comma only coordinates values of the same form
         return a.number.year == b.number.year and bool(a.nouns or a.units) == bool(b.nouns or b.units)
     return True
 
 
 def phrase_is_enumerated(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether tokens[start:end] has neighbours of its own kind: "Paris and London", "London, Paris and Rome".
+    """Return whether tokens[start:end] has neighbours of its kind: "Paris and London", "London, Paris and Rome".
 
-    A comma alone joins no items ("Paris, France"). A capitalised phrase is joined by capitalised ones only; a common
-    noun by one that ends its clause within two words ("steel and copper").
+    A comma alone does not coordinate ("Paris, France"). A capitalised phrase is coordinated only with capitalised ones,
+    a common noun only with one that ends its clause within two words ("steel and copper").
     """
-    if _capital(tokens[start]):  # "Collins" of "Michael Collins": the whole name has the neighbours
+    if _capital(tokens[start]):  # "Collins" in "Michael Collins": look at the neighbours of the whole name
         while start > 0 and _capital(tokens[start - 1]) and tokens[start - 1].lower not in STOP_WORDS:
             start -= 1
         while end < len(tokens) and _capital(tokens[end]):
@@ -71,7 +72,7 @@ def _follows(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _bare_list(tokens: Sequence[Token]) -> bool:
-    """Whether the whole text is three or more short items between commas."""
+    """Return whether the whole text is three or more short items separated by commas."""
     items, size = 0, 0
     for token in tokens:
         if token.text == ",":
@@ -84,7 +85,7 @@ def _bare_list(tokens: Sequence[Token]) -> bool:
 
 
 def _is_item(tokens: Sequence[Token], start: int, first: int) -> bool:
-    """Whether what begins at ``first`` is an item beside the phrase at ``start``, not a new clause."""
+    """Return whether the tokens from ``first`` are an item next to the phrase at ``start``, not a new clause."""
     stop = first
     while stop < len(tokens) and tokens[stop].text not in _CLAUSE_ENDS and tokens[stop].text != ",":
         stop += 1

@@ -1,4 +1,4 @@
-"""Dates and times of day as people write them, whole or in part, read as values."""
+"""Parses dates and times of day, complete or partial."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ _DAYS_IN = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 @dataclass(frozen=True, slots=True)
 class CalendarDate:
-    """A date, or the part of one that was given; at least one part is not None."""
+    """A date with the parts that are given; at least one part is not None."""
 
     year: int | None = None
     month: int | None = None
     day: int | None = None
 
     def agrees(self, other: CalendarDate) -> bool:
-        """Whether no part given in both differs, and at least one is given in both."""
+        """Return whether at least one part is given in both and no such part differs."""
         pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         both = [(a, b) for a, b in pairs if a is not None and b is not None]
         return bool(both) and all(a == b for a, b in both)
 
     def covers(self, other: CalendarDate) -> bool:
-        """Whether every part the other gives is given here, and equal."""
+        """Return whether every part that ``other`` gives is given here and equal."""
         pairs = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         return all(b is None or a == b for a, b in pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDate:
-    """A date in tokens[start:end]. readings: more than one where day and month cannot be told apart (4/3/2021)."""
+    """A date in tokens[start:end]. readings: several if day and month are ambiguous (4/3/2021)."""
 
     readings: tuple[CalendarDate, ...]
     start: int
@@ -51,7 +51,7 @@ class FoundDate:
 
 @dataclass(frozen=True, slots=True)
 class FoundTime:
-    """A time of day in tokens[start:end], in minutes from midnight; half_known: whether it is morning or afternoon."""
+    """A time of day in tokens[start:end], in minutes from midnight. half_known: whether a.m. or p.m. is known."""
 
     minutes: int
     half_known: bool
@@ -68,7 +68,7 @@ def _text(tokens: Sequence[Token], index: int) -> str:
 
 
 def _day(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
-    """(day, next index) of "4", "4th", "fourth", "the 4th" at index; None when there is none."""
+    """Return (day, next index) for "4", "4th", "fourth", "the 4th" at index, or None."""
     if index >= len(tokens):
         return None
     if _text(tokens, index) == "the" and index + 1 < len(tokens):
@@ -85,7 +85,7 @@ def _day(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
 
 
 def _year(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
-    """(year, next index) of a four-digit year at index, after an optional comma or "of"."""
+    """Return (year, next index) for a four-digit year at index, after an optional comma or "of", or None."""
     if _text(tokens, index) in (",", "of", "in"):
         index += 1
     if index < len(tokens) and len(tokens[index].text) == 4 and tokens[index].text.isdecimal():
@@ -95,12 +95,12 @@ def _year(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
 
 def _month(tokens: Sequence[Token], index: int) -> int | None:
     number = _MONTHS.get(_text(tokens, index))
-    # "may" and "march" are verbs as well: a month has a capital.
+    # "may" and "march" are verbs too: a month must be capitalised.
     return number if number is not None and not tokens[index].text.islower() else None
 
 
 def _numeric(tokens: Sequence[Token], index: int) -> FoundDate | None:
-    """2021-03-04, 4/3/2021, 04.03.2021 at index."""
+    """Parse 2021-03-04, 4/3/2021 or 04.03.2021 at index."""
     token = tokens[index]
     if token.kind != "number" or token.suffix:
         return None
@@ -125,9 +125,9 @@ def _numeric(tokens: Sequence[Token], index: int) -> FoundDate | None:
 
 
 def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
-    """The date that starts at tokens[index] ("4 March 2021", "March 4th", "March 2021", "2021-03-04"), or None.
+    """Return the date that starts at tokens[index] ("4 March 2021", "March 4th", "March 2021", "2021-03-04"), or None.
 
-    A bare year or month name is none: a year is read as a number, a month as a word.
+    A bare year or month name is not a date: a year is parsed as a number, a month as a word.
     """
     numeric = _numeric(tokens, index)
     if numeric is not None:
@@ -154,7 +154,7 @@ def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
 
 
 def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:
-    """The time of day that starts at tokens[index] ("9:30", "9.30 am", "9pm", "noon"), or None."""
+    """Return the time of day that starts at tokens[index] ("9:30", "9.30 am", "9pm", "noon"), or None."""
     token = tokens[index]
     if token.lower in ("noon", "midday", "midnight"):
         return FoundTime(0 if token.lower == "midnight" else 720, True, index, index + 1)
@@ -183,7 +183,7 @@ def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:
 
 
 def same_time(a: FoundTime, b: FoundTime) -> bool:
-    """Whether two times of day agree; one that does not say morning or afternoon agrees with both."""
+    """Return whether two times of day agree. A time without a.m. or p.m. agrees with both."""
     if a.half_known and b.half_known:
         return a.minutes == b.minutes
     return a.minutes % 720 == b.minutes % 720

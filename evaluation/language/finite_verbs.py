@@ -1,4 +1,4 @@
-"""Finite verbs of English, as far as a list and an ending tell them."""
+"""Recognises finite English verbs by a word list and the ending -ed."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _NO_VERBS = word_set("need seed feed weed speed indeed hundred sacred naked bree
 
 
 def is_finite(word: str) -> bool:
-    """Whether a lower-case word is a finite verb: one of the list, or one that ends in -ed."""
+    """Return whether a lower-case word is a finite verb: a listed one, or one that ends in -ed."""
     return word in FINITE or (len(word) > 3 and word.endswith("ed") and word not in _NO_VERBS)
 
 
 def has_verb(text: str) -> bool:
-    """Whether a text has a finite verb that the rules know: a statement of its own, and not only a value."""
+    """Return whether a text has a known finite verb, so that it is a statement and not only a value."""
     return any(is_finite(m.group().casefold().replace("’", "'")) for m in _WORD.finditer(text))

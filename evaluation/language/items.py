@@ -1,4 +1,4 @@
-"""Lists in a text: their items, and how the items of an answer cover those of a reference."""
+"""Splits lists into items and compares the items of an answer with those of a reference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _OPENERS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ItemCoverage:
-    """How an answer's items cover the reference's. missing: reference items not found; extra: items of no reference."""
+    """How an answer's items cover the reference's.
+
+    missing: reference items that are not found.
+    extra: answer items that match no reference item.
+    """
 
     matched: int
     missing: tuple[str, ...]
@@ -31,7 +35,7 @@ class ItemCoverage:
 
 
 def contains(whole: Sequence[str], part: Sequence[str]) -> int | None:
-    """Where ``part`` stands in ``whole`` as whole tokens (its first index), or None."""
+    """Return the first index at which ``part`` occurs in ``whole`` as complete tokens, or None."""
     size = len(part)
     if size == 0:
         return None
@@ -42,7 +46,8 @@ def contains(whole: Sequence[str], part: Sequence[str]) -> int | None:
 
 
 def split_items(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Items between commas, semicolons and "and"; marks and fillers at their ends are dropped, empty items too."""
+    """Split at commas, semicolons and "and". Punctuation and filler words at the ends of items are dropped, and empty
+    items."""
     items: list[tuple[str, ...]] = []
     current: list[str] = []
     for word in (*words, ","):
@@ -66,10 +71,10 @@ def _trimmed(words: Sequence[str]) -> tuple[str, ...]:
 def cover(
     reference: Sequence[tuple[str, ...]], answer: Sequence[tuple[str, ...]], question: frozenset[str]
 ) -> ItemCoverage:
-    """Match items: a reference item is found when it stands in an answer item as whole tokens.
+    """Match the items. A reference item is found if it occurs in an answer item as complete tokens.
 
-    An answer item is extra when it holds no reference item and is neither made of the question's own words nor a
-    closing clause ("..., which are replaced yearly").
+    An answer item is extra unless it contains a reference item, repeats the question's words, or is a closing clause
+    ("..., which are replaced yearly").
     """
     found = {i for i, item in enumerate(reference) if any(contains(a, item) is not None for a in answer)}
     used = [any(contains(a, item) is not None for item in reference) for a in answer]

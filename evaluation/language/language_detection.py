@@ -1,6 +1,6 @@
-"""Which language a text is in, as far as its script and its commonest words tell. Knows when it cannot tell.
+"""Detects languages other than English by script and stop words. Returns nothing if the evidence is too weak.
 
-Short texts, names and numbers are of no language here: only what is surely not English is named.
+Short texts, names and numbers are not assigned to a language.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _SCRIPTS = {
 
 @lru_cache(maxsize=4096)
 def other_language(text: str) -> str:
-    """The language of a text that is surely not English, in words; "" for English and where it cannot be told."""
+    """Return the name of a text's language if it is certainly not English; "" for English and uncertain texts."""
     text = text[:_MOST_CHARACTERS]
     letters = [c for c in text if c.isalpha()]
     if len(letters) < _LEAST_LETTERS:
@@ -111,7 +111,7 @@ def other_language(text: str) -> str:
 
 
 def _without_article(word: str) -> str:
-    """A word without what stands before its apostrophe (``l'usine``, ``dell'acqua``)."""
+    """Return a word without an elided article (``l'usine``, ``dell'acqua``)."""
     before, _, after = word.partition("'")
     return (
         after if after and (len(before) <= 2 or before.casefold() in ("jusqu", "dell", "nell", "all", "sull")) else word
@@ -119,5 +119,5 @@ def _without_article(word: str) -> str:
 
 
 def _is_title(words: Sequence[str], known: frozenset[str]) -> bool:
-    """Whether all words but the language's commonest begin with a capital, as those of a name or a title do."""
+    """Return whether all words except stop words are capitalised, as in a name or title."""
     return all(word[0].isupper() or word.casefold() in known for word in words)

@@ -1,8 +1,9 @@
-"""Text as the reference verifier compares it: folded, cut into tokens, stripped of what carries no meaning.
+"""Normalises text for the reference verifier: folding, tokenisation, removal of words without meaning.
 
-SQuAD's normalisation (Rajpurkar et al. 2016: case, punctuation, articles, white space) with three repairs, because
-it calls different answers equal: a decimal point is kept ("3.5" is not "35"), a sign is kept, and an article that ends
-a phrase or is a capital inside one is no article ("vitamin A"). Accents and compatibility forms (NFKC) are folded too.
+Follows SQuAD's normalisation (Rajpurkar et al. 2016: case, punctuation, articles, white space) with three changes,
+because it makes different answers equal. A decimal point is kept ("3.5" is not "35"). A sign is kept. An article that
+ends a phrase, or is a capital within one, is not removed ("vitamin A"). Accents and compatibility forms (NFKC) are
+folded too.
 """
 
 from __future__ import annotations
@@ -37,15 +38,18 @@ STOP_WORDS = word_set(
     "up out s"
 )
 LONGEST_NUMBER = 300
-"""Digits and their marks of what is read as a number."""
+"""Digits and the marks that a number may contain."""
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, a number or one mark of a folded text. lower: for comparing. start, end: characters of the folded text.
+    """A word, a number or one punctuation mark of a folded text.
 
-    number: the digits as written ("1,200"), with suffix the letters glued to them ("40km", "3rd"); empty for others.
+    lower: the lower-case form, for comparison.
+    start, end: character offsets in the folded text.
+    number: the digits as written ("1,200"); "" for other tokens.
+    suffix: the letters attached to the digits ("40km", "3rd").
     """
 
     text: str
@@ -58,14 +62,14 @@ class Token:
 
 
 _GROUPED_EUROPEAN = re.compile(r"(?<![\w.,])\d{1,3}(?:\.\d{3})+,\d+(?![\d.,]*\d)")  # 1.234,5
-_GROUPED_TWICE = re.compile(r"(?<![\w.,])\d{1,3}\.\d{3}\.\d{3}(?![\d.,]*\d)")  # 1.234.567; three points are an address
+_GROUPED_TWICE = re.compile(r"(?<![\w.,])\d{1,3}\.\d{3}\.\d{3}(?![\d.,]*\d)")  # 1.234.567 (four groups: an address)
 _GROUPED_SPACED = re.compile(r"(?<![\w.,])\d{1,3}(?: \d{3})+,\d{1,2}(?![\d.,]*\d)")  # 1 234,50
 _GROUPED_SWISS = re.compile(r"(?<![\w.,])\d{1,3}(?:'\d{3})+(?![\d']*\d)")
 _DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d+),(\d{1,2}|\d{4,})(?![\d,]*\d)")  # 12,5
 
 
 def _numbers_as_english(text: str) -> str:
-    """Numbers as most of Europe writes them, with points for commas and the reverse: 1.234,5 becomes 1234.5."""
+    """Rewrite numbers in continental European notation as English ones: 1.234,5 becomes 1234.5."""
     if "," in text or "." in text or "'" in text:
         for pattern in (_GROUPED_EUROPEAN, _GROUPED_SPACED):
             text = pattern.sub(lambda m: re.sub("[. ]", "", m.group()).replace(",", "."), text)
@@ -82,12 +86,13 @@ def _ascii_digits(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """NFKC, accents dropped, quotes and dashes unified, citation marks removed; case and punctuation stay.
+    """Fold a text: NFKC, no accents, uniform quotes and dashes, no citation marks. Case and punctuation are kept.
 
-    Digits of other scripts become ASCII's, numbers as most of Europe writes them English ones. LaTeX's math marks go.
+    Digits of other scripts become ASCII digits, and continental European numbers English ones. LaTeX math delimiters
+    are removed.
     """
     text = _MATH.sub("", without_marks(text))
-    # A digit space before three digits separates thousands in many languages; fractions must not glue to their integer.
+    # Many languages separate thousands by a space; a fraction must not be joined with its integer.
     text = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", ",", text)
     text = re.sub(r"(?<=\d)(?=[¼½¾⅐-⅞])", " ", text)
     text = unicodedata.normalize("NFKC", text).translate(_QUOTES).translate(_DASHES)
@@ -97,7 +102,7 @@ def fold(text: str) -> str:
 
 
 def tokenise(folded: str) -> tuple[Token, ...]:
-    """Words, numbers and marks of a folded text, in order."""
+    """Return the words, numbers and marks of a folded text, in order."""
     found: list[Token] = []
     for match in _TOKEN.finditer(folded):
         text = match.group()
@@ -110,14 +115,15 @@ def tokenise(folded: str) -> tuple[Token, ...]:
         if kind == "word" and lower.endswith("'s"):
             lower = lower[:-2]
         number, suffix = match["number"] or "", (match["suffix"] or "").casefold()
-        if len(number) > LONGEST_NUMBER:  # no quantity, and more digits than Python converts: compared as a word is
+        if len(number) > LONGEST_NUMBER:  # Not a quantity, and more digits than Python converts: compared as a word.
             kind, number, suffix = "word", "", ""
         found.append(Token(text, lower, match.start(), match.end(), kind, number, suffix))
     return tuple(found)
 
 
 def is_article(tokens: Sequence[Token], index: int) -> bool:
-    """Whether tokens[index] is an article: followed by a word, and not a capital "A" inside a phrase (vitamin A)."""
+    """Return whether tokens[index] is an article: followed by a word, and not a capital "A" within a phrase (vitamin
+    A)."""
     token = tokens[index]
     if token.lower not in _ARTICLES or token.kind != "word":
         return False
@@ -127,7 +133,8 @@ def is_article(tokens: Sequence[Token], index: int) -> bool:
 
 
 def normal_tokens(text: str) -> tuple[str, ...]:
-    """Tokens of a text without marks and articles; a sign, a decimal point and currency or percent signs are kept."""
+    """Return the tokens without punctuation and articles. Signs, decimal points, currency and percent signs are
+    kept."""
     tokens = tokenise(fold(text))
     kept: list[str] = []
     for index, token in enumerate(tokens):
@@ -142,7 +149,7 @@ def normal_tokens(text: str) -> tuple[str, ...]:
 
 
 def is_sign(tokens: Sequence[Token], index: int) -> bool:
-    """Whether tokens[index] is the minus of a negative number: glued to the number, free on its left."""
+    """Return whether tokens[index] is a minus sign: attached to the following number, with a space before it."""
     if tokens[index].text != "-" or index + 1 >= len(tokens):
         return False
     following = tokens[index + 1]
@@ -151,12 +158,12 @@ def is_sign(tokens: Sequence[Token], index: int) -> bool:
 
 
 def normalise(text: str) -> str:
-    """The text as it is compared for exact match: normal tokens joined by one space."""
+    """Return the form compared for exact match: normal tokens joined by single spaces."""
     return " ".join(normal_tokens(text))
 
 
 def singular(word: str) -> str:
-    """A noun without its regular plural ending; only for comparing two nouns with each other."""
+    """Return a noun without its regular plural ending, for comparing two nouns only."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes", "zes")):
@@ -167,7 +174,8 @@ def singular(word: str) -> str:
 
 
 def token_f1(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """Harmonic mean of precision and recall over token multisets, in [0, 1] (Rajpurkar et al. 2016, section 6.1)."""
+    """Return the harmonic mean of precision and recall over token multisets, in [0, 1] (Rajpurkar et al. 2016, section
+    6.1)."""
     common = (Counter(answer) & Counter(reference)).total()
     if common == 0:
         return 0.0

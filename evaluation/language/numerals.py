@@ -1,6 +1,6 @@
-"""Numbers as people write them: digits, words, scales, fractions and ordinals, read as exact fractions.
+"""Parses numbers as exact fractions: digits, words, scales, fractions and ordinals.
 
-Does not read dates. Of units, it only recognises letters attached to digits.
+Dates are not parsed. Of units, only letters attached to digits are recognised.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from evaluation.language.units import units_named
 from model.english import CARDINALS, ORDINALS, TENS
 
 _ONES = {word: value for value, word in enumerate(CARDINALS[:20])} | {"nil": 0, "none": 0}
-# Words that are English ones too ("due", "once", "Sept") are left out.
+# Words that are English words too ("due", "once", "Sept") are omitted.
 _ONES |= {
     word: value
     for value, words in (
@@ -54,7 +54,11 @@ _GROUPS = {"dozen": 12, "score": 20}
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """A number read from tokens[start:end]. times: it counts occasions ("twice"); year: it may be a year ("1999")."""
+    """A number in tokens[start:end].
+
+    times: whether it counts occasions ("twice").
+    year: whether it may be a year ("1999").
+    """
 
     value: Fraction
     start: int
@@ -66,7 +70,7 @@ class Numeral:
 
     @property
     def step(self) -> Fraction:
-        """The place of the last digit of a decimal number, 1 for a whole one."""
+        """The value of the last decimal place; 1 for an integer."""
         below, digits = self.value.denominator, 0
         while below > 1 and digits < 12:
             below, digits = (
@@ -81,11 +85,12 @@ def _word(tokens: Sequence[Token], index: int) -> str:
 
 
 _LARGEST = Fraction(10) ** 300
-"""From here on no word scales a number any more: "million" by the thousand is no quantity."""
+"""From this value on, scale words such as "million" are ignored, so that repeated ones cannot grow a number without
+bound."""
 
 
 def _below_hundred(tokens: Sequence[Token], index: int) -> Numeral | None:
-    """ "fourteen", "twenty-one", "twenty first" at index, or None."""
+    """Parse "fourteen", "twenty-one" or "twenty first" at index, or return None."""
     word = _word(tokens, index)
     if word in _ONES:
         return Numeral(Fraction(_ONES[word]), index, index + 1)
@@ -101,7 +106,7 @@ def _below_hundred(tokens: Sequence[Token], index: int) -> Numeral | None:
 
 
 def _words(tokens: Sequence[Token], index: int) -> Numeral | None:
-    """A number in words: "twelve hundred", "one million two hundred thousand and five", "nineteen ninety-nine"."""
+    """Parse number words: "twelve hundred", "one million two hundred thousand and five", "nineteen ninety-nine"."""
     first = _below_hundred(tokens, index)
     article = _word(tokens, index) in ("a", "an")
     if first is None and article and _word(tokens, index + 1) in ("hundred", *_SCALES, *_GROUPS):
@@ -129,7 +134,7 @@ def _words(tokens: Sequence[Token], index: int) -> Numeral | None:
 
 
 def _digits(tokens: Sequence[Token], index: int) -> Numeral | None:
-    """A number in digits with what is glued to it or scales it: "1,200", "1.5 million", "40k", "3rd", "-5"."""
+    """Parse digits with an attached suffix or scale: "1,200", "1.5 million", "40k", "3rd", "-5"."""
     token = tokens[index]
     plain = token.number.replace(",", "")
     if token.kind != "number" or ":" in plain or plain.count(".") > 1:
@@ -147,7 +152,7 @@ def _digits(tokens: Sequence[Token], index: int) -> Numeral | None:
 
 
 def _scaled(tokens: Sequence[Token], index: int, value: Fraction) -> Numeral:
-    """Digits at index followed by a scale ("1.5 million") or a denominator ("1/2")."""
+    """Parse digits at index followed by a scale ("1.5 million") or a denominator ("1/2")."""
     token, end = tokens[index], index + 1
     glued_slash = _word(tokens, end) == "/" and end + 1 < len(tokens) and tokens[end + 1].kind == "number"
     if glued_slash and _word(tokens, end + 2) != "/" and tokens[end + 1].number.isdecimal():
@@ -167,7 +172,7 @@ def _scaled(tokens: Sequence[Token], index: int, value: Fraction) -> Numeral:
 
 
 def _part(tokens: Sequence[Token], index: int) -> Numeral | None:
-    """ "half", "a quarter", "two thirds", "half a dozen" at index, or None."""
+    """Parse "half", "a quarter", "two thirds" or "half a dozen" at index, or return None."""
     start = index
     count = 1
     if _word(tokens, index) in ("a", "an"):
@@ -191,7 +196,7 @@ def _part(tokens: Sequence[Token], index: int) -> Numeral | None:
 
 
 def numeral_at(tokens: Sequence[Token], index: int) -> Numeral | None:
-    """The longest number that starts at tokens[index], or None."""
+    """Return the longest number that starts at tokens[index], or None."""
     if tokens[index].text == "-" and is_sign(tokens, index):
         inner = _digits(tokens, index + 1)
         return None if inner is None else Numeral(-inner.value, index, inner.end)

@@ -1,8 +1,8 @@
-"""Pairs of words that exchange or reverse what a sentence says: converse verbs, comparatives, limits, directions.
+"""Word pairs that reverse the meaning of a sentence: converse verbs, comparatives, bounds, directions.
 
-Converse verbs keep a fact when their arguments change places: "A bought B" and "B was bought by A" say one thing,
-"A sold to B" and "B bought from A" too (Cruse 1986, "Lexical Semantics", chapter 10). Comparatives behave alike: "A is
-longer than B" and "B is shorter than A". The other pairs turn a statement into another one wherever they stand.
+Converse verbs keep the meaning if their arguments are exchanged: "A bought B" and "B was bought by A", or "A sold to B"
+and "B bought from A" (Cruse 1986, "Lexical Semantics", chapter 10). So do comparatives: "A is longer than B" and "B is
+shorter than A". The other pairs change the meaning in every position.
 """
 
 from __future__ import annotations
@@ -158,22 +158,22 @@ for _row, _line in enumerate(_COMPARED):
 
 
 def opposite_comparatives(one: str, other: str) -> bool:
-    """Whether two comparatives are each other's opposites: "larger" and "smaller"."""
+    """Return whether two comparatives are opposites: "larger" and "smaller"."""
     return other in COMPARATIVES.get(one, ())
 
 
 def same_scale(one: str, other: str) -> int:
-    """1 for two comparatives that say the same of something ("dearer", "pricier"), -1 for opposites, else 0."""
+    """Return 1 for two comparatives with the same meaning ("dearer", "pricier"), -1 for opposites, else 0."""
     if _SIDES.get(one, frozenset()) & _SIDES.get(other, frozenset()):
         return 1
     return -1 if opposite_comparatives(one, other) else 0
 
 
 def converse(one: str, other: str) -> bool:
-    """Whether two verbs tell one event from its two sides: "bought" and "sold"."""
+    """Return whether two verbs are converses: "bought" and "sold"."""
     return other in CONVERSES.get(one, ())
 
 
 def opposite_of_statement(one: str, other: str) -> bool:
-    """Whether one word in place of the other turns a statement into another one: "until" and "from"."""
+    """Return whether replacing one word by the other changes a statement: "until" and "from"."""
     return other in TURNED.get(one, ()) or other in COMPARATIVES.get(one, ())

@@ -1,4 +1,4 @@
-"""What turns a mention into its opposite, or into no commitment: negation, alternatives, enumerations; yes and no."""
+"""Detects what reverses or weakens a mention: negation, alternatives, enumerations; and yes-or-no answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Polarity = Literal["yes", "no", "both", ""]
 
 
 def is_cue(tokens: Sequence[Token], index: int) -> bool:
-    """Whether tokens[index] negates what follows ("not", "never", "isn't", "rather than")."""
+    """Return whether tokens[index] negates what follows ("not", "never", "isn't", "rather than")."""
     word = tokens[index].lower
     following = tokens[index + 1].lower if index + 1 < len(tokens) else ""
     if (word, following) in _CUE_PAIRS:
@@ -41,7 +41,7 @@ def is_cue(tokens: Sequence[Token], index: int) -> bool:
     if word in ("not", "cannot") or word.endswith("n't"):
         return following not in _HARMLESS_AFTER_NOT
     if word == "no":
-        # "No, it was Paris" answers first; "no doubt" is a yes; "no more than 14" is a bound.
+        # "No, it was Paris" answers first; "no doubt" affirms; "no more than 14" is a bound.
         return following not in (
             "",
             ",",
@@ -62,12 +62,12 @@ def is_cue(tokens: Sequence[Token], index: int) -> bool:
 
 
 def has_cue(tokens: Sequence[Token]) -> bool:
-    """Whether anything in the text negates."""
+    """Return whether any token negates."""
     return any(is_cue(tokens, i) for i in range(len(tokens)))
 
 
 def negated(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether tokens[start:end] is negated: "not Paris", "it isn't in Paris", "Paris is not the capital"."""
+    """Return whether tokens[start:end] is negated: "not Paris", "it isn't in Paris", "Paris is not the capital"."""
     after_cue = False
     content = 0
     for index in range(start):
@@ -75,7 +75,8 @@ def negated(tokens: Sequence[Token], start: int, end: int) -> bool:
         if token.text in _CLAUSE_MARKS or token.lower in ("but", "however", "until", "till"):
             after_cue = after_cue and token.lower == "but" and index > 0 and tokens[index - 1].lower == "anything"
         elif token.text == "," and after_cue:
-            # "Not London, Paris" ends at the comma; "not, as many think, Paris" has a parenthesis right behind the cue.
+            # "Not London, Paris": the scope ends at the comma; "not, as many think, Paris": a parenthesis follows the
+            # cue.
             parenthesis = is_cue(tokens, index - 1)
             closes = tokens[index - 1].text != "," and content > 0
             after_cue = parenthesis or not closes or _opens_parenthesis(tokens, index)
@@ -87,7 +88,7 @@ def negated(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _opens_parenthesis(tokens: Sequence[Token], comma: int) -> bool:
-    """Whether the comma at this index closes a parenthesis that began right after a cue."""
+    """Return whether the comma at this index closes a parenthesis that began directly after a negation."""
     for index in range(comma - 1, 0, -1):
         if tokens[index].text == ",":
             return is_cue(tokens, index - 1)
@@ -97,7 +98,7 @@ def _opens_parenthesis(tokens: Sequence[Token], comma: int) -> bool:
 
 
 def _denied_after(tokens: Sequence[Token], end: int) -> bool:
-    """Whether an auxiliary and a negation follow: "Paris is not ...", "Paris, however, was never ..."."""
+    """Return whether an auxiliary and a negation follow: "Paris is not ...", "Paris, however, was never ..."."""
     window = tokens[end : end + 3]
     for offset, token in enumerate(window):
         index = end + offset
@@ -128,7 +129,8 @@ def _same_clause(tokens: Sequence[Token], start: int, end: int) -> range:
 
 
 def offers_alternatives(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Whether tokens[start:end] is one of several offered: "Paris or London", "either ...", "Paris/London"."""
+    """Return whether tokens[start:end] is one of several alternatives: "Paris or London", "either ...",
+    "Paris/London"."""
     for index in _same_clause(tokens, start, end):
         if start <= index < end:
             continue
@@ -145,7 +147,7 @@ def offers_alternatives(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def yes_or_no(tokens: Sequence[Token]) -> Polarity:
-    """The stand an answer opens with; "both" for "yes and no"; "" when it opens with neither."""
+    """Return "yes" or "no" if an answer opens with it, "both" for "yes and no", else ""."""
     words = [t.lower for t in tokens if t.kind != "mark"]
     if not words:
         return ""
@@ -154,7 +156,7 @@ def yes_or_no(tokens: Sequence[Token]) -> Polarity:
     lead = 2 if words[:2] in (["it", "is"], ["that", "is"], ["this", "is"], ["that's"], ["it's"]) else 0
     first = words[lead] if lead < len(words) else words[0]
     if first in _YES and len(words) > lead + 1 and first in ("right", "correct", "true") and not lead:
-        return ""  # "Right Bank", "True North": a name
+        return ""  # "Right Bank", "True North": names
     if first in _NO and first in ("negative", "wrong", "false", "incorrect") and len(words) > lead + 1 and not lead:
         return ""
     if first == "no" and len(words) > 1 and not _no_stands_alone(tokens):
@@ -191,17 +193,17 @@ _ELLIPTICAL = _FIRST_WORDS | word_set(
 
 
 def is_elliptical(tokens: Sequence[Token]) -> bool:
-    """Whether a text only takes a stand on what was asked: "It is.", "They don't.", "She can not"."""
+    """Return whether a text only affirms or denies the question: "It is.", "They don't.", "She can not"."""
     words = [t.lower for t in tokens if t.kind != "mark"]
     return 0 < len(words) <= 5 and all(w in _ELLIPTICAL or w.endswith("n't") or w == "cannot" for w in words)
 
 
 def states(tokens: Sequence[Token]) -> bool:
-    """Whether a text says something is or does so (it has an auxiliary verb), rather than only naming something."""
+    """Return whether a text makes a statement (it has an auxiliary verb), rather than only naming something."""
     return any(t.lower in _FIRST_WORDS or t.lower.endswith("n't") or t.lower == "cannot" for t in tokens)
 
 
 def asks_yes_or_no(question: Sequence[Token]) -> bool:
-    """Whether a question is one that yes or no answers: it opens with an auxiliary verb and offers no choice."""
+    """Return whether a question asks for yes or no: it opens with an auxiliary verb and offers no alternatives."""
     words = [t.lower for t in question if t.kind != "mark"]
     return bool(words) and words[0] in _FIRST_WORDS and "or" not in words

@@ -1,6 +1,6 @@
-"""Which language a text of a few words is in: by words that no other language has, and by letters English lacks.
+"""Detects the language of a few words by words that are unique to a language and by letters that English lacks.
 
-A name or a title is of no language: capitalised words tell nothing, unless they are numbers, units, days or months.
+Names and titles are not assigned to a language: capitalised words do not count, except numbers, units, days and months.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from model.english import word_set
 
-# Words that are neither English nor common in names: one of them tells.
+# Words that are neither English nor common in names: one of them is sufficient.
 _TELLING = {
     "German": (
         "zwei drei vier fünf sechs sieben acht neun zehn zwölf zwanzig jahr jahre jahren monat monate monaten woche "
@@ -100,7 +100,7 @@ _TELLING = {
     "Croatian, Serbian or Slovenian": "tri dvije godine godina leta mjeseca dana sata samo oko nije jest nisu svaki",
     "Vietnamese": "năm tháng tuần ngày giờ không có chỉ khoảng của và là được cho với những hai bốn",
 }
-# Words that English or names have too: they tell only together.
+# Words that English or names have too: they count only together.
 _SHARED = {
     "German": "der die das des dem den ein im am um an in von zu auf aus bei bis alle rund war hat mai juni juli april",
     "French": "le la les l un d de du des en au aux ou et sur par ne pas se ce que qui six mars mai",
@@ -119,7 +119,7 @@ _SHARED = {
     "Romanian": "da de la un o în din pe",
 }
 _WORDS = {language: (word_set(words), word_set(_SHARED.get(language, ""))) for language, words in _TELLING.items()}
-# English words, and foreign ones that English has or that names are made of: they tell of no language.
+# English words, and foreign words used in English or in names: they do not count for any language.
 _ENGLISH = word_set(
     "a an the of and to in is it that for was on are with as at be this have from by not or were which you has "
     "had but they their its his her can will would there been if when who more no than two four five years does "
@@ -141,7 +141,7 @@ _LETTERS = {
     "Estonian": "õ",
     "Latvian or Lithuanian": "āēīūķļņģėųūį",
 }
-# Such words are common in English texts.
+# These words are common in English texts.
 _LOANS = word_set(
     "über doppelgänger smörgåsbord façade naïve jalapeño führer brötchen gemütlich ångström gödel schrödinger möbius"
 )
@@ -155,7 +155,7 @@ OTHER = "another European language"
 
 
 def short_language(words: Sequence[str]) -> str:
-    """The language of at most twelve words as they are written; "" for English and where they do not tell."""
+    """Return the language of at most twelve words; "" for English and uncertain texts."""
     plain = [word.casefold() for word in words]
     alone = len(words) == 1 and words[0][0].isupper() and plain[0] not in _GERMAN_NUMBERS
     if not words or alone or len(words) > _MOST_WORDS or " ".join(plain) in _PHRASES:
@@ -178,8 +178,10 @@ def short_language(words: Sequence[str]) -> str:
 def _score(
     plain: Sequence[str], words: Sequence[str], telling: frozenset[str], shared: frozenset[str], *, capitals: bool
 ) -> float:
-    """How much speaks for a language; 0 where too little does. capitals: whether its nouns begin with them, so that
-    words with a capital are no names."""
+    """Return the score of a language; 0 if too little supports it.
+
+    capitals: whether the language capitalises nouns, so that capitalised words are not names.
+    """
     lower = [low for at, (word, low) in enumerate(zip(words, plain, strict=True)) if capitals or not at or word == low]
     tell = sum(word in telling and word not in _ENGLISH for word in lower)
     share = sum(word in shared and word not in _ENGLISH for word in plain)
@@ -196,7 +198,7 @@ def _score(
 
 
 def _is_name(words: Sequence[str], telling: frozenset[str]) -> bool:
-    """Whether all words begin with a capital, and none is a number or a span of time."""
+    """Return whether all words are capitalised and none is a number or a span of time."""
     if len(words) < 2 or not all(word[0].isupper() for word in words):
         return False
     low = [word.casefold() for word in words]
@@ -204,7 +206,7 @@ def _is_name(words: Sequence[str], telling: frozenset[str]) -> bool:
 
 
 def _by_letters(words: Sequence[str], count: int) -> str:
-    """By letters that English lacks, and the shape of Finnish words; words: those that begin with a small letter."""
+    """Detect by letters that English lacks, and by the form of Finnish words. words: those in lower case."""
     shaped = sum(_FINNISH.fullmatch(word) is not None for word in words)
     if shaped >= 2 and 2 * shaped >= count:
         return "Finnish"

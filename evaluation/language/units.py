@@ -1,7 +1,7 @@
-"""Units of measure: which words name one, and how two of them compare.
+"""Units of measurement: the words that name them, and comparison of quantities.
 
-A unit is a dimension and a factor to the dimension's base. A word may name several ("pound" is money and mass). Only
-exact factors are listed: a month is no number of days.
+A unit is a dimension and a factor to the dimension's base unit. A word may name several units ("pound" is money and
+mass). Only exact factors are listed: a month is not a number of days.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """factor: how many of the dimension's base one of it is. name: the singular word it is shown as."""
+    """A unit. factor: its size in the dimension's base unit. name: the singular word for display."""
 
     name: str
     dimension: str
@@ -117,7 +117,7 @@ CURRENCIES = frozenset(
 
 
 def units_named(word: str) -> tuple[Unit, ...]:
-    """The units a lower-case word may name; empty when it names none."""
+    """Return the units that a lower-case word may name; empty if none."""
     return UNITS.get(word, ())
 
 
@@ -127,7 +127,7 @@ _IMPERIAL = frozenset(
 
 
 def _same_data(a: Fraction, u: Unit, b: Fraction, v: Unit) -> bool:
-    """Whether two amounts of data are the same with 1024 for 1000: 2 GB and 2048 MB."""
+    """Return whether two amounts of data are equal if 1024 counts as 1000: 2 GB and 2048 MB."""
     powers = {Fraction(1000) ** n: Fraction(1024) ** n for n in range(5)}
     one, other = powers.get(u.factor), powers.get(v.factor)
     return one is not None and other is not None and a * one == b * other
@@ -140,9 +140,10 @@ def rounded_measure(
     answer_units: tuple[Unit, ...],
     step: Fraction,
 ) -> bool:
-    """Whether an answer is the reference converted between metric and imperial units and rounded: 5 km is 3.1 miles.
+    """Return whether an answer is the reference, converted between metric and imperial units and rounded: 5 km is 3.1
+    miles.
 
-    step: the place of the answer's last digit. It must have two significant digits at least.
+    step: the value of the answer's last decimal place. The answer must have at least two significant digits.
     """
     for u in reference_units:
         for v in answer_units:
@@ -160,7 +161,7 @@ def rounded_measure(
 
 
 def same_measure(a: Fraction, a_units: tuple[Unit, ...], b: Fraction, b_units: tuple[Unit, ...]) -> bool:
-    """Whether a and b, in some reading of their units, measure the same: 90 minutes and 1.5 hours do."""
+    """Return whether a and b are equal in some reading of their units: 90 minutes and 1.5 hours."""
     return any(
         u.dimension == v.dimension
         and (a * u.factor == b * v.factor or (u.dimension == "data" and _same_data(a, u, b, v)))

@@ -1,6 +1,6 @@
-"""Text of scripts that set no spaces between words (Chinese, Japanese, Thai), and Korean: read as characters.
+"""Normalises text in scripts without spaces between words (Chinese, Japanese, Thai), and Korean, as characters.
 
-Numbers in Chinese characters become digits and common units one form, so that 六周, 6周 and ６週間 are the same.
+Numbers in Chinese characters become digits, and common units one form, so that 六周, 6周 and ６週間 are equal.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _KOREAN = re.compile(
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text has letters of such a script."""
+    """Return whether a text contains letters of such a script."""
     return bool(_UNSPACED.search(text))
 
 
 def unspaced_form(text: str) -> str:
-    """The text without spaces and marks, in lower case, numbers in digits and units in one form."""
+    """Return the text without spaces and punctuation, in lower case, with numbers as digits and units in one form."""
     text = unicodedata.normalize("NFKC", text).casefold()
     text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text)
@@ -55,7 +55,7 @@ def unspaced_form(text: str) -> str:
 
 
 def _number(run: str) -> str:
-    """A number of Chinese characters in digits: 三百五十 is 350, 二〇二一 is 2021."""
+    """Convert a number in Chinese characters to digits: 三百五十 is 350, 二〇二一 is 2021."""
     if all(c in _DIGITS for c in run):
         return "".join(str(_DIGITS[c]) for c in run)
     total = section = digit = 0

@@ -1,4 +1,4 @@
-"""Finds the values of a token sequence: numbers with their units and what they count, dates, times, ranges."""
+"""Extracts the values of a token sequence: numbers with units and counted nouns, dates, times, ranges."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _word(tokens: Sequence[Token], index: int) -> str:
 
 
 def _bound_before(tokens: Sequence[Token], start: int) -> tuple[Bound, int]:
-    """The comparison that ends right before tokens[start] and where it begins; fillers between are skipped."""
+    """Return the comparison that ends directly before tokens[start], and its start index; filler words are skipped."""
     end = start
     while end > 0 and _word(tokens, end - 1) in ("the", "about", "around", "approximately", "exactly"):
         end -= 1
@@ -96,7 +96,7 @@ def _bound_before(tokens: Sequence[Token], start: int) -> tuple[Bound, int]:
 
 
 def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, ...], frozenset[str], int]:
-    """(units, words between or nouns, end) of what follows a number."""
+    """Return (units, nouns or words between, end) for what follows a number."""
     last = tokens[numeral.end - 1]
     if last.kind == "number" and last.suffix:
         return units_named(last.suffix), frozenset(), numeral.end
@@ -123,7 +123,7 @@ def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, 
             return _powered(word, nouns), frozenset(n for n in nouns if n not in _POWERS), end + 1
         if tokens[end].kind != "word" or word in _NOT_NOUNS or word.endswith(("ed", "n't")):
             break
-        if numeral_at(tokens, end) is not None:  # "the Heron 4 lasts five years": the unit is the other number's
+        if numeral_at(tokens, end) is not None:  # "the Heron 4 lasts five years": the unit belongs to the other number
             break
         nouns.append(singular(word))
         end += 1
@@ -133,7 +133,7 @@ def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, 
 
 
 def _powered(word: str, before: Sequence[str]) -> tuple[Unit, ...]:
-    """The units a word names, squared or cubed when a word before it says so."""
+    """Return the units that a word names, squared or cubed if the word before it says so."""
     power = next((p for w, p in _POWERS.items() if w in before), 1)
     if power == 1:
         return units_named(word)
@@ -180,7 +180,7 @@ def _simple_at(tokens: Sequence[Token], index: int) -> Value | None:
 
 
 def _range_from(tokens: Sequence[Token], low: Value) -> Value | None:
-    """The range whose lower end is ``low`` ("10 to 20", "between 10 and 20", "10-20 days"), or None."""
+    """Return the range whose lower end is ``low`` ("10 to 20", "between 10 and 20", "10-20 days"), or None."""
     joint = low.end
     word = _word(tokens, joint)
     between = low.start > 0 and _word(tokens, low.start - 1) == "between"
@@ -200,7 +200,7 @@ def _range_from(tokens: Sequence[Token], low: Value) -> Value | None:
 
 
 def find_values(tokens: Sequence[Token]) -> tuple[Value, ...]:
-    """All values of a token sequence, from left to right, none inside another."""
+    """Return all values of a token sequence, from left to right, without nested ones."""
     found: list[Value] = []
     index = 0
     while index < len(tokens):
@@ -216,7 +216,8 @@ def find_values(tokens: Sequence[Token]) -> tuple[Value, ...]:
 
 
 def is_pure(tokens: Sequence[Token], values: Sequence[Value]) -> bool:
-    """Whether a text is values and nothing else that carries meaning ("about 14 days", "on 4 March 2021")."""
+    """Return whether a text consists of values and words without meaning of their own ("about 14 days", "on 4 March
+    2021")."""
     inside = {i for v in values for i in range(_bound_before(tokens, v.start)[1], v.end)}
     outside = [t for i, t in enumerate(tokens) if i not in inside and t.kind != "mark"]
     return bool(values) and all(t.lower in _FILLER or t.lower in WEEKDAYS for t in outside)

@@ -1,4 +1,4 @@
-"""Values of a text: quantities with units, dates, times of day and ranges; and whether two of them are the same."""
+"""Values in text (quantities with units, dates, times of day, ranges) and their comparison."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ _UPPER: tuple[Bound, ...] = ("below", "at most")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value in tokens[start:end]; exactly one of number, date, time and range is given.
+    """One value in tokens[start:end]; exactly one of number, date, time and range is not None.
 
-    For a number: units it may be in (empty for none), nouns: what it counts or the words before its unit, per: the
-    word after "per". bound: the comparison it stands under ("more than 14").
+    units: the possible units of a number; empty if it has none.
+    nouns: what a number counts, or the words before its unit.
+    per: the word after "per".
+    bound: the comparison that applies to it ("more than 14").
     """
 
     start: int
@@ -36,7 +38,7 @@ class Value:
 
     @property
     def canonical(self) -> str:
-        """A token that equals that of the same bare value, whatever way it was written; units are not part of it."""
+        """A token that is equal for every spelling of the same bare value. Units are not part of it."""
         if self.number is not None:
             return f"={self.number.value}"
         if self.date is not None:
@@ -57,7 +59,7 @@ def _year_date(value: Value) -> tuple[CalendarDate, ...]:
 
 
 def comparable(a: Value, b: Value) -> bool:
-    """Whether two values are of one kind, so that one of them can contradict the other."""
+    """Return whether two values are of one kind, so that one of them can contradict the other."""
     if _year_date(a) and _year_date(b):
         return True
     if a.range is not None or b.range is not None:
@@ -76,7 +78,8 @@ def _is_money(value: Value) -> bool:
 
 
 def _bounds_agree(a: Bound, b: Bound) -> bool:
-    """ "up to 14" may be given as "14"; "more than 14" may not; "at least" and "at most" exclude each other."""
+    """Return whether the bounds are compatible: "up to 14" may be given as "14", "more than 14" may not; "at least" and
+    "at most" exclude each other."""
     return a == b or {a, b} in ({"", "at least"}, {"", "at most"})
 
 
@@ -85,7 +88,7 @@ def _designations(value: Value) -> frozenset[str]:
 
 
 def same_number(reference: Value, answer: Value) -> bool:
-    """Whether two quantities are equal and what they count or measure does not conflict."""
+    """Return whether two quantities are equal, and what they count or measure does not conflict."""
     a, b = reference.number, answer.number
     if a is None or b is None or (reference.per and answer.per and reference.per != answer.per):
         return False
@@ -114,9 +117,9 @@ def same_number(reference: Value, answer: Value) -> bool:
 
 
 def same_value(reference: Value, answer: Value, granularity: str = "") -> bool:
-    """Whether an answer's value is the reference's: equal, in agreeing units, no less specific.
+    """Return whether an answer's value matches the reference: equal, in compatible units, not less specific.
 
-    granularity: "year" or "month" when the question asks for no more than that part of a date; "" otherwise.
+    granularity: "year" or "month" if the question asks for only that part of a date, else "".
     """
     if not _bounds_agree(reference.bound, answer.bound):
         return False
@@ -137,14 +140,15 @@ def same_value(reference: Value, answer: Value, granularity: str = "") -> bool:
 
 
 def only_less_specific(reference: Value, answer: Value) -> bool:
-    """Whether the answer's date is a true but smaller part of the reference's ("2021" for "4 March 2021")."""
+    """Return whether the answer's date is a correct but smaller part of the reference's ("2021" for "4 March 2021")."""
     return any(a.agrees(r) and not a.covers(r) for r in _year_date(reference) for a in _year_date(answer))
 
 
 def nearly_same(reference: Value, answer: Value) -> bool:
-    """Whether an answer has the reference's bare value under another bound, in a range, or counting something else.
+    """Return whether an answer has the reference's bare value with another bound, in a range, or counting something
+    else.
 
-    That is no support, but no other value either. The same number of another unit is another value ("14 weeks").
+    Such a value is neither support nor a conflict. The same number in another unit is a different value ("14 weeks").
     """
     if reference.time is not None or (reference.bound in _LOWER and answer.bound in _UPPER):
         return False

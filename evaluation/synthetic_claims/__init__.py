@@ -1,1 +1,1 @@
-"""Claims written by rule, right and wrong, that train and test verifiers."""
+"""Rule-based generation of supported and unsupported claims, which train and test verifiers."""

@@ -1,4 +1,4 @@
-"""Questions made from a sentence by a few sure patterns, and their answers of a few words."""
+"""Generates questions from a sentence by reliable patterns, with answers of a few words."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _BAD_SUBJECT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class SyntheticQuestion:
-    """A question, its answer as the sentence gives it, and what kind of thing that is."""
+    """A question, its answer as the sentence gives it, and the kind of the answer."""
 
     question: str
     answer: str
@@ -62,13 +62,13 @@ class SyntheticQuestion:
 
 
 def synthetic_question(sentence: str, chance: Random) -> SyntheticQuestion | None:
-    """One question that the sentence answers, drawn from those that fit; None where no pattern does."""
+    """Return one question that the sentence answers, drawn from the matching patterns; None if no pattern matches."""
     found = list(_all(sentence))
     return chance.choice(found) if found else None
 
 
 def answer_sentence(answer: str, kind: AnswerKind, chance: Random) -> str:
-    """The answer as people give it: bare, with a full stop, or in a few words."""
+    """Return the answer in a natural form: bare, with a full stop, or in a few words."""
     forms = [answer, answer, answer, f"{answer}."]
     if kind == "year":
         forms += [f"In {answer}.", f"It was in {answer}.", f"in {answer}"]

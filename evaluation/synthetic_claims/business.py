@@ -1,4 +1,4 @@
-"""Made-up business records: address, categories, hours, amenities, stars and reviews, and what can be said of them."""
+"""Synthetic business records (address, categories, hours, amenities, ratings, reviews) and statements about them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IT = ("The restaurant", "It", "The business", "This place", "The establishment"
 
 
 def business(chance: Random) -> Record:
-    """One record, in one of several layouts of keys."""
+    """Return one record in one of several key layouts."""
     name = f"{chance.choice(('The ', '', ''))}{chance.choice(ADJECTIVES)} {chance.choice(NOUNS)} {chance.choice(KINDS)}"
     if chance.random() < 0.2:
         name = f"{chance.choice(FIRST)}'s {chance.choice(KINDS)}"
@@ -113,7 +113,7 @@ def _category(it: tuple[str, ...], categories: list[str], chance: Random) -> Fac
 
 
 def clock(hour: int, minute: int, chance: Random) -> str:
-    """A time of day as sentences give it: "5:30 PM", "11 PM", "17:30"."""
+    """Return a time of day as written in sentences: "5:30 PM", "11 PM", "17:30"."""
     way = chance.random()
     if way < 0.15:
         return f"{hour}:{minute:02d}"

@@ -1,4 +1,4 @@
-"""One claim drawn from an article as an answer would say it, with the sentences it stands on."""
+"""Draws one claim from an article, in the style of an answer, with the sentences that support it."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from evaluation.synthetic_claims.source_text import Article, points_back
 
 @dataclass(frozen=True, slots=True)
 class DrawnClaim:
-    """text: the claim. needed: indices of the sentences it stands on. used: those sentences.
+    """A claim drawn from an article.
 
-    last: of a claim merged from several, the start of its last part in characters, else 0. named: it names the subject
-    where the sentence did not.
+    text: the claim.
+    needed: indices of the sentences that support it.
+    used: the text of those sentences.
+    last: for a merged claim, the character offset of its last part, else 0.
+    named: whether it names the subject and the sentence did not.
     """
 
     text: str
@@ -28,9 +31,8 @@ class DrawnClaim:
 
 
 def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_merged: float) -> DrawnClaim:
-    """A true claim: one of the ``suited`` sentences apply_style and shortened, and at that share merged with one or two
-    more.
-    """
+    """Return a true claim: one of the ``suited`` sentences, restyled and shortened, sometimes merged with one or two
+    more."""
     first = chance.choice(suited)
     if points_back(article.resolved(first, chance)) and chance.random() < 0.75:
         first = chance.choice(suited)
@@ -54,5 +56,5 @@ def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_me
 
 
 def _first_letter(text: str, start: int) -> int:
-    """Where the first letter or digit at or after ``start`` is."""
+    """Return the offset of the first letter or digit at or after ``start``."""
     return next((i for i in range(start, len(text)) if text[i].isalnum()), 0)

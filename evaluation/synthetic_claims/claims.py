@@ -1,6 +1,7 @@
-"""Pairs of evidence and claim made from passages by rule, half of them wrong in a known way: a verifier's training.
+"""Generates training pairs of evidence and claim from passages by rule; half of the claims have a known error.
 
-A claim is drawn and put in its style first; a coin then says whether it is made wrong. So the style tells nothing.
+A claim is drawn and styled first. A random draw then decides whether it is corrupted, so that style does not reveal the
+label.
 """
 
 from __future__ import annotations
@@ -31,11 +32,12 @@ _TRIES, _ROUNDS = 6, 3
 
 @dataclass(frozen=True, slots=True)
 class ClaimMix:
-    """Shares of the kinds (weights; they need not add up to 1), and of claims from several sentences and of twins.
+    """Weights of the kinds of claims (they need not add up to 1), of merged claims and of twins.
 
-    merged: of claims, how many are made from two or three sentences. twins: how often both the right and the wrong
-    version of a claim are given, instead of one of them. reply: turns of a conversation
-    (evaluation.synthetic_claims.replies); none unless asked for, since few verifiers judge small talk.
+    merged: share of claims made from two or three sentences.
+    twins: share of claims given in both the supported and the corrupted version.
+    reply: weight of conversation turns (evaluation.synthetic_claims.replies); 0 by default, because few verifiers judge
+    small talk.
     """
 
     entity: float = 0.16
@@ -60,9 +62,9 @@ class ClaimMix:
             if not 0 <= value < float("inf"):
                 raise EvaluationError(f"the share {field.name} is {value!r}: it must be 0 or more")
         if self.merged > 1 or self.twins > 1:
-            raise EvaluationError("the shares merged and twins are parts of all claims: they must be at most 1")
+            raise EvaluationError("merged and twins are shares of all claims: they must be at most 1")
         if not any(self.kinds().values()):
-            raise EvaluationError("all kinds of claims have the share 0: give one of them more")
+            raise EvaluationError("all kinds of claims have the share 0: give at least one a positive share")
 
     def kinds(self) -> dict[str, float]:
         """The weight of each kind of claim."""
@@ -72,10 +74,10 @@ class ClaimMix:
 def make_claims(
     passages: Sequence[SourceText], *, seed: int, per_passage: int = 8, mix: ClaimMix | None = None
 ) -> Iterator[PairExample]:
-    """Up to about ``per_passage`` pairs from each passage (fewer where its text gives fewer), in the passages' order.
+    """Return up to about ``per_passage`` pairs for each passage (fewer if its text yields fewer), in passage order.
 
-    What is made of a passage depends on the seed, on its own text and title, and on the set of passages (names and
-    details of other articles come from it), never on the order. Raises EvaluationError for a bad mix.
+    The result for a passage depends on the seed, its own text and title, and the set of passages (which supplies names
+    and details), not on their order. Raises EvaluationError for an invalid mix.
     """
     mix = mix or ClaimMix()
     pool = make_pool(passages, seed)
@@ -85,7 +87,7 @@ def make_claims(
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The right and the wrong pair made of one piece of text, by which it is told whether it was used before."""
+    """The supported and the corrupted pair for one piece of text, which identifies duplicates."""
 
     about: str
     pairs: tuple[PairExample, PairExample]
@@ -119,7 +121,7 @@ def _from_passage(passage: SourceText, seed: int, per_passage: int, mix: ClaimMi
 
 
 def _suited(kind: str, article: Article) -> tuple[int, ...]:
-    """The sentences that a claim of this kind may be made from."""
+    """Return the sentences that a claim of this kind may be made from."""
     if kind == "answer":
         return tuple(i for i in article.claimable if synthetic_question(article.resolved(i, Random(0)), Random(0)))
     if (fits := SUITED.get(kind)) is None:
@@ -130,7 +132,7 @@ def _suited(kind: str, article: Article) -> tuple[int, ...]:
 def _made(
     kind: str, article: Article, suited: Sequence[int], pool: Pool, mix: ClaimMix, chance: Random
 ) -> _Made | None:
-    # A swap of words is refused in proportion to how rare the new word is: to try again would undo that.
+    # Word swaps are rejected in proportion to the rarity of the new word; retrying would undo that.
     for _ in range((1 if kind in ("word", "relation") else _TRIES) if suited else 0):
         if kind == "answer":
             made = _answer(article, suited, pool, chance)
@@ -169,9 +171,8 @@ def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Made:
 
 
 def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Made | None:
-    """A true claim, with evidence that holds it and with evidence that does not: of another place, or with it taken
-    out.
-    """
+    """Return a true claim with evidence that contains it and evidence that does not: from another position, or with the
+    sentence removed."""
     drawn = draw_claim(article, article.claimable, chance, mix.merged)
     right = window_around(article, drawn.needed, (), chance, drawn.named)
     partly = kind == "removed" and drawn.last > 0

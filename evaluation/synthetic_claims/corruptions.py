@@ -1,4 +1,4 @@
-"""A true claim and the same made wrong in one way: each kind gives both, alike in style."""
+"""Pairs of a true claim and a corrupted version of it. Both versions of a kind have the same style."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evaluation.synthetic_claims.word_swaps import has_word, swap_word
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """right: what the evidence supports. wrong: the same with something it does not support."""
+    """A pair of claims. right: supported by the evidence. wrong: the same with an unsupported change."""
 
     right: str
     wrong: EditedClaim
@@ -29,7 +29,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a corruption may draw on: the article, the evidence window and the other articles."""
+    """What a corruption may use: the article, the evidence window and the other articles."""
 
     article: Article
     window: str
@@ -40,34 +40,34 @@ Corruption = Callable[[DrawnClaim, Setting, Random], Contrast | None]
 
 
 def entity(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """A name exchanged for another of its kind."""
+    """Replace a name by another of its kind."""
     return _contrast(
         drawn.text, swap_name(drawn.text, drawn.used, setting.window, setting.article, setting.pool, chance)
     )
 
 
 def number(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """A number, date part, unit or rank changed."""
+    """Change a number, date part, unit or rank."""
     return _contrast(drawn.text, change_number(drawn.text, chance, drawn.used))
 
 
 def word(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """A quality, quantity, direction or kin word exchanged for its opposite."""
+    """Replace a quality, quantity, direction or kinship word by its opposite."""
     return _contrast(drawn.text, swap_word(drawn.text, chance, "word", setting.pool.counts))
 
 
 def relation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """A verb exchanged for one that tells another relation."""
+    """Replace a verb by one with another meaning."""
     return _contrast(drawn.text, swap_word(drawn.text, chance, "relation", setting.pool.counts))
 
 
 def role(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """Who did it and whom it was done to, exchanged."""
+    """Exchange agent and patient."""
     return _contrast(drawn.text, swap_roles(drawn.text, setting.article, chance))
 
 
 def crossed(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """The subject of another sentence of the window with the predicate of this one."""
+    """Combine the subject of another sentence of the window with this predicate."""
     others = [i for i in setting.article.claimable if i not in drawn.needed]
     chance.shuffle(others)
     for index in others[:12]:
@@ -79,9 +79,10 @@ def crossed(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | N
 
 
 def added(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """A detail of another article, or of another place of this one, instead of the one that the sentence ends with.
+    """Replace the ending of the sentence by a detail from another article or another part of this one.
 
-    Rarely it is added to a sentence without such an end: right claims have none to match it, so that this tells.
+    Rarely it is added to a sentence without such an ending: supported claims have no counterpart, so that the addition
+    would reveal the label.
     """
     tail = tail_of(drawn.text)
     if (tail is None) != (chance.random() < 0.06):
@@ -106,7 +107,7 @@ def added(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | Non
 
 
 def _tails_here(setting: Setting, drawn: DrawnClaim, kind: str) -> list[str]:
-    """The ends of that kind of the article's other sentences, which the window does not hold."""
+    """Return the endings of that kind in the article's other sentences that the window does not contain."""
     found = []
     for index in setting.article.claimable:
         sentence = setting.article.sentences[index]
@@ -118,9 +119,9 @@ def _tails_here(setting: Setting, drawn: DrawnClaim, kind: str) -> list[str]:
 
 
 def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
-    """Denied or affirmed.
+    """Negate a sentence or remove its negation.
 
-    Half of the true claims deny too: of a changed number or name ("not in 1987"), in all its forms.
+    Half of the true claims are negated too: they negate a changed number or name ("not in 1987"), in all forms.
     """
     way, short = chance.random(), chance.random() < 0.2
     taken = affirmed(drawn.text)
@@ -138,7 +139,7 @@ def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | 
     if way < 0.2:
         return plain
     between, after = drawn.text[max(0, no.scope - offset) : start], changed.text[end:].split()
-    # The denial must read as of the number: "was not built in 1987", not "did not die of this four weeks later, on".
+    # The negation must apply to the number: "was not built in 1987", not "did not die of this four weeks later, on".
     if start < no.scope - offset or "," in between or len(between.split()) > 6 or len(after) > 8:
         return None
     if any(character.isdigit() for character in between + changed.text[end:]):
@@ -150,7 +151,7 @@ def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | 
 
 
 def _instead(text: str, changed: EditedClaim, start: int, end: int) -> Contrast:
-    """ "in 1990, not 1987" against "in 1987, not 1990"."""
+    """Return "in 1990, not 1987" and "in 1987, not 1990"."""
     new = changed.text[start:end]
     old_end = len(text) - (len(changed.text) - end)
     old = text[start:old_end]
@@ -176,7 +177,7 @@ CORRUPTIONS: dict[str, Corruption] = {
 }
 
 
-# Which sentences are worth trying for a kind: cheap and not sure.
+# Fast tests for sentences worth trying for a kind; they may accept too many.
 SUITED: dict[str, Callable[[str, Article], bool]] = {
     "number": lambda sentence, article: has_number(sentence),
     "word": lambda sentence, article: has_word(sentence, "word"),

@@ -1,8 +1,8 @@
-"""Where an edited claim is wrong, found by comparing it with the supported claims on the same evidence.
+"""Locates the error in an edited claim by comparing it with supported claims on the same evidence.
 
-Sets of edited summaries (SummEdits, Laban et al. 2023) label a whole summary, of which two or three words were changed.
-Beside its supported neighbour the change is plain to see. A verifier is then told which words are wrong, and reads a
-summary as it will be read: sentence by sentence.
+Sets of edited summaries (SummEdits, Laban et al. 2023) label a whole summary although only two or three words were
+changed. Comparison with a supported neighbour shows the change. A verifier is then trained with the wrong words marked,
+on single sentences, as it is used.
 """
 
 from __future__ import annotations
@@ -18,20 +18,21 @@ from retrieval.chunking.sentences import sentence_spans
 
 _WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*|[^\w\s]")
 _LEAST_ALIKE = 0.75
-"""Share of words in common: below, a claim is another claim and no edit of its neighbour."""
+"""Minimum share of common words; below it, the claim is not an edit of its neighbour."""
 
 _MOST_WRONG = 0.3
-"""Share of a claim's words that may be marked: where more differs, the marks would point at paraphrases too."""
+"""Maximum share of a claim's words that may be marked; above it, the marks would include paraphrases."""
 
-_SHORTEST_SENTENCE = 4  # words: below, a sentence is an aside and no claim
+_SHORTEST_SENTENCE = 4  # words; a shorter sentence is not a claim
 
 
 def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
-    """The examples with wrong words marked where a neighbour shows them, long claims replaced by their sentences.
+    """Return the examples with wrong words marked if a neighbour shows them, and long claims split into sentences.
 
-    A supported claim's sentences are supported. Of a wrong claim whose wrong words are known, a sentence is wrong if
-    one of them stands in it, and else the neighbour's own, so supported. A wrong claim of sentences without marks
-    stays whole. A sentence that comes twice with the same evidence and question is given once. Order is kept.
+    The sentences of a supported claim are supported. Of an unsupported claim with known wrong words, a sentence is
+    unsupported if it contains one of them, otherwise it equals the neighbour's and is supported. An unsupported claim
+    without marks is not split. A sentence that repeats with the same evidence and question is returned once. Order is
+    kept.
     """
     neighbours: dict[tuple[str, str], list[str]] = defaultdict(list)
     for example in examples:
@@ -49,9 +50,10 @@ def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
 
 
 def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """(start, end) in ``claim`` of the words that its nearest neighbour has otherwise; none where that says nothing.
+    """Return (start, end) in ``claim`` of the words that differ from its nearest neighbour; empty if that is not
+    informative.
 
-    It says nothing where no neighbour is alike enough, words are only missing from the claim, or too much differs.
+    It is not informative if no neighbour is similar enough, words are only missing from the claim, or too much differs.
     """
     mine = list(_WORD.finditer(claim))
     words = [match.group().lower() for match in mine]

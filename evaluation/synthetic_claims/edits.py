@@ -1,4 +1,4 @@
-"""A claim after an edit, and the words of it that the edit made wrong."""
+"""An edited claim with the spans that the edit made wrong."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _VOWEL_SOUND = ("hour", "honest", "honor", "honour", "heir")
 
 @dataclass(frozen=True, slots=True)
 class EditedClaim:
-    """text, and (start, end) of each piece that the evidence does not support, in characters of the text."""
+    """An edited claim. The spans are (start, end) of each unsupported piece, in characters of the text."""
 
     text: str
     wrong: tuple[tuple[int, int], ...]
 
     def after(self, prefix: str) -> EditedClaim:
-        """The same behind ``prefix``."""
+        """Return the claim with ``prefix`` prepended."""
         n = len(prefix)
         return EditedClaim(prefix + self.text, tuple((start + n, end + n) for start, end in self.wrong))
 
 
 def replaced(text: str, start: int, end: int, new: str) -> EditedClaim:
-    """text with text[start:end] replaced by ``new``; a preceding "a" or "an" agrees with it, and all of it is wrong."""
+    """Replace text[start:end] by ``new`` and mark it as wrong. A preceding "a" or "an" is adjusted."""
     before, after = text[:start], text[end:]
     article = re.search(r"\b([Aa])n? $", before)
     if article and new:
@@ -32,7 +32,7 @@ def replaced(text: str, start: int, end: int, new: str) -> EditedClaim:
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Whether "an" goes before it: by spelling, with the usual exceptions."""
+    """Return whether "an" precedes the word: by spelling, with the usual exceptions."""
     low = word.lower()
     if low.startswith(_VOWEL_SOUND) or re.match(r"(8|11\b|18\b)", low):
         return True
@@ -40,5 +40,5 @@ def starts_with_vowel(word: str) -> bool:
 
 
 def capitalised(text: str) -> str:
-    """text with its first letter in upper case."""
+    """Return the text with its first letter in upper case."""
     return text[:1].upper() + text[1:]

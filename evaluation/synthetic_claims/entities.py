@@ -1,4 +1,4 @@
-"""Names in an article, and a rough kind for each, by the words around it: capitals and word lists, no model."""
+"""Finds names in an article and assigns a rough kind to each, by capitals and word lists, without a model."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """A name of an article: its kind, and whether it is usually said with "the"."""
+    """A name of an article: its kind, and whether it usually takes "the"."""
 
     name: str
     kind: Kind
@@ -96,9 +96,9 @@ class KnownName:
 
 
 def mentions(text: str, inner: frozenset[str] | set[str] = frozenset()) -> list[Mention]:
-    """Runs of capitalised words.
+    """Return the runs of capitalised words.
 
-    One word at the start of the sentence counts only if ``inner`` holds it: the words that are capitalised inside
+    A single word at the start of the sentence counts only if it is in ``inner``, the words that are capitalised within
     sentences of the same article.
     """
     found: list[Mention] = []
@@ -122,7 +122,7 @@ def mentions(text: str, inner: frozenset[str] | set[str] = frozenset()) -> list[
 
 
 def inner_names(sentences: Iterable[str]) -> set[str]:
-    """Words and runs seen capitalised inside sentences (not at the start)."""
+    """Return the words and runs that are capitalised within sentences (not at the start)."""
     found: set[str] = set()
     for sentence in sentences:
         for mention in mentions(sentence):
@@ -133,7 +133,7 @@ def inner_names(sentences: Iterable[str]) -> set[str]:
 
 
 def known_names(sentences: Iterable[str], inner: set[str]) -> dict[str, KnownName]:
-    """Every name of the sentences with its kind, by vote over its mentions."""
+    """Return every name of the sentences with its kind, by a vote over its mentions."""
     votes: dict[str, Counter[Kind]] = {}
     articles: Counter[str] = Counter()
     for sentence in sentences:

@@ -1,4 +1,4 @@
-"""What a record says and what may be said of it: sentences with slots, each with its true value and false ones."""
+"""Synthetic records and statements about them: templates with slots, each slot with its true value and false ones."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ _JOINTS = (". ", ". ", ", and ", "; ", ". It is also worth noting that ", ". In 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """templates: ways to say it, with {slots}. true: the value of each slot, empty where nothing true can be said.
+    """Statements about one fact of a record.
 
-    false: values of a slot that make it wrong; a slot that is not there is never changed.
+    templates: sentences with {slots}.
+    true: the value of each slot; empty if there is no true statement.
+    false: wrong values of slots. A slot that is missing here is never changed.
     """
 
     templates: tuple[str, ...]
@@ -29,8 +31,11 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """value: what is shown (JSON-like). facts: what can be said. name: what it is about.
+    """A synthetic record.
 
+    value: the JSON-like data.
+    facts: the possible statements.
+    name: its subject.
     rows: for a table, its lines.
     """
 
@@ -41,9 +46,7 @@ class Record:
 
 
 def said(facts: Sequence[Fact], supported: bool, chance: Random) -> EditedClaim | None:
-    """A claim of one to three of the facts; where it is not to be supported, one of them (now and then two) is
-    wrong.
-    """
+    """Return a claim of one to three facts. If it is to be unsupported, one of them (sometimes two) is wrong."""
     count = chance.choice((1, 1, 1, 2, 2, 3))
     known = [fact for fact in facts if fact.known]
     able = [fact for fact in facts if fact.false]
@@ -88,6 +91,6 @@ def _filled(fact: Fact, lie: bool, chance: Random) -> EditedClaim:
 
 
 def others(values: Sequence[str], but: str, chance: Random, count: int = 3) -> tuple[str, ...]:
-    """Up to ``count`` of the values, without ``but``."""
+    """Return up to ``count`` of the values, without ``but``."""
     rest = [value for value in values if value != but]
     return tuple(chance.sample(rest, min(count, len(rest))))

@@ -1,4 +1,5 @@
-"""Openings such as chatbots use. They go before right and wrong claims alike, so that they say nothing of either."""
+"""Openings that chatbots use. Supported and unsupported claims get the same ones, so that they do not reveal the
+label."""
 
 from __future__ import annotations
 
@@ -59,7 +60,7 @@ The passages show that
 
 
 def with_lead(claim: EditedClaim, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> EditedClaim:
-    """The claim behind an opening, in that share of the draws. plain: as in ``lowered_start``."""
+    """Return the claim after an opening, with the given probability. plain: as in ``lowered_start``."""
     if chance.random() >= share:
         return claim
     lead = chance.choice(_LEADS) + " "

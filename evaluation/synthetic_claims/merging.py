@@ -1,4 +1,4 @@
-"""Two or three sentences said in one, as answers and summaries do."""
+"""Merges two or three sentences into one, as answers and summaries do."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _JOINTS = (", and ", ", while ", "; ", ", and ", "; also, ")
 
 
 def merged(first: str, second: str, chance: Random, plain: Collection[str] = ()) -> str:
-    """Both sentences as one, or one after the other; ``second`` may start with a pronoun for the subject of ``first``.
+    """Return both sentences as one, or one after the other. ``second`` may use a pronoun for the subject of ``first``.
 
     plain: as in ``lowered_start``.
     """

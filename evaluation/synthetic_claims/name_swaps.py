@@ -1,4 +1,4 @@
-"""Names of a claim exchanged: for another of the same kind, for each other, or one sentence's subject for another's."""
+"""Exchanges names in a claim: for another of the same kind, for each other, or the subjects of two sentences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _BAD_SUBJECT = re.compile(
 
 
 def swap_name(text: str, used: str, window: str, article: Article, pool: Pool, chance: Random) -> EditedClaim | None:
-    """text with one name replaced by another of the same kind that the supporting sentences (``used``) do not hold."""
+    """Replace one name by another of the same kind that the supporting sentences (``used``) do not contain."""
     found = mentions(text, article.inner)
     chance.shuffle(found)
     for mention in found[:3]:
@@ -54,24 +54,24 @@ def swap_name(text: str, used: str, window: str, article: Article, pool: Pool, c
 
 
 def other_name(old: str, used: str, window: str, article: Article, pool: Pool, chance: Random) -> str | None:
-    """A name of the same kind as ``old`` that ``used`` does not hold, or None."""
+    """Return a name of the same kind as ``old`` that ``used`` does not contain, or None."""
     known = article.names.get(old)
     return None if known is None else _replacement(known, used, window, article, pool, chance)
 
 
 def has_roles(text: str, article: Article) -> bool:
-    """Whether ``swap_roles`` may find something in the sentence."""
+    """A fast test for sentences to which ``swap_roles`` may apply."""
     return swap_roles(text, article, Random(0)) is not None
 
 
 def has_plain_subject(text: str) -> bool:
-    """Whether ``cross_subjects`` may find something in the sentence."""
+    """A fast test for sentences to which ``cross_subjects`` may apply."""
     match = _SUBJECT.match(text)
     return match is not None and not _BAD_SUBJECT.search(match["subject"])
 
 
 def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | None:
-    """ "A defeated B" as "B defeated A": two names of one kind exchanged where the words between tell who did what."""
+    """Turn "A defeated B" into "B defeated A": two names of one kind whose roles the words between them show."""
     found = mentions(text, article.inner)
     pairs = list(pairwise(found))
     chance.shuffle(pairs)
@@ -91,9 +91,8 @@ def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | Non
 
 
 def cross_subjects(text: str, other: str, article: Article) -> EditedClaim | None:
-    """The subject of ``other`` with the predicate of ``text``, where both have a plain subject of one kind and
-    number.
-    """
+    """Combine the subject of ``other`` with the predicate of ``text``, if both have a plain subject of the same kind
+    and number."""
     mine, theirs = _SUBJECT.match(text), _SUBJECT.match(other)
     if mine is None or theirs is None or _BAD_SUBJECT.search(mine["subject"]) or _BAD_SUBJECT.search(theirs["subject"]):
         return None

@@ -1,4 +1,4 @@
-"""A sentence denied, or its denial taken away."""
+"""Adds a negation to a sentence or removes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _VAGUE = re.compile(
     r"also|more)\b",
     re.IGNORECASE,
 )
-# Past and third person, to the base form that "did not" and "does not" want.
+# Past and third-person forms to the base form that follows "did not" and "does not".
 _BASE = {
     past: base
     for pair in word_list(
@@ -65,7 +65,11 @@ _PASTS = {base: past for past, base in _BASE.items() if not past.endswith("s") o
 
 @dataclass(frozen=True, slots=True)
 class NegatedSentence:
-    """text, where its verb phrase is (start, end), and where the predicate begins: what the denial holds for."""
+    """A negated sentence.
+
+    start, end: the span of its verb phrase.
+    scope: the offset where the predicate begins, to which the negation applies.
+    """
 
     text: str
     start: int
@@ -74,20 +78,20 @@ class NegatedSentence:
 
 
 def listed_verbs() -> tuple[str, ...]:
-    """The past and third-person forms that ``base_form`` knows."""
+    """Return the past and third-person forms that ``base_form`` knows."""
     return tuple(_BASE)
 
 
 def base_form(verb: str) -> str | None:
-    """ "wrote" and "writes" as "write"; None for a verb that is not listed."""
+    """Return "write" for "wrote" and "writes"; None for a verb that is not listed."""
     return _BASE.get(verb)
 
 
 def denied(text: str, contracted: bool = False) -> NegatedSentence | None:
-    """The main clause of the sentence denied: "was born" as "was not born", "wrote" as "did not write".
+    """Negate the main clause: "was born" becomes "was not born", "wrote" becomes "did not write".
 
-    None where the sentence denies something already, where it speaks of some, most or often (whose denial may be true
-    as well), or where its main verb is not found. contracted: "wasn't" for "was not".
+    Returns None if the sentence is negated already, if it contains some, most or often (its negation may be true as
+    well), or if its main verb is not found. contracted: "wasn't" for "was not".
     """
     auxiliary, verb = _AUXILIARY.search(text), _verb(text)
     if auxiliary is not None and (verb is None or auxiliary.start() <= verb.start()):
@@ -123,7 +127,7 @@ def _not(auxiliary: str, contracted: bool) -> str:
 
 
 def affirmed(text: str) -> NegatedSentence | None:
-    """The first denial of the sentence taken away: "was not born" as "was born"; None where there is none to take."""
+    """Remove the first negation: "was not born" becomes "was born". None if there is none."""
     match = _NEGATED.search(text)
     if match is None:
         return None

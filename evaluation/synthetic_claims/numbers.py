@@ -1,4 +1,4 @@
-"""Numbers, years, dates, months and weekdays of a sentence changed to others of the same look."""
+"""Replaces numbers, years, dates, months and weekdays of a sentence by others of the same form."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _NAME_BEFORE = re.compile(r"(?:[A-ZÀ-Þ][\w'’-]*|No\.|Chapter|no\.) $")
 
 
 def change_number(text: str, chance: Random, used: str = "") -> EditedClaim | None:
-    """text with one number, date part, unit or rank changed, or None where there is none to change.
+    """Change one number, date part, unit or rank; None if there is none.
 
-    used: words that the new value must not be among (the sentences that support the text), so that it cannot be true.
+    used: words that the new value must not be among (the supporting sentences), so that the claim becomes false.
     """
     found = [match for match in _FIND.finditer(text) if _changeable(match, text)]
     chance.shuffle(found)
@@ -64,12 +64,12 @@ def change_number(text: str, chance: Random, used: str = "") -> EditedClaim | No
 
 
 def has_number(text: str) -> bool:
-    """Whether ``change_number`` may find something in the text."""
+    """A fast test for texts to which ``change_number`` may apply."""
     return any(_changeable(match, text) for match in _FIND.finditer(text))
 
 
 def is_year(text: str, start: int, end: int) -> bool:
-    """Whether the digits at text[start:end] read as a year."""
+    """Return whether the digits at text[start:end] are a year."""
     digits = text[start:end]
     return (
         len(digits) == 4 and digits.isdigit() and "1000" <= digits <= "2029" and bool(_BEFORE_YEAR.search(text[:start]))

@@ -1,4 +1,4 @@
-"""What all passages together lend to each: names and sentence ends of other articles, and how common words are."""
+"""Material shared by all passages: names and sentence endings of other articles, and word frequencies."""
 
 from __future__ import annotations
 
@@ -21,26 +21,29 @@ _PASSAGES, _CHARACTERS = 160, 4_000
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """names by kind; tails by kind, as often as they occur; counts: of the words that can be swapped."""
+    """The shared material.
+
+    names: by kind.
+    tails: sentence endings by kind, with repetition.
+    counts: frequencies of the words that can be swapped.
+    """
 
     names: Mapping[Kind, tuple[str, ...]]
     tails: Mapping[str, tuple[str, ...]]
     counts: Mapping[str, int]
 
     def tail(self, kind: str, chance: Random) -> str | None:
-        """A sentence end of that kind, from any passage; None where too few are known."""
+        """Return a sentence ending of that kind from any passage; None if too few are known."""
         found = self.tails.get(kind, ())
         return chance.choice(found) if len(found) >= _ENOUGH else None
 
     def name(self, kind: Kind, chance: Random) -> str | None:
-        """A name of that kind, from any passage."""
+        """Return a name of that kind from any passage."""
         return chance.choice(self.names[kind]) if self.names.get(kind) else None
 
 
 def make_pool(passages: Sequence[SourceText], seed: int) -> Pool:
-    """Read up to 160 of the passages: those whose text has the smallest SHA-256, so that their order does not
-    matter.
-    """
+    """Read up to 160 passages: those with the smallest SHA-256 of their text, so that order does not matter."""
     chosen = sorted(passages, key=lambda p: hashlib.sha256(p.text[:2000].encode("utf-8", "surrogatepass")).digest())
     names: dict[Kind, set[str]] = {}
     tails: dict[str, list[str]] = {}

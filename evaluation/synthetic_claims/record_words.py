@@ -1,4 +1,4 @@
-"""Words that made-up records are put together from: names, places, goods, amenities, reviews. All written by hand."""
+"""Vocabulary of the synthetic records: names, places, goods, amenities, reviews. Written by hand."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BLAME = _lines("bland, cold, overcooked, disappointing, too salty, greasy, overp
 STAFF_GOOD = _lines("friendly, attentive, welcoming, quick, helpful, polite")
 STAFF_BAD = _lines("rude, slow, inattentive, unfriendly, careless, disorganized")
 DAYS = tuple(day.capitalize() for day in WEEKDAYS)
-# Key in a record, and what a sentence says of a place where it is true, and where it is not.
+# Record key -> what a sentence says of a place if the value is true, and if it is false.
 AMENITIES = {
     "RestaurantsReservations": ("takes reservations", "does not take reservations"),
     "RestaurantsTakeOut": ("offers takeout", "does not offer takeout"),

@@ -1,4 +1,4 @@
-"""A record as evidence: JSON in its several dresses, lines of keys and values, tables, or plain sentences."""
+"""Renders a record as evidence: JSON in several styles, key-value lines, tables, or plain sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.synthetic_claims.facts import Record
 
 
 def rendered(record: Record, chance: Random) -> str:
-    """The record as text, in a form drawn by chance; about a fifth as plain sentences, as the verifier reads it."""
+    """Return the record as text in a random form; about a fifth as plain sentences, as the verifier reads them."""
     if record.rows and chance.random() < 0.75:
         text = _table(record, chance)
     elif isinstance(record.value, dict) and chance.random() < 0.2:
@@ -30,7 +30,7 @@ def _json(value: object, chance: Random) -> str:
         return json.dumps(value, ensure_ascii=False)
     if way < 0.65:
         return json.dumps(value, indent=chance.choice((1, 2, 4)), ensure_ascii=False)
-    return repr(value)  # as Python prints it: single quotes, True, None
+    return repr(value)  # Python literal: single quotes, True, None
 
 
 def _lines(value: dict[str, object], chance: Random) -> str:

@@ -1,4 +1,5 @@
-"""Turns of a conversation on a passage: what it says, chattily put, against chat that it does not say."""
+"""Generates conversation turns about a passage: statements from the passage in a chatty style, and unsupported small
+talk."""
 
 from __future__ import annotations
 
@@ -15,14 +16,14 @@ _OPENED = 0.5
 _TALK_ALONE, _TALK_FIRST = 0.45, 0.3
 _CARELESS = 0.3
 _OF_SOMEONE = 0.4
-_LONGEST_TOPIC = 60  # characters: some titles are whole sentences
+_LONGEST_TOPIC = 60  # characters; some titles are whole sentences
 
 
 def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
-    """The claim behind an opener or bare, and the same with small talk before or behind it, or small talk alone.
+    """Return the claim with or without an opener, and a version with added small talk, or small talk alone.
 
-    Or the same said of somebody else. What only the speaker can know stands in no passage: an answer that holds it is
-    not supported as a whole.
+    The unsupported version may also move the statement to another person. A passage never contains what only the
+    speaker can know, so an answer that includes it is not supported as a whole.
     """
     right = EditedClaim(drawn.text, ())
     swapped = _of_someone(drawn.text, article, chance)
@@ -42,13 +43,14 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
         said = talk if whole else talk[0].lower() + talk[1:]
         before = right.text.removesuffix(".") + between
         wrong = EditedClaim(before + said, ((len(before), len(before) + len(said)),))
-    if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # else the marks would be off
+    if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # otherwise the marks would be wrong
         return Contrast(right.text.lower().removesuffix("."), EditedClaim(wrong.text.lower(), wrong.wrong))
     return Contrast(right.text, wrong)
 
 
 def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
-    """The sentences that the claim stands on, mostly with none or few of those around them, as a turn is given."""
+    """Return the sentences that support the claim, mostly with few or none of their neighbours, as for a conversation
+    turn."""
     low, high = min(drawn.needed), max(drawn.needed)
     around = chance.choice((0, 0, 0, 1, 1, 2, 4))
     before = chance.randint(0, around)
@@ -59,7 +61,8 @@ def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
 
 
 def _of_someone(text: str, article: Article, chance: Random) -> EditedClaim | None:
-    """What is said of the article's subject, said of somebody of the conversation; None where it is said of another."""
+    """Return the statement about the article's subject with a person of the conversation as subject; None if it has
+    another subject."""
     if not article.name or not text.startswith(f"{article.name} "):
         return None
     who = someone(chance)

@@ -1,4 +1,4 @@
-"""Responses whose hallucinated words people marked, as the claims that a verifier learns: sentence by sentence."""
+"""Converts responses with annotated hallucination spans into training claims, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evaluation.outcomes import Claim
 
 
 def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[PairExample]:
-    """One example a claim of each response, in order, as ``model eval`` reads them: cut and spoken the same way.
+    """Return one example per claim of each response, in order, split and rendered as ``model eval`` does.
 
-    A claim is unsupported where a marked span has a letter or digit in it; the rest of the response is taken for
-    supported, as its annotators left it unmarked. Sentences that claim nothing give nothing, marked or not. name: of
-    the set; an example's source is "name:task", its group the response's source text.
+    A claim is unsupported if an annotated span contains a letter or digit of it. The rest of a response counts as
+    supported, because its annotators left it unmarked. Sentences without a claim are skipped, marked or not. name: the
+    name of the set; an example's source is "name:task" and its group the response's source text.
     """
     for number, response in enumerate(responses):
         if not response.evidence.strip():
@@ -40,17 +40,17 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
 
 
 def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
-    """(start, end) in characters of the claim of what is marked in it, where that has a letter or digit."""
+    """Return (start, end) in the claim of the annotated parts that contain a letter or digit."""
     pieces = [(max(start - claim.start, 0), min(end, claim.end) - claim.start) for start, end in response.spans]
     return [(start, end) for start, end in pieces if any(c.isalnum() for c in claim.text[start : max(start, end)])]
 
 
 def _moved(text: str, said: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
-    """Spans of ``text`` as spans of what is said of it, which has lost its markers, emphasis and wider spaces.
+    """Map spans of ``text`` to the claim text, which lacks its markers, emphasis and wide spaces.
 
-    None where ``said`` is not what remains of the text, or nothing remains of a span.
+    Returns None if the claim text is not what remains of ``text``, or if nothing remains of a span.
     """
-    kept: list[int] = []  # of each character said, its place in the text
+    kept: list[int] = []  # for each character of the claim, its offset in the text
     for place, character in enumerate(text):
         if len(kept) < len(said) and (character == said[len(kept)] or (character.isspace() and said[len(kept)] == " ")):
             kept.append(place)

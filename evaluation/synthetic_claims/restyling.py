@@ -1,4 +1,4 @@
-"""The same said in other words: numbers in words or digits, dates turned, contractions, safe synonyms."""
+"""Paraphrases text by rule: numbers as words or digits, date order, contractions, safe synonyms."""
 
 from __future__ import annotations
 
@@ -128,9 +128,8 @@ _PAST = {"written": "wrote"}
 
 
 def apply_style(text: str, chance: Random) -> str:
-    """text in other words that mean the same; each rule is tried by chance, so most sentences change a little or not
-    at all.
-    """
+    """Return a paraphrase with the same meaning. Each rule applies at random, so most sentences change little or not at
+    all."""
     if chance.random() < 0.5:
         text = active(text)
     for rule, share in _RULES:
@@ -142,7 +141,7 @@ def apply_style(text: str, chance: Random) -> str:
 
 
 def active(text: str) -> str:
-    """ "X was founded by Y in 1990." as "Y founded X in 1990."; other sentences as they are."""
+    """Turn "X was founded by Y in 1990." into "Y founded X in 1990."; other sentences are returned unchanged."""
     match = _PASSIVE.match(text)
     if match is None or re.search(r"\b(?:and|who|which|that)\b", match["object"]):
         return text

@@ -1,4 +1,4 @@
-"""Made-up reviews of a place, and what can be said of them."""
+"""Synthetic reviews of a place, and statements about them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _STAFF = ("One customer found the service {staff}.", "A reviewer described the s
 
 
 def reviews_of(chance: Random) -> tuple[list[object], list[Fact]]:
-    """Up to three reviews as a record holds them, each of its own dish, and the facts in them."""
+    """Return up to three reviews of a record, each about a different dish, and the facts in them."""
     reviews: list[object] = []
     facts: list[Fact] = []
     dishes = chance.sample(DISHES, 8)
@@ -29,7 +29,7 @@ def reviews_of(chance: Random) -> tuple[list[object], list[Fact]]:
         reviews.append({"review_stars": stars, "review_text": " ".join(parts).strip()})
         view, other = ("praised", "criticized") if liked else ("criticized", "praised")
         facts.append(Fact(_VIEW, {"view": view, "dish": dish}, {"view": (other,), "dish": tuple(dishes[4:])}))
-        # Another reviewer may think otherwise of the staff: only of a single review can it be wrong.
+        # Another reviewer may differ about the staff, so a corrupted claim must be about a single review.
         wrong = tuple(chance.sample(STAFF_BAD if good_staff else STAFF_GOOD, 2))
         facts.append(Fact(_STAFF, {"staff": staff}, {"staff": wrong} if count == 1 else {}))
     return reviews, facts

@@ -1,9 +1,10 @@
-"""Short answers to questions on a passage, right and wrong, as claims: what stands in a passage need not answer it.
+"""Generates correct and wrong short answers to questions on a passage, as claims.
 
-A verifier that never saw a wrong answer from the passage itself learns that every short answer that stands there is
-supported. So the wrong ones come from where a reader would take them: what the same passage says in answer to another
-question, another name, number or phrase of it, words of the question, and the right answer to a question that was
-changed until the passage no longer answers it. Where somebody wrote a wrong answer down, it is mostly that one.
+A verifier that never saw a wrong answer from the passage itself learns that every short answer found there is
+supported. The wrong answers are therefore those that a reader would give: the answer to another question on the
+passage, another of its names, numbers or phrases, words of the question, and the correct answer to a question that was
+changed so that the passage no longer answers it. If the data contain a wrong answer written by a person, it is used
+most often.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from retrieval.chunking.sentences import sentence_spans
 
 _LONGEST_ANSWER = 12  # words
 _WRITTEN_DOWN = 0.7
-"""How often a wrong answer that a person wrote down is taken, of those there are: rules know fewer ways to be wrong."""
-_NEAR = 1400  # characters of a context that are looked through for other answers
+"""Probability of using a wrong answer written by a person, if there is one: rules cover fewer kinds of errors."""
+_NEAR = 1400  # characters of a context that are searched for other answers
 _FIGURES = frozenset({"date", "number", "measure"})
 _NAMES = frozenset({"person", "place", "group", "name"})
 _WORD = re.compile(r"\w+")
@@ -37,18 +38,19 @@ _SMALL = word_set("a an the of in on at to by for and or is was were are it he s
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """What a passage offers to answer with: text and kind."""
+    """The answer candidates of a passage: text and kind."""
 
     passage: Passage
     found: tuple[tuple[str, str], ...]
 
 
 def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: float = 0.5) -> Iterator[PairExample]:
-    """A right or a wrong answer to each question (both of them with the probability ``both``), as a claim with it.
+    """Return a correct or a wrong answer to each question (both with the probability ``both``), as a claim with the
+    question.
 
-    An unanswerable question gives a wrong one only, where its passage holds something to answer with. Examples without
-    a context, with a long answer or with an answer that does not stand in the context are left out. A function of
-    (seed, example, the other questions on the same context) alone.
+    An unanswerable question gives only a wrong answer, if its passage contains a candidate. Examples without a context,
+    with a long answer, or with an answer that is not in the context are skipped. The result depends only on the seed,
+    the example and the other questions on the same context.
     """
     asked: dict[str, list[ReadingExample]] = defaultdict(list)
     for example in examples:
@@ -85,7 +87,7 @@ def _wrong(
     spans = cut[example.context]
     ways = [_other_answer, _other_span, _other_span, _question_words, _changed_question]
     chance.shuffle(ways)
-    # Drawn only where there is something to draw from: what examples without one give stays what it was.
+    # Drawn only if there are candidates, so that the random sequence of other examples is unchanged.
     if example.wrong and chance.random() < _WRITTEN_DOWN:
         ways.insert(0, _written_down)
     for way in ways:
@@ -99,7 +101,7 @@ def _wrong(
 def _written_down(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """What a careless reader would say, as whoever wrote the question noted."""
+    """Return the wrong answer that the author of the question noted."""
     found = [text.strip(" .") for text in example.wrong]
     kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _alike(text, example)]
     return (example.question, chance.choice(kept)) if kept else None
@@ -108,7 +110,7 @@ def _written_down(
 def _other_answer(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """The answer to another question on the same passage, of the same look where there is one."""
+    """Return the answer to another question on the same passage, of the same form if possible."""
     found = [
         answer
         for other in others
@@ -123,7 +125,7 @@ def _other_answer(
 def _other_span(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """Another span of the passage, of the kind the question asks for where that is known."""
+    """Return another candidate of the passage, of the kind that the question asks for if known."""
     found = [(text, kind) for text, kind in spans.found if not _alike(text, example)]
     if not found:
         return None
@@ -136,7 +138,7 @@ def _other_span(
 def _question_words(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """Words that the question itself says: they stand in the passage, and answer nothing."""
+    """Return words of the question: they occur in the passage and do not answer it."""
     words = example.question.rstrip("?").split()
     runs = [words[i : i + n] for n in (1, 2, 3) for i in range(1, len(words) - n + 1)]
     low = example.context.lower()
@@ -153,10 +155,10 @@ def _question_words(
 def _changed_question(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """The right answer, to a question with a name, a number or a word turned into its opposite."""
+    """Return the correct answer to a question in which a name, number or word is changed."""
     if not example.answerable or not spans.passage.spans:
         return None
-    # Names that look alike in another case are no change.
+    # Names that differ only in case are not a change.
     changed = perturbed(example.question, spans.passage, [spans.passage], chance)
     if changed is None or changed.lower() == example.question.lower():
         return None
@@ -209,7 +211,7 @@ def _figure(text: str) -> bool:
 
 
 def _alike(text: str, example: ReadingExample) -> bool:
-    """Whether text may be right too: it shares a telling word with a right answer, or has none."""
+    """Return whether a text may be correct too: it shares a content word with a correct answer, or has none."""
     words = {w for w in _WORD.findall(text.lower()) if w not in _SMALL}
     if not words:
         return True

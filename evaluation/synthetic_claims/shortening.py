@@ -1,4 +1,4 @@
-"""Sentences made shorter or turned round without changing what they say: what is dropped was additional."""
+"""Shortens or reorders sentences without changing their meaning: only additional information is dropped."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _LOWER_FIRST = word_set(
 
 
 def shorten(sentence: str, chance: Random) -> str:
-    """The sentence without some of what can go: parentheses, connectives, appositives, trailing clauses; by chance.
+    """Drop some optional parts at random: parentheses, connectives, appositives, trailing clauses.
 
-    Returns the sentence itself where nothing can go. What is left still follows from it.
+    Returns the sentence unchanged if nothing can be dropped. The result still follows from the sentence.
     """
     text = _CONNECTIVE.sub("", sentence)
     text = capitalised(text)
@@ -89,7 +89,7 @@ def _without_tail(text: str) -> str:
     match = _TAIL.search(text)
     if match is None or text.count('"', match.start()) % 2:
         return text
-    # "such as A, B, and C, is": the tail must be the end of the sentence, not an insertion before its verb.
+    # "such as A, B, and C, is": the tail must end the sentence, not be inserted before its verb.
     head = text[: match.start()]
     if re.match(r"^(?:While|Although|Though|If|When|Because|Since|As|Unlike|Whereas|After|Before|Despite|Not)\b", head):
         return text
@@ -97,7 +97,8 @@ def _without_tail(text: str) -> str:
 
 
 def leading_moved(text: str, chance: Random) -> str:
-    """ "In 1990, X happened." as "X happened in 1990."; a leading adverbial without a date may be dropped instead."""
+    """Turn "In 1990, X happened." into "X happened in 1990."; a leading adverbial without a date may be dropped
+    instead."""
     match = _LEADING.match(text)
     if match is None or match["first"].endswith("ing"):
         return text
@@ -112,8 +113,9 @@ def leading_moved(text: str, chance: Random) -> str:
 
 
 def lowered_start(text: str, plain: Collection[str] = ()) -> str:
-    """text to follow other words: its first word in lower case where it is no name: it is listed, or among ``plain``,
-    the words that the article writes in lower case elsewhere.
+    """Prepare text to follow other words: lower-case its first word unless it is a name.
+
+    The word is not a name if it is listed, or in ``plain``, the words that the article writes in lower case elsewhere.
     """
     first = text.split(" ", 1)[0]
     return text[0].lower() + text[1:] if first in _LOWER_FIRST or first.lower() in plain else text

@@ -1,4 +1,4 @@
-"""What a chatty model says that no passage can support: likes, memories, guesses, questions back. In English."""
+"""Small talk that no passage can support: likes, memories, guesses, questions back. In English."""
 
 from __future__ import annotations
 
@@ -182,14 +182,14 @@ _SPEAKERS = (
     "My {person}",
     "My {person}",
     "My {person}'s {person}",
-)  # "he" may well be the passage's subject
+)  # "he" may be the passage's subject
 _JOINTS = (". ", ". ", ", and ", ", but ", "! ", ", so ")
 
 
 def small_talk(topic: str, chance: Random, *, idle: bool) -> str:
-    """One or two sentences of likes, memories and guesses; ``topic`` may be named.
+    """Return one or two sentences of likes, memories and guesses; ``topic`` may be mentioned.
 
-    idle: questions back and words of assent are among them, which claim nothing.
+    idle: whether questions back and words of assent may be among them, which make no claim.
     """
     lines = _IDLE if idle and chance.random() < _ASKED else _SAID
     said = [_filled(chance.choice(lines), topic, chance) for _ in range(1 if chance.random() < 0.65 else 2)]
@@ -197,21 +197,21 @@ def small_talk(topic: str, chance: Random, *, idle: bool) -> str:
 
 
 def opener(chance: Random) -> str:
-    """How a chatty model begins to say what it was shown; it says nothing itself."""
+    """Return an opener without a claim, for a statement from the passage."""
     return capitalised(chance.choice(_OPENERS))
 
 
 def someone(chance: Random) -> str:
-    """Somebody of the conversation, as the subject of a sentence."""
+    """Return a person of the conversation, as the subject of a sentence."""
     return _filled(chance.choice(_SPEAKERS), "", chance)
 
 
 def joint(chance: Random) -> str:
-    """What stands between a sentence, its full stop taken off, and what is said next."""
+    """Return a connection between a sentence without its full stop and the next one."""
     return chance.choice(_JOINTS)
 
 
 def _filled(line: str, topic: str, chance: Random) -> str:
     while match := _SLOT.search(line):
         line = line[: match.start()] + chance.choice(_PARTS[match[1]]) + line[match.end() :]
-    return line.replace("{topic}", topic)  # last: a document's title may hold braces of its own
+    return line.replace("{topic}", topic)  # last, because a document's title may contain braces

@@ -1,4 +1,4 @@
-"""The text that claims are made from: an article or a passage, read into sentences once."""
+"""Parses an article or passage into the sentences that claims are made from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DISAMBIGUATION = re.compile(r" \([^)]*\)$")
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """An article or a passage. group: what must stay on one side of a split (an article's name)."""
+    """An article or a passage. group: the article's name, which must stay on one side of a split."""
 
     title: str
     text: str
@@ -36,10 +36,11 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A source text read: its sentences, those that make claims (indices), its names, and how its subject is called.
+    """A parsed source text: sentences, the indices of those that make claims, names, and the subject's pronouns.
 
-    pronouns: the pronouns that stand for the subject ("He", "She", "It"), empty where that is not sure.
-    inner: words with a capital inside sentences; plain: words in lower case.
+    pronouns: the pronouns for the subject ("He", "She", "It"); empty if uncertain.
+    inner: words capitalised within sentences.
+    plain: words in lower case.
     """
 
     title: str
@@ -53,7 +54,8 @@ class Article:
     pronouns: frozenset[str]
 
     def resolved(self, index: int, chance: Random) -> str:
-        """Sentence ``index``, its pronoun subject replaced by the article's name where it surely stands for it."""
+        """Return sentence ``index``, with a pronoun subject replaced by the article's name if it certainly refers to
+        it."""
         sentence = self.sentences[index]
         first, _, rest = sentence.partition(" ")
         before = self.sentences[index - 1] if index else ""
@@ -79,9 +81,8 @@ class Article:
 
 
 def read_article(source: SourceText, chance: Random, characters: int = 6_000) -> Article | None:
-    """The article's sentences (its opening and, of a long one, a stretch of so many characters drawn by chance);
-    None where too few make claims.
-    """
+    """Parse the article: its opening and, if it is long, a random stretch of it. None if too few sentences make
+    claims."""
     spans = [
         text
         for piece in _pieces(source.text, chance, characters)
@@ -112,9 +113,8 @@ def read_article(source: SourceText, chance: Random, characters: int = 6_000) ->
 
 
 def is_claimable(sentence: str) -> bool:
-    """Whether the sentence says something by itself: whole, of usual length, with a verb, not a question or a
-    fragment.
-    """
+    """Return whether the sentence makes a claim by itself: complete, of usual length, with a verb, no question or
+    fragment."""
     words = sentence.split()
     return (
         6 <= len(words) <= 48
@@ -129,7 +129,7 @@ def is_claimable(sentence: str) -> bool:
 
 
 def points_back(sentence: str) -> bool:
-    """Whether the sentence needs the one before it to be understood ("This ...", "He ...")."""
+    """Return whether the sentence depends on the one before it ("This ...", "He ...")."""
     return _POINTS_BACK.match(sentence) is not None
 
 
@@ -146,9 +146,8 @@ def _pieces(text: str, chance: Random, characters: int) -> list[str]:
 
 
 def _subject_pronouns(name: str, sentences: tuple[str, ...]) -> frozenset[str]:
-    """He or She for a person's article, It for a thing's: by its first sentence and by what its sentences start
-    with.
-    """
+    """Return "He" or "She" for an article about a person, "It" for one about a thing, from the first words of its
+    sentences."""
     opening = sentences[0]
     if (
         not opening.removeprefix("The ").startswith(name.removeprefix("The ").split(" ")[0])

@@ -1,4 +1,5 @@
-"""Pairs made from made-up records: the record as evidence, a fluent claim about it, right or with one fact wrong."""
+"""Generates pairs from synthetic records: the record as evidence, and a fluent claim that is correct or has one wrong
+fact."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _MAKERS: tuple[tuple[Callable[[Random], Record], float], ...] = (
 
 
 def structured_pair(chance: Random) -> PairExample | None:
-    """One pair, half of them supported; None where the record drawn has nothing to say."""
+    """Return one pair, supported in half of the draws; None if the record has no statements."""
     makers, shares = zip(*_MAKERS, strict=True)
     record: Record = chance.choices(makers, shares)[0](chance)
     supported = chance.random() < 0.5

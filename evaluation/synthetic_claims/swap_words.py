@@ -1,8 +1,8 @@
-"""Words and phrases that can stand in each other's place and then say something else, a line for each set."""
+"""Sets of words and phrases that can replace each other and change the meaning, one set per line."""
 
 from __future__ import annotations
 
-# Every word of a line can stand where the others of it stand, and changes what is said. "_" is a space.
+# Each word of a line can replace the others and changes the meaning. "_" is a space.
 _QUALITIES = """
 increase decrease
 increased decreased

@@ -1,4 +1,4 @@
-"""What a sentence ends with and could do without ("in 1987", "because of its cost"), to add where it was never said."""
+"""Extracts adjuncts at the end of sentences ("in 1987", "because of its cost"), to add to sentences that lack them."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ _OWNER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """words: the tail with its leading space (and comma), without the full stop.
+    """An adjunct at the end of a sentence.
 
-    kind: its first words, and the look of its numbers. start: where it begins in its sentence.
+    words: with the leading space (and comma), without the full stop.
+    kind: its first words, and the form of its numbers.
+    start: its offset in the sentence.
     """
 
     words: str
@@ -34,7 +36,7 @@ class Tail:
 
 
 def tail_of(sentence: str) -> Tail | None:
-    """The last adjunct of the sentence, the shortest that reads as one; None where it has none."""
+    """Return the last and shortest adjunct of the sentence; None if it has none."""
     match = None
     for start in (m.start() for m in re.finditer(r",? (?=[a-z])", sentence)):
         found = _TAIL.match(sentence, start)
@@ -61,5 +63,5 @@ def _kind(lead: str, words: str) -> str:
 
 
 def can_move(tail: Tail) -> bool:
-    """Whether the tail makes sense behind another sentence: it points at nothing that was said before."""
+    """Return whether the adjunct makes sense after another sentence: it has no reference to preceding text."""
     return not _OWNER.search(tail.words)

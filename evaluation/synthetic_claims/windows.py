@@ -1,4 +1,4 @@
-"""Evidence windows: runs of an article's sentences that hold some and leave out others."""
+"""Evidence windows: runs of an article's sentences that contain some sentences and leave out others."""
 
 from __future__ import annotations
 
@@ -55,17 +55,18 @@ _COMMON = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """What the text is about: words of four letters or more in lower case, cut to six letters, and numbers."""
+    """Return the content words of the text: words of four letters or more in lower case, cut to six letters, and
+    numbers."""
     return frozenset(word[:6] for word in _CONTENT.findall(text.lower()) if word not in _COMMON)
 
 
 def window_around(
     article: Article, wanted: Collection[int], unwanted: Collection[int], chance: Random, needs_name: bool = False
 ) -> str | None:
-    """A run of sentences around the ``wanted`` ones without the ``unwanted``, some of the others left out by chance.
+    """Return a run of sentences around the ``wanted`` ones without the ``unwanted``, some others omitted at random.
 
-    needs_name: the claim names the article's subject, so the window has to. None where the run has too few words or
-    too many.
+    needs_name: whether the window must name the article's subject, because the claim does. Returns None if the run has
+    too few or too many words.
     """
     low, high = min(wanted), max(wanted)
     size = chance.randint(max(2, high - low + 1), max(12, high - low + 1))
@@ -91,9 +92,8 @@ def window_around(
 def window_elsewhere(
     article: Article, missing: int, about: str, chance: Random, needs_name: bool = False
 ) -> str | None:
-    """A run of sentences that does not hold sentence ``missing``: of several places, the one nearest to what it
-    says.
-    """
+    """Return a run of sentences without sentence ``missing``: of several positions, the one with the most similar
+    content."""
     topic = content_words(about)
     best: tuple[int, int] | None = None
     for _ in range(6):
@@ -110,7 +110,8 @@ def window_elsewhere(
 
 
 def holds(window: str, claim: str, share: float = 0.7) -> bool:
-    """Whether one sentence of the window has most of the claim's content words, so that it may well say the same."""
+    """Return whether one sentence of the window has most of the claim's content words, so that it may state the
+    claim."""
     topic = content_words(claim)
     if len(topic) < 3:
         return True

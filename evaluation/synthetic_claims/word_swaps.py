@@ -1,4 +1,4 @@
-"""Words exchanged for others that make a sentence say something else: antonyms, quantifiers, directions, relations."""
+"""Replaces words so that a sentence changes its meaning: antonyms, quantifiers, directions, relations."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.synthetic_claims.swap_words import QUALITIES, RELATIONS
 _UNSEEN = 0.3
 _TABLES = {"word": QUALITIES, "relation": RELATIONS}
 _WORD = re.compile(r"[\w'’-]+")
-# A fixed phrase with one of the words in it, which must stay as it is.
+# Fixed phrases that contain one of the words and must not be changed.
 _FIXED = re.compile(
     r"(?:as well as|long before|at first|at last|at least|no longer|not only|so long as|as long as|as far as|more "
     r"or less|"
@@ -32,7 +32,7 @@ _FIXED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A word or phrase of a table at text[start:end]."""
+    """A listed word or phrase at text[start:end]."""
 
     word: str
     start: int
@@ -40,11 +40,12 @@ class _Place:
 
 
 def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) -> EditedClaim | None:
-    """text with one word replaced by one that changes the meaning; None where nothing fits.
+    """Replace one word by one that changes the meaning; None if no word matches.
 
-    which: "word" (qualities, quantities, directions, kin) or "relation" (verbs). counts: how often each word occurs in
-    the texts; a replacement by a rarer word is taken in that proportion only, so that no word is commoner among wrong
-    claims than among right ones (Hastings 1970, eq. 6: a word with few alternatives is proposed more often).
+    which: "word" (qualities, quantities, directions, kinship) or "relation" (verbs).
+    counts: the frequency of each word in the texts. A replacement by a rarer word is accepted only in that proportion,
+    so that no word is more frequent in wrong claims than in correct ones (Hastings 1970, eq. 6: a word with few
+    alternatives is proposed more often).
     """
     found = _free(text, which)
     if not found:
@@ -59,17 +60,17 @@ def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) 
 
 
 def has_word(text: str, which: str) -> bool:
-    """Whether ``swap_word`` may find something in the text."""
+    """A fast test for texts to which ``swap_word`` may apply."""
     return bool(_free(text, which))
 
 
 def occurrences(text: str) -> list[str]:
-    """The words of the tables in a text, for the counts."""
+    """Return the listed words in a text, for the counts."""
     return [place.word for which in _TABLES for place in _free(text, which)]
 
 
 def _free(text: str, which: str) -> list[_Place]:
-    """The words and two-word phrases of a table in the text that no fixed phrase holds."""
+    """Return the listed words and two-word phrases in the text that are not part of a fixed phrase."""
     table, found, taken = _TABLES[which], [], 0
     words = list(_WORD.finditer(text))
     for index, match in enumerate(words):

@@ -1,1 +1,1 @@
-"""The evidence of an answer altered, so that claims nobody rewrote change their truth."""
+"""Alters the evidence of an answer, so that claims change their truth without being rewritten."""

@@ -1,4 +1,4 @@
-"""What altering the evidence of an answer comes to; values exchanged in a text, and where its marked words are then."""
+"""The result of altering an answer's evidence, and value swaps that keep track of marked spans."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """evidence: the new one. claims: of each claim of the answer (start, end) of the words that are wrong now; empty
-    where it says the same of both; None where it is unsupported now and nobody knows by which words.
+    """An alteration of evidence.
+
+    evidence: the altered text.
+    claims: for each claim of the answer, (start, end) of the words that are wrong now; empty if the evidence still
+    supports or contradicts it as before; None if it is unsupported now and the wrong words are unknown.
     """
 
     evidence: str
@@ -22,26 +25,26 @@ class Alteration:
 
     @property
     def tells(self) -> bool:
-        """Whether any claim is touched."""
+        """Whether any claim is affected."""
         return any(spans is None or spans for spans in self.claims)
 
 
 @dataclass(frozen=True, slots=True)
 class ValueSwap:
-    """Values and what stands for each of them afterwards, as whole words; both may be several words."""
+    """A mapping from values to their replacements, as whole words. A value may have several words."""
 
     values: Mapping[str, str]
 
     def places(self, text: str) -> Spans:
-        """(start, end) of every value in the text."""
+        """Return (start, end) of every value in the text."""
         return tuple(match.span() for match in self._found().finditer(text))
 
     def applied(self, text: str) -> str:
-        """The text with every value replaced, all at once: two values may be exchanged for each other."""
+        """Replace every value in one pass, so that two values can be exchanged."""
         return self._found().sub(lambda match: self.values[match.group()], text)
 
     def moved(self, text: str, spans: Spans) -> Spans:
-        """Spans of the text as spans of ``applied(text)``; one that ends inside a value takes all of it."""
+        """Map spans of the text to spans of ``applied(text)``. A span that ends within a value includes all of it."""
         edges = [(match.start(), match.end(), self.values[match.group()]) for match in self._found().finditer(text)]
 
         def place(at: int, *, end: bool) -> int:
@@ -61,14 +64,14 @@ class ValueSwap:
 
 
 def whole(value: str) -> str:
-    """A pattern for the value where it stands by itself: no part of a word, a larger number, a time or a date."""
+    """Return a pattern for a value as a whole: not a part of a word, a larger number, a time or a date."""
     if value[-1].isdigit() or value[0].isdigit():
         return rf"(?<![\w.,:/$£€-]){re.escape(value)}(?![\w%/:-]|[.,]\d)"
     return rf"(?<![\w-]){re.escape(value)}(?![\w-])"
 
 
 def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExample:
-    """The claim read against other evidence, with these words wrong besides those that were (see ``Alteration``)."""
+    """Return the claim with the altered evidence and these additional wrong words (see ``Alteration``)."""
     if wrong == ():
         return replace(example, evidence=evidence)
     if wrong is None or (not example.supported and example.wrong is None):
@@ -78,7 +81,7 @@ def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExa
 
 
 def agreeing(example: PairExample, evidence: str, exchange: ValueSwap) -> PairExample:
-    """The claim with the same values exchanged as in its evidence: as true as it was."""
+    """Return the claim with the same values exchanged as in its evidence: its truth is unchanged."""
     return replace(
         example,
         evidence=evidence,

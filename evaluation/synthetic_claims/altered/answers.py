@@ -1,6 +1,6 @@
-"""Answers read against altered evidence: what was true of the one is not of the other, word for word.
+"""Answers paired with altered evidence, which changes the truth of unchanged claims.
 
-A verifier that goes by an answer's manner, or by words that stand anywhere in the passage, gets one of the two wrong
+A verifier that relies on an answer's style, or on words that occur anywhere in the passage, gets one of the two wrong
 (contrastive evidence: Schuster et al. 2021, "Get Your Vitamin C! Robust Fact Verification with Contrastive Evidence").
 """
 
@@ -19,15 +19,17 @@ from evaluation.synthetic_claims.altered.values import names_in, new_value, swap
 from evaluation.synthetic_claims.seeded_random import seeded_random
 
 _AGREEING = 0.3
-"""How often claims are altered as their evidence is and stay true: else an odd text would tell a wrong claim."""
+"""Probability of altering claims along with their evidence, so that they stay true and unusual text does not reveal the
+label."""
 _RECORD, _REMOVED, _SWAPPED = 0.7, 0.3, 0.7
 _NAMES = 2_000
 
 
 def altered_answers(answers: Sequence[Sequence[PairExample]], share: float, seed: int) -> list[list[PairExample]]:
-    """Of a share of the answers another one with altered evidence, in order; a function of the answers and the seed.
+    """Return, for a share of the answers, another one with altered evidence, in order. Depends on the answers and the
+    seed only.
 
-    Answers whose evidence cannot be altered so that it is sure what becomes of each claim give none.
+    Answers are skipped if the effect of every alteration on their claims is uncertain.
     """
     pool = Counter(name for answer in answers[:_NAMES] for name in names_in(answer[0].evidence))
     names = sorted(name for name, _ in pool.most_common(_NAMES))

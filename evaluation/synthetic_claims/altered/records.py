@@ -1,4 +1,4 @@
-"""Attributes and opening hours of a record altered, and the claims that speak of them."""
+"""Alters attributes and opening hours of a record, and tracks the claims about them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _OPPOSITE = {"True": "False", "False": "True", "true": "false", "false": "true"}
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NO_TOPIC = frozenset(("restaurants", "business", "has", "good", "for", "accepts", "by", "allowed", "offers"))
 _BESIDE = {"street": "park", "lot": "park", "garage": "park", "valet": "park", "live": "music"}
-"""Kinds of parking and music by words that are more often said of something else: a street, a lot of dishes."""
+"""Kinds of parking and music whose words usually mean something else: a street, a lot of dishes."""
 _TIME = re.compile(r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?![\d:])")
 
 
 def altered_record(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
-    """A yes for a no (or the reverse) of an attribute, or another time of day, that a supported claim speaks of.
+    """Invert an attribute, or change a time of day, that a supported claim mentions.
 
-    None for evidence that is no record, and where no claim surely speaks of any.
+    Returns None for evidence that is not a record, and if no claim certainly mentions the value.
     """
     evidence = answer[0].evidence
     if not evidence.lstrip().startswith("{"):
@@ -43,7 +43,7 @@ def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> 
         topic = [part.lower() for part in _PART.findall(match["key"]) if part.lower() not in _NO_TOPIC]
         if not topic or keys.count(match["key"]) > 1:
             continue
-        # Said in a review too: nobody knows what the record as a whole bears out then.
+        # Mentioned in a review too: whether the record as a whole supports the claim is then unknown.
         rest = evidence[: match.start()] + evidence[match.end() :]
         if _speaks(rest, topic):
             continue
@@ -55,14 +55,15 @@ def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> 
 
 
 def _only_supported(answer: Sequence[PairExample], claims: Sequence[Spans]) -> bool:
-    """Whether some claim speaks of it, and no unsupported one, which may have been wrong by just that."""
+    """Return whether some claim mentions it, and no unsupported one, which may be unsupported because of it."""
     return any(claims) and all(e.supported for e, spans in zip(answer, claims, strict=True) if spans)
 
 
 def _speaks(text: str, topic: Sequence[str]) -> Spans:
-    """Where the text has all words of a topic, however they go on ("seat" in "seating"); empty where one is missing.
+    """Return the spans of all words of a topic in the text, with any suffix ("seat" in "seating"); empty if one is
+    missing.
 
-    Two words of which one is short must stand side by side ("take out"): "takes cards" and "outdoor" are none.
+    Two words of which one is short must be adjacent ("take out"): "takes cards" and "outdoor" do not match.
     """
     stems = [word if len(word) <= 4 else word[: max(4, len(word) - 3)] for word in topic]
     if len(topic) > 1 and min(map(len, topic)) < 4:
@@ -101,7 +102,7 @@ def _minutes(time: str) -> int:
 
 
 def _spoken_time(minutes: int) -> re.Pattern[str]:
-    """The ways in which a claim may give this time of day."""
+    """Return a pattern for the forms in which a claim may give this time of day."""
     hour, minute = divmod(minutes, 60)
     half = "p" if hour % 24 >= 12 else "a"
     tail = f":{minute:02d}" if minute else "(?::00)?"

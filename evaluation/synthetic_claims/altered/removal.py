@@ -1,4 +1,4 @@
-"""The sentence that a claim rests on taken out of its evidence."""
+"""Removes the sentence that supports a claim from its evidence."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from evaluation.synthetic_claims.altered.alteration import Alteration, Spans
 from model.verifier.content_words import content_words
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|\n|$|[.!?])")
-_FEWEST = 4  # content words: of fewer nothing is told by how many are there
+_FEWEST = 4  # content words; with fewer, their overlap is not informative
 _HELD, _LOST, _STEADY = 0.55, 0.35, 0.05
 
 
 def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
-    """A sentence taken out that some supported claim surely rests on, and each claim surely does or surely does not.
+    """Remove a sentence that certainly supports some claim, if its effect on every claim is certain.
 
-    A claim rests on a sentence that has more than half of its content words while no other has a third of them; it
-    does not where another sentence has as many. None where no sentence is so, and for records.
+    A sentence supports a claim if it has more than half of the claim's content words and no other sentence has a third
+    of them. It does not if another sentence has as many. Returns None if no sentence qualifies, and for records.
     """
     evidence = answer[0].evidence
     if evidence.lstrip()[:1] in ("{", "["):
@@ -34,12 +34,12 @@ def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
         told = _told(answer, words, index)
         if told is not None:
             start, end = spans[index]
-            return Alteration(evidence[:start] + evidence[end:], told)  # its own space goes with it
+            return Alteration(evidence[:start] + evidence[end:], told)  # the space before it goes with it
     return None
 
 
 def _told(answer: Sequence[PairExample], words: Sequence[frozenset[str]], gone: int) -> tuple[Spans | None, ...] | None:
-    """Of each claim what taking the sentence out does to it; None where that is not sure, or it does nothing."""
+    """Return the effect of removing the sentence on each claim; None if one is uncertain, or if there is no effect."""
     out: list[Spans | None] = []
     for example in answer:
         topic = content_words(example.claim)

@@ -1,4 +1,4 @@
-"""Numbers, names and words of a claim exchanged in its evidence: for each other, or for ones it does not have."""
+"""Exchanges numbers, names and words of a claim in its evidence: for each other, or for new ones."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ _NAME = re.compile(r"(?<=[a-z,;’'\"] )[A-Z][a-z]{2,}(?![\w-])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TRIES = 6
 _MOST = 6
-"""How often a value may stand in the evidence: what it is all about is in every sentence, and cannot be exchanged."""
+"""Maximum number of occurrences of a value in the evidence: the main topic is in every sentence and cannot be
+exchanged."""
 _DAYS = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day")
 
 
 def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
-    """Two numbers, or two names, of the evidence for each other, of which a supported claim says one.
+    """Exchange two numbers, or two names, of the evidence, one of which a supported claim mentions.
 
-    None where there are no two that are surely not said of the same: they stand together in no sentence of the
-    evidence, and in no claim. Nor may an unsupported claim say either, for it may have been wrong by just that. What
-    claims then say wrong is made of words that the evidence has.
+    Returns None if every two values may be stated of the same thing: they must never share a sentence of the evidence
+    or a claim. An unsupported claim must not mention either, because it may be unsupported because of it. The resulting
+    wrong claims consist of words from the evidence.
     """
     evidence = answer[0].evidence
     claims = [example.claim for example in answer]
@@ -49,9 +50,9 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap |
 
 
 def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> ValueSwap | None:
-    """A number, date, unit, name or quality that a supported claim says, for one that neither side has.
+    """Replace a number, date, unit, name or quality that a supported claim mentions by a new one.
 
-    names: of other texts.
+    names: names from other texts.
     """
     everything = " ".join([answer[0].evidence, answer[0].question, *(example.claim for example in answer)])
     supported = [example for example in answer if example.supported]
@@ -82,7 +83,7 @@ def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Rando
 
 
 def names_in(text: str) -> list[str]:
-    """The names of a text that stand inside its sentences, in order of their letters."""
+    """Return the names within sentences of a text, in alphabetical order."""
     return sorted({match.group() for match in _NAME.finditer(text)} - NOT_NAMES)
 
 
@@ -103,7 +104,7 @@ def _holds(text: str, value: str) -> bool:
 
 
 def _alike(one: str, two: str) -> bool:
-    """Whether both are names, or numbers of about the same look."""
+    """Return whether both are names, or numbers of similar form."""
     if not one[0].isdigit():
         return not two[0].isdigit() and (_DAYS.fullmatch(one) is None) == (_DAYS.fullmatch(two) is None)
     return two[0].isdigit() and len(one) == len(two) and [c.isdigit() for c in one] == [c.isdigit() for c in two]
