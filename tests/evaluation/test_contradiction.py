@@ -15,7 +15,7 @@ OTHERWISE = [
     ("The weir was rebuilt in 1874.", "Gates are new. The weir was rebuilt in 1897.", "1897"),
     ("The deposit is three months of rent.", "The deposit is two months of rent.", "two"),
     ("The pump is 4 km away.", "The pump is 4 miles away.", "miles"),
-    ("The lift does not stop at floor 3.", "The lift stops at floor 3.", "denies"),
+    ("The lift does not stop at floor 3.", "The lift stops at floor 3.", "negated"),
 ]
 SILENT = [
     ("The entrance costs 12 pounds.", "The late entrance costs 15 pounds."),  # another entrance, perhaps
