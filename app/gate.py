@@ -52,10 +52,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The outcome. failed: whether the condition is met. said: the deciding terms, with their figures."""
+    """The outcome. failed: whether the condition is met. reasons: the deciding terms, with their figures."""
 
     failed: bool
-    said: tuple[str, ...]
+    reasons: tuple[str, ...]
 
 
 def parse_gate(text: str) -> Gate:
@@ -80,14 +80,14 @@ def check_names(gate: Gate, names: Iterable[str]) -> None:
 def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> GateResult:
     """Whether the condition is met. Raises UsageError as ``check_names``."""
     check_names(gate, figures)
-    said: list[str] = []
+    reasons: list[str] = []
     failed = False
     for terms in gate.any_of:
         found = [_met(term, figures[term.name]) for term in terms]
         if all(met for met, _ in found):
             failed = True
-            said.extend(words for _, words in found)
-    return GateResult(failed, tuple(dict.fromkeys(said)))
+            reasons.extend(words for _, words in found)
+    return GateResult(failed, tuple(dict.fromkeys(reasons)))
 
 
 def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:

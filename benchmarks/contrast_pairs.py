@@ -132,10 +132,10 @@ def _negation(words: _Words, chance: Random) -> _Item:
     denied, other_denied = _not(affirmed), _not(other)
     facts = [(f"{a} {affirmed}", f"{a} {denied}"), (f"{b} {other_denied}", f"{b} {other}")]
     asked = chance.randrange(2)
-    said = [true for true, _ in facts]
+    true_facts = [true for true, _ in facts]
     if chance.random() < 0.5:
-        said.reverse()
-    text = chance.choice([f"{said[0]}. {_sentence(said[1])}.", f"{said[0]}, but {said[1]}."])
+        true_facts.reverse()
+    text = chance.choice([f"{true_facts[0]}. {_sentence(true_facts[1])}.", f"{true_facts[0]}, but {true_facts[1]}."])
     return _Item(_sentence(text), *(_sentence(f"{claim}.") for claim in facts[asked]))
 
 

@@ -95,11 +95,11 @@ class AnswerStates:
 
 def answer_states(samples: int, answers: float, spread: float, rate: float, correlation: float) -> AnswerStates:
     """Some samples answer (rate `answers`, correlation `spread`), some of these have the event; independent rates."""
-    said = events(samples, answers, spread)
+    predicted = events(samples, answers, spread)
     chances, a, h = [], [], []
     for count in range(samples + 1):
         told = events(count, rate, correlation)
-        chances.append(said[count] * told)
+        chances.append(predicted[count] * told)
         a.append(np.full(count + 1, float(count)))
         h.append(np.arange(count + 1.0))
     return AnswerStates(np.concatenate(chances), np.concatenate(a), np.concatenate(h))
@@ -116,11 +116,11 @@ class AnswerPairStates:
 
 def answer_pair_states(samples: int, model: PairModel, answers: float, spread: float) -> AnswerPairStates:
     """Both arms answer independently, however their event rates are correlated."""
-    said = events(samples, answers, spread)
+    predicted = events(samples, answers, spread)
     chances, a, b, h, g = [], [], [], [], []
     for one in range(samples + 1):
         for two in range(samples + 1):
-            told = said[one] * said[two] * model.outcomes(one, two)
+            told = predicted[one] * predicted[two] * model.outcomes(one, two)
             j, k = np.indices(told.shape)
             chances.append(told.ravel())
             a.append(np.full(told.size, float(one)))

@@ -109,7 +109,7 @@ def main() -> None:
         "smollm2": partial(_decoder, arguments),
         "shipped": load_support_scorer,
     }
-    for name, folder in (said.split("=", 1) for said in arguments.network):
+    for name, folder in (option.split("=", 1) for option in arguments.network):
         openers[name] = partial(load_support_scorer, Path(folder))
     for name, opener in openers.items():
         if arguments.only and name not in arguments.only:

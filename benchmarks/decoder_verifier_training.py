@@ -136,13 +136,13 @@ class _Curve:
         self.path, self.every = arguments.output / "curve.jsonl", arguments.check_seconds
         self.tokens = self.rows = 0
         self.last = TrainProgress(0, 0, float("nan"), 0.0, 0.0)
-        self._checked = self._said = time.monotonic()
+        self._checked = self._reported = time.monotonic()
 
     def __call__(self, progress: TrainProgress) -> None:
         self.last = progress
         now = time.monotonic()
-        if now - self._said > 60:
-            self._said = now
+        if now - self._reported > 60:
+            self._reported = now
             print(
                 f"step {progress.step} of {progress.steps}, loss {progress.loss:.3f}, {self.tokens} tokens, "
                 f"{progress.seconds:.0f} s",

@@ -62,9 +62,9 @@ def uncached(model: Decoder, prompt: tuple[int, ...], new: int) -> list[int]:
             mask = torch.ones(total, total, dtype=torch.bool).tril()
             mask[:count, :count] = True
             hidden = model(ids, mask=mask, prompt_lengths=torch.tensor([count]))
-            said = torch.tensor([[*answer, 0]])
+            answer_ids = torch.tensor([[*answer, 0]])
             copyable = copyable_tokens(ids[:, :count], FIRST_COPYABLE_ID, NULL_ID)
-            memory = HeadMemory(hidden[:, :count], ids[:, :count], copyable, said)
+            memory = HeadMemory(hidden[:, :count], ids[:, :count], copyable, answer_ids)
             answer.append(int(model.next_token(hidden[:, -1], memory).logprobs.argmax()))
     return answer
 

@@ -64,9 +64,9 @@ class Row:
 def outcome(question: Question, text: str) -> Outcome:
     """By reference answers, which the selecting verifier never sees."""
     judge = ReferenceVerifier()
-    said = judge.extract(question, text)
-    (verdicts,) = judge.verify([VerificationItem(question, said.claims, text)])
-    return outcome_of(verdicts, said.refused, said.reason).outcome
+    extracted = judge.extract(question, text)
+    (verdicts,) = judge.verify([VerificationItem(question, extracted.claims, text)])
+    return outcome_of(verdicts, extracted.refused, extracted.reason).outcome
 
 
 def row(policy: str, questions: Sequence[Question], results: Sequence[QueryResult]) -> Row:

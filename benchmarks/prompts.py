@@ -67,8 +67,8 @@ class Score:
 def is_right(answer: str, references: Sequence[str]) -> bool:
     """Whether the first sentence contains a reference as whole words and does not decline."""
     first = re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n", answer.strip(), maxsplit=1)[0]
-    said = f" {_words(first)} "
-    return not _DECLINES.search(answer) and any(f" {_words(reference)} " in said for reference in references)
+    padded = f" {_words(first)} "
+    return not _DECLINES.search(answer) and any(f" {_words(reference)} " in padded for reference in references)
 
 
 def declines(answer: str) -> bool:

@@ -112,8 +112,8 @@ def bare(
                 seeds = tuple(derive_seed(config.seed, question.id, arm.name, d.label, i) for i in range(n))
                 tasks.append(GenerationTask(prompt, d.params(n), seeds))
             texts = [c.text for drawn in generate_many(reader, tasks) for c in drawn]
-            said = [(verifier.extract(question, text).claims, text) for text in texts]
-            verifier.verify([VerificationItem(question, claims, text) for claims, text in said if claims])
+            extracted = [(verifier.extract(question, text).claims, text) for text in texts]
+            verifier.verify([VerificationItem(question, claims, text) for claims, text in extracted if claims])
 
 
 def _config(

@@ -69,7 +69,7 @@ def _make(given: argparse.Namespace) -> None:
     examples = [e for e in read.examples if e.context.strip() and (not given.title or e.title in given.title)]
     pairs = list(_noted(examples))
     for name in given.reader:
-        pairs += _said(examples, EmbeddedReader(None if name == "reader" else Path(name)), Path(name).name)
+        pairs += _answer_scores(examples, EmbeddedReader(None if name == "reader" else Path(name)), Path(name).name)
     with given.output.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(pair, ensure_ascii=False) + "\n" for pair in pairs)
     print(f"{len(pairs)} pairs: {dict(Counter(str(pair['source']) for pair in pairs))}")
@@ -99,7 +99,9 @@ def _noted(examples: Sequence[ReadingExample]) -> Iterator[dict[str, object]]:
                 yield from _pair(example, example.answers[0], True, "noted")
 
 
-def _said(examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str) -> Iterator[dict[str, object]]:
+def _answer_scores(
+    examples: Sequence[ReadingExample], reader: EmbeddedReader, name: str
+) -> Iterator[dict[str, object]]:
     pool = chunk_contexts(examples, reader.vocabulary.tokenizer, ChunkingParams())
     for number, (example, own) in enumerate(zip(examples, pool.of_example, strict=True), start=1):
         chunks = [RetrievedChunk(pool.chunks[place], 0.0, rank) for rank, place in enumerate(own, start=1)]
@@ -124,15 +126,15 @@ def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
     read = [claims[0] for claims in found.claims]
     # In the window where the reader found most, as it is judged.
     windows = [
-        Pair(said.window, pair.claims[0], pair.question, pair.evidence if said.window != pair.evidence else "")
-        for said, pair in zip(read, statements, strict=True)
+        Pair(support.window, pair.claims[0], pair.question, pair.evidence if support.window != pair.evidence else "")
+        for support, pair in zip(read, statements, strict=True)
     ]
     beside = network.score(windows)
     sources = Counter(str(pair["source"]) for pair in pairs)
     expected, other, right, weights = [], [], [], []
-    for pair, said, theirs in zip(pairs, read, beside, strict=True):
-        if said.support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
-            expected.append(max(said.support / (1 - said.support) - _TINY, 0.0))
+    for pair, read_support, theirs in zip(pairs, read, beside, strict=True):
+        if read_support.support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
+            expected.append(max(read_support.support / (1 - read_support.support) - _TINY, 0.0))
             other.append(logit(theirs))
             right.append(bool(pair["supported"]))
             weights.append(1 / sources[str(pair["source"])])

@@ -181,5 +181,5 @@ class _Collected:
         self._places[key] = record.where
         self._records.append(record)
 
-    def _problem(self, said: str) -> None:
-        self._problems.append(said)
+    def _problem(self, message: str) -> None:
+        self._problems.append(message)

@@ -135,8 +135,8 @@ def _asked(given: object) -> object:
     """The question of an input: the text, or the last user message."""
     if not isinstance(given, list):
         return given
-    said = [_content(m.get("content")) for m in given if isinstance(m, Mapping) and m.get("role") == "user"]
-    return said[-1] if said else ""
+    texts = [_content(m.get("content")) for m in given if isinstance(m, Mapping) and m.get("role") == "user"]
+    return texts[-1] if texts else ""
 
 
 def _content(content: object) -> object:

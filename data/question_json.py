@@ -126,18 +126,18 @@ def _references(row: Mapping[str, object]) -> tuple[str, ...]:
 
 def _answerable(row: Mapping[str, object]) -> bool:
     """Whether the documents answer the question. Raises FieldError if two fields disagree."""
-    said: dict[str, bool] = {}
+    given: dict[str, bool] = {}
     value = row.get("answerable")
     if value is not None:
         if not isinstance(value, bool):
             raise FieldError(f'"answerable" is {kind_of(value)}, it must be true or false')
-        said["answerable"] = value
+        given["answerable"] = value
     for name in (*_ANSWERABLE[1:], *UNANSWERABLE):
         if (flag := flag_of(name, row.get(name))) is not None:
-            said[name] = flag if name in _ANSWERABLE else not flag
-    if len(set(said.values())) > 1:
-        raise FieldError(" and ".join(f'"{name}"' for name in said) + " contradict each other: keep one of them")
-    return next(iter(said.values()), True)
+            given[name] = flag if name in _ANSWERABLE else not flag
+    if len(set(given.values())) > 1:
+        raise FieldError(" and ".join(f'"{name}"' for name in given) + " contradict each other: keep one of them")
+    return next(iter(given.values()), True)
 
 
 def question_to_fields(question: Question) -> dict[str, object]:

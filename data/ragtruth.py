@@ -110,8 +110,8 @@ def _either(folder: Path, name: str) -> Path | None:
 
 
 def _bad(path: Path, number: int, error: Exception, skip_bad: bool, skipped: list[str]) -> None:
-    said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-    where = f"{path}:{number}: {said or 'not a line in the layout of RAGTruth'}"
+    reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+    where = f"{path}:{number}: {reason or 'not a line in the layout of RAGTruth'}"
     if not skip_bad:
         raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
     skipped.append(where)

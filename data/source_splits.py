@@ -46,21 +46,21 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
     return PairSplit(tuple(train), tuple(development), tuple(unseen))
 
 
-def sources_named(said: str, sources: Collection[str]) -> set[str]:
+def sources_named(pattern: str, sources: Collection[str]) -> set[str]:
     """Return the sources that match a name or a prefix with a trailing *. Raises DataError if there is none."""
-    found = {s for s in sources if s == said or (said.endswith("*") and s.startswith(said[:-1]))}
+    found = {s for s in sources if s == pattern or (pattern.endswith("*") and s.startswith(pattern[:-1]))}
     if not found:
-        raise DataError(f"no source is called {said}: there are {', '.join(sorted(sources))}")
+        raise DataError(f"no source is called {pattern}: there are {', '.join(sorted(sources))}")
     return found
 
 
 def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
     """Per cent of each source's groups that is held out; 100 is the whole source."""
     shares: dict[str, int] = {}
-    for said in hold_out:
-        part = None if said in sources else _PART.fullmatch(said)
-        name, share = (part[1], int(part[2])) if part else (said, 100)
+    for option in hold_out:
+        part = None if option in sources else _PART.fullmatch(option)
+        name, share = (part[1], int(part[2])) if part else (option, 100)
         if part and not 1 <= share <= 100 - percent:
-            raise DataError(f"{said}: from 1 to {100 - percent} per cent can be held out, or all without a share")
+            raise DataError(f"{option}: from 1 to {100 - percent} per cent can be held out, or all without a share")
         shares |= {source: max(share, shares.get(source, 0)) for source in sources_named(name, sources)}
     return shares

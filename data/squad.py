@@ -31,12 +31,12 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
         try:
             examples.append(_example(value, title, context, source))
         except (ValueError, KeyError, TypeError) as error:
-            said = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+            reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             if not skip_bad:
                 raise DataError(
-                    f"{where}: {said}; mend the question, or skip such ones", parameter="skip_bad"
+                    f"{where}: {reason}; mend the question, or skip such ones", parameter="skip_bad"
                 ) from error
-            skipped.append(f"{where}: {said}")
+            skipped.append(f"{where}: {reason}")
     if not examples:
         raise DataError(f"no question in {path}: nothing to evaluate")
     return ReadingFile(tuple(examples), tuple(skipped))

@@ -76,22 +76,22 @@ class Search:
     def settings(self) -> str:
         """Everything besides index and query that determines the result, as text; defaults are omitted."""
         default = RetrievalParams()
-        said = [f"mode={self._params.mode}"]
+        parts = [f"mode={self._params.mode}"]
         if self._params.mode == "hybrid":
-            said.append(f"fusion={self._params.fusion}")
+            parts.append(f"fusion={self._params.fusion}")
         for name in (one.name for one in fields(self._params)):
             value = getattr(self._params, name)
             if name not in ("mode", "fusion") and value != getattr(default, name):
-                said.append(f"{name}={_shown(value)}")
+                parts.append(f"{name}={_shown(value)}")
         if self._params.rerank is not None and self._helpers.scorer is not None:
-            said.append(f"scorer={self._helpers.scorer.name}")
+            parts.append(f"scorer={self._helpers.scorer.name}")
         for name in ("rewrite", "imagine", "ask_again"):
             helper = getattr(self._helpers, name)
             if helper is not None:
-                said.append(f"{name}={getattr(helper, 'name', getattr(helper, '__name__', type(helper).__name__))}")
+                parts.append(f"{name}={getattr(helper, 'name', getattr(helper, '__name__', type(helper).__name__))}")
         if self._helpers.ask_again is not None:
-            said.append(f"hops={self._helpers.budget.hops} read={self._helpers.budget.read}")
-        return " ".join(said)
+            parts.append(f"hops={self._helpers.budget.hops} read={self._helpers.budget.read}")
+        return " ".join(parts)
 
     def retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
         """Return the k best chunks, best first, and their neighbours; see ``retrieve_many``."""

@@ -49,5 +49,7 @@ def gate_code(
         return False, {}
     result = apply_gate(gate, figures)
     if result.failed:
-        output.say(f"--fail-if {gate.text!r} holds: {'; '.join(result.said)}")
-    return result.failed, {"fail_if": {"condition": gate.text, "failed": result.failed, "because": list(result.said)}}
+        output.say(f"--fail-if {gate.text!r} holds: {'; '.join(result.reasons)}")
+    return result.failed, {
+        "fail_if": {"condition": gate.text, "failed": result.failed, "because": list(result.reasons)}
+    }

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     met: tuple[str, ...] = ()
     if condition is not None:
         result = apply_gate(condition, summary_figures(gated.summary))
-        met = result.said if result.failed else ()
+        met = result.reasons if result.failed else ()
     report = hold_against(
         gated,
         arguments.baseline,

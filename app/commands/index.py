@@ -160,10 +160,10 @@ def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams,
     try:
         chunking = ChunkingParams(**given)
     except ValueError as error:
-        said = str(error)
+        message = str(error)
         for field, flag in (("max_tokens", "--chunk-tokens"), *((n, f"--{n.replace('_', '-')}") for n in _OVERLAPS)):
-            said = said.replace(field, flag)
-        raise UsageError(f"invalid chunk settings: {said}") from error
+            message = message.replace(field, flag)
+        raise UsageError(f"invalid chunk settings: {message}") from error
     if arguments.workers < 0:
         raise UsageError(f"--workers is {arguments.workers}: give 0 (all in this process) or more")
     kinds: dict[str, DenseParams] = {

@@ -158,7 +158,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
             rows_from=tuple(arguments.rows_from),
             start=arguments.start,
             start_share=arguments.start_share,
-            mix=tuple(_share(said) for said in arguments.mix),
+            mix=tuple(_share(part) for part in arguments.mix),
             teachers=tuple(arguments.teacher),
             teacher_share=arguments.teacher_share,
             not_taught=tuple(arguments.not_taught),
@@ -215,17 +215,17 @@ def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
     if asked.altered and not asked.together:
         raise UsageError("--altered needs answers whose claims are read together: not with --joint-tokens 0")
     check_start(arguments)
-    if (most := arguments.start_share + sum(_share(said)[1] for said in arguments.mix)) > 1 + 1e-9:
+    if (most := arguments.start_share + sum(_share(part)[1] for part in arguments.mix)) > 1 + 1e-9:
         raise UsageError(f"--start-share and the shares of --mix add up to {most:g}: they must not exceed 1")
 
 
-def _share(said: str) -> tuple[Path, float]:
+def _share(text: str) -> tuple[Path, float]:
     """Parse FOLDER=SHARE. Raises UsageError for anything else."""
-    folder, _, share = said.rpartition("=")
+    folder, _, share = text.rpartition("=")
     try:
         value = float(share)
     except ValueError:
         value = math.nan
     if not folder or not 0 <= value <= 1:  # rejects NaN too
-        raise UsageError(f"--mix is {said!r}: it must be FOLDER=SHARE, the share in [0, 1]")
+        raise UsageError(f"--mix is {text!r}: it must be FOLDER=SHARE, the share in [0, 1]")
     return Path(folder), value

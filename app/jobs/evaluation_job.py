@@ -32,8 +32,8 @@ def run_evaluation(pipeline: Pipeline, job: Job, report: Report, started: Callab
     """
     plan = plan_of(pipeline, job.tenant, EvaluationRequest.from_json(job.request))
 
-    def progress(said: Progress) -> None:
-        report((Step("samples", said.done, said.total),))
+    def progress(progressed: Progress) -> None:
+        report((Step("samples", progressed.done, progressed.total),))
 
     result = evaluate(
         pipeline,

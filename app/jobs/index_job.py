@@ -67,8 +67,8 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
     folder = staging_folder(pipeline.home, job.id)
     steps: dict[str, Step] = {}
 
-    def progress(said: IndexProgress) -> None:
-        steps[said.phase] = Step(said.phase, said.done, said.total)
+    def progress(progressed: IndexProgress) -> None:
+        steps[progressed.phase] = Step(progressed.phase, progressed.done, progressed.total)
         report(tuple(steps.values()))
 
     store, stored = pipeline.store, job.stored

@@ -281,30 +281,30 @@ def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, place: int, 
     try:
         return _judge(records, judge, [place])[0]
     except Exception as error:  # one answer must not end the scoring
-        said = f"{type(error).__name__}: {error}"[:500]
-        return JudgedAnswer(place, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {said}")), True)
+        message = f"{type(error).__name__}: {error}"[:500]
+        return JudgedAnswer(place, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {message}")), True)
 
 
 def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence[int]) -> list[JudgedAnswer]:
     verifier = judge.verifier
-    said: dict[int, Extraction] = {}
+    extracted: dict[int, Extraction] = {}
     for i in places:
         if records[i].answer.strip():
-            said[i] = verifier.extract(judge.questions[i], records[i].answer)
-    asked = [i for i in said if said[i].claims and not judge.missing[i]]
-    items = [VerificationItem(judge.questions[i], said[i].claims, records[i].answer) for i in asked]
+            extracted[i] = verifier.extract(judge.questions[i], records[i].answer)
+    asked = [i for i in extracted if extracted[i].claims and not judge.missing[i]]
+    items = [VerificationItem(judge.questions[i], extracted[i].claims, records[i].answer) for i in asked]
     found = verifier.verify(items) if items else ()
     if [tuple(v.claim for v in verdicts) for verdicts in found] != [item.claims for item in items]:
         raise EvaluationError("its verdicts do not match the given claims")
     verdicts = dict(zip(asked, found, strict=True))
     results = []
     for i in places:
-        if i not in said:
+        if i not in extracted:
             results.append(JudgedAnswer(i, AnswerEvaluation("unscored", (), "the answer is empty")))
             continue
-        own = verdicts[i] if i in verdicts else _unjudged(said[i].claims, judge.missing[i], verifier.name)
+        own = verdicts[i] if i in verdicts else _unjudged(extracted[i].claims, judge.missing[i], verifier.name)
         results.append(
-            JudgedAnswer(i, outcome_of(own, said[i].refused, said[i].reason), any(map(verifier_failed, own)))
+            JudgedAnswer(i, outcome_of(own, extracted[i].refused, extracted[i].reason), any(map(verifier_failed, own)))
         )
     return results
 

@@ -124,15 +124,15 @@ class ClaimChecker:
             AnsweredQuestion(str(i), pair.question, answerable=pair.answerable) for i, pair in enumerate(pairs)
         ]
         claims = [_sentences(pair.claim, self._split) for pair in pairs]
-        said = [any(c.isalnum() for c in pair.claim) for pair in pairs]
-        ready = [i for i, pair in enumerate(pairs) if said[i] and (pair.evidence or not self.needs_evidence)]
+        has_text = [any(c.isalnum() for c in pair.claim) for pair in pairs]
+        ready = [i for i, pair in enumerate(pairs) if has_text[i] and (pair.evidence or not self.needs_evidence)]
         self._evidence.texts = {str(i): pairs[i].evidence for i in ready}
         items = [VerificationItem(questions[i], claims[i], pairs[i].claim) for i in ready]
         found = dict(zip(ready, self._verifier.verify(items), strict=True))
         results = []
         for i, pair in enumerate(pairs):
             if i not in found:
-                reason = "there is no evidence" if said[i] else "the claim has no letter and no digit"
+                reason = "there is no evidence" if has_text[i] else "the claim has no letter and no digit"
                 results.append(CheckedClaim(pair, "unscored", None, reason, ()))
                 continue
             weak: tuple[WeakWord, ...] | None = None

@@ -248,8 +248,8 @@ def filled_in(
     problems = [*read.problems]
     if not others:
         strange = (label for label in read.labels if label.annotator != annotator)
-        said = f"it names another annotator: these labels are to be {annotator}'s"
-        problems += [Refused(label.where, said) for label in strange]
+        reason = f"it names another annotator: these labels are to be {annotator}'s"
+        problems += [Refused(label.where, reason) for label in strange]
     if problems:
         raise AppError(refusal(name, problems))
     if not read.labels:

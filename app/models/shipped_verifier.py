@@ -25,9 +25,9 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
     network = open_support_scorer(device=device, models=cache)
     place = shipped_verifier() / CONFIG
     try:
-        said = support_facts(shipped_verifier())["reading"]
-        use = ReadingUse(*(float(said[name]) for name in ("slope", "intercept", "floor", "network")))
-        wanted, beside = str(said["reader"]), str(said["verifier"])
+        reading = support_facts(shipped_verifier())["reading"]
+        use = ReadingUse(*(float(reading[name]) for name in ("slope", "intercept", "floor", "network")))
+        wanted, beside = str(reading["reader"]), str(reading["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
         raise ModelError(f"{place} does not describe how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())

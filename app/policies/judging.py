@@ -70,11 +70,11 @@ class PolicyJudge:
         for item in items:
             for prompt, completion in item.answers:
                 question = AnsweredQuestion(str(id(prompt)), item.question)
-                said = verifier.extract(question, completion.text)
-                asked.append(VerificationItem(question, said.claims, completion.text))
-                refused.append((said.refused, said.reason))
+                extracted = verifier.extract(question, completion.text)
+                asked.append(VerificationItem(question, extracted.claims, completion.text))
+                refused.append((extracted.refused, extracted.reason))
         verdicts = verifier.verify(asked)
-        found = iter([outcome_of(own, *said) for own, said in zip(verdicts, refused, strict=True)])
+        found = iter([outcome_of(own, *refusal) for own, refusal in zip(verdicts, refused, strict=True)])
         return [
             tuple(_placed(next(found), None if search else prompt, self.name) for prompt, _ in item.answers)
             for item in items

@@ -77,14 +77,14 @@ def pairs_table(summary: RunSummary) -> Table:
     say how many were left out for that.
     """
     unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
-    said = (
+    note = (
         "\nof pairs of scored responses; {low,high}: over all, if the unscored were all one or the other"
         if any(unscored)
         else ""
     )
     made = table(
         "Paired difference in hallucinated (positive: the second arm hallucinates less);\nfixed: "
-        f"{CHANGES['fixed']},\nbroken: {CHANGES['broken']};\nerrors of the verifier inflate both{said}",
+        f"{CHANGES['fixed']},\nbroken: {CHANGES['broken']};\nerrors of the verifier inflate both{note}",
         "pair",
         ("difference", "fixed", "broken", "questions", "p (Holm)"),
     )

@@ -79,8 +79,8 @@ def _message(
 
 def _line(answer: ScoredAnswer) -> str:
     if answer.evaluation.outcome == "unscored":
-        said = f"unscored, {answer.evaluation.reason}"
+        summary = f"unscored, {answer.evaluation.reason}"
     else:
         claims = "; ".join(repr(v.claim.text[:120]) for v in answer.unsupported[:2])
-        said = f"support {answer.support or 0.0:.2f}, unsupported: {claims}"
-    return f"  {answer.record.id}: {answer.record.question[:80]!r}: {said}"
+        summary = f"support {answer.support or 0.0:.2f}, unsupported: {claims}"
+    return f"  {answer.record.id}: {answer.record.question[:80]!r}: {summary}"

@@ -161,8 +161,8 @@ def score(
     answers = tuple(scored(i, found[i]) for i in range(len(records)))
     notes = [*file.notes, *judge.notes, *group_notes(records, groups)]
     if plan.marks and judge.entailment is not None:
-        answers, said = _with_marks(answers, judge)
-        notes.extend(said)
+        answers, note = _with_marks(answers, judge)
+        notes.extend(note)
     abstentions = count_abstentions(
         (a.record.arm, a.evaluation, _answered(a.record))
         for a in sorted(answers, key=lambda a: arms.index(a.record.arm))

@@ -33,13 +33,13 @@ def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_mem
     message = email.message_from_bytes(read_whole(file, limits.file_bytes), policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):
         raise ParseError("it has no mail headers")
-    said = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}
+    headers = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}
     body = _body(message)
     if body.strip():
-        head = "\n".join(f"{name}: {said[name]}" for name in _SHOWN if said[name])
-        metadata = origin.metadata_with(("from", said["From"]), ("date", said["Date"]))
+        head = "\n".join(f"{name}: {headers[name]}" for name in _SHOWN if headers[name])
+        metadata = origin.metadata_with(("from", headers["From"]), ("date", headers["Date"]))
         text = f"{head}\n\n{body.strip()}" if head else body.strip()
-        yield Document(origin.document_id, said["Subject"], text, metadata)
+        yield Document(origin.document_id, headers["Subject"], text, metadata)
     else:
         yield part(origin.where, "the message has no text")
     for number, attached in enumerate(message.iter_attachments(), start=1):

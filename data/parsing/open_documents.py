@@ -87,8 +87,8 @@ class _Walk:
                 self.text.gap("\n")
             case "text:span" if level := self._raising.get(str(element.get_attribute("text:style-name"))):
                 kind: Level = "sup" if level == "sup" else "sub"
-                said, after = str(element.text_recursive), str(element.tail or "")
-                self.text.add(raised_text(self.text.tail, said, kind, after))
+                inner, after = str(element.text_recursive), str(element.tail or "")
+                self.text.add(raised_text(self.text.tail, inner, kind, after))
             case "text:p" | "text:h":
                 self._paragraph(element, tag)
             case "table:table" | "table:table-row" | "table:table-cell" | "table:covered-table-cell":

@@ -201,9 +201,9 @@ class PageText(HTMLParser):
             case "a":
                 self._link = None
             case "noscript" if self._noscript is not None:
-                said, self._noscript = "".join(self._noscript), None
-                if not _SCRIPT_WANTED.search(said):
-                    self.body.add(said)
+                content, self._noscript = "".join(self._noscript), None
+                if not _SCRIPT_WANTED.search(content):
+                    self.body.add(content)
 
     def _settle(self, after: str) -> None:
         """Write pending superscript or subscript text, now that the following text is known."""
@@ -282,10 +282,10 @@ class PageText(HTMLParser):
 
 def _is_permalink(data: str, link: dict[str, str]) -> bool:
     """Return whether a link's text is only the permalink mark of a heading."""
-    said = data.strip()
-    if said in _PERMALINKS:
+    text = data.strip()
+    if text in _PERMALINKS:
         return "#" in link.get("href", "") or _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None
-    return len(said) <= 2 and bool(said) and _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None
+    return len(text) <= 2 and bool(text) and _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None
 
 
 def _number(text: str | None) -> int:

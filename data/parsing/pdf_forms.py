@@ -28,15 +28,15 @@ def page_notes(page: Any) -> list[str]:
         try:
             annotation = entry.get_object()
             if annotation.get("/Subtype") == "/Widget":
-                said = _field(annotation)
+                text = _field(annotation)
             elif annotation.get("/Subtype") in _WRITTEN:
-                said = _text(annotation.get("/Contents"))
+                text = _text(annotation.get("/Contents"))
             else:
-                said = ""
+                text = ""
         except (AttributeError, KeyError, TypeError, ValueError):  # A damaged annotation affects only itself.
             continue
-        if said and said not in found[-1:]:
-            found.append(said)
+        if text and text not in found[-1:]:
+            found.append(text)
     return found
 
 
@@ -66,15 +66,15 @@ def _field(widget: Any) -> str:
     if kind == "/Btn":
         chosen = str(value).lstrip("/")
         state = str(widget.get("/AS", value)).lstrip("/")
-        said = "" if chosen in ("", "Off") or state == "Off" else chosen
+        text = "" if chosen in ("", "Off") or state == "Off" else chosen
     elif isinstance(value, list):
-        said = ", ".join(filter(None, map(_text, value)))
+        text = ", ".join(filter(None, map(_text, value)))
     else:
-        said = _text(value)
-    if not said:
+        text = _text(value)
+    if not text:
         return ""
     label = one_line(str(_inherited(widget, "/TU") or ""), 200) or _name(str(_inherited(widget, "/T") or ""))
-    return f"{label.rstrip(':')}: {said}" if label else said
+    return f"{label.rstrip(':')}: {text}" if label else text
 
 
 def _inherited(field: Any, key: str) -> Any:
@@ -117,9 +117,9 @@ def _leaves(raw: bytes) -> Iterator[str]:
         pieces.clear()
 
     def end(_: str) -> None:
-        if said := " ".join("".join(pieces).split()):
+        if text := " ".join("".join(pieces).split()):
             label = _name(names[-1])
-            lines.append(f"{label}: {said}" if label else said)
+            lines.append(f"{label}: {text}" if label else text)
         names.pop()
         pieces.clear()
 

@@ -102,9 +102,9 @@ class _Pages:
         except MemoryError:
             raise
         except Exception as error:  # A broken content stream fails in many ways; the other pages may be good.
-            said = one_line(f"{type(error).__name__}: {error}", 200)
+            reason = one_line(f"{type(error).__name__}: {error}", 200)
             where = f"{self._origin.where} page {number + 1}"
-            self._refused.append(part(where, f"the page cannot be read ({said})"))
+            self._refused.append(part(where, f"the page cannot be read ({reason})"))
             return
         if not _WAITING.match(text) or not has_xfa(reader):
             self.text.add_exactly(text)

@@ -101,7 +101,9 @@ class ParserProcess:
                 yield item_from_json(frame)
         except TimeoutError:
             self.close()
-            yield Refused(origin.where, f"parsing produced nothing for {self._limits.wall_seconds:g} seconds and was stopped")
+            yield Refused(
+                origin.where, f"parsing produced nothing for {self._limits.wall_seconds:g} seconds and was stopped"
+            )
         except FrameError as error:
             with suppress(subprocess.TimeoutExpired):  # A child that has ended has an exit code to report.
                 self._process.wait(timeout=_END_SECONDS if error.ended else 0)
@@ -134,11 +136,11 @@ class ParserProcess:
             self._process.kill()
             self._process.wait()
             self._errors.seek(0)
-            said = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
+            output = self._errors.read()[-2000:].decode("utf-8", "replace").strip()
             self.close()
             raise DataError(
                 f"the parser process did not start (exit code {self._process.returncode}): "
-                f"{said.rpartition(chr(10))[2] or 'no output'}"
+                f"{output.rpartition(chr(10))[2] or 'no output'}"
             )
         self._ready = True
 

@@ -53,19 +53,19 @@ def run_calibration(
 def _of_question(
     question: str, samples: Sequence[SampleRecord], entailing: CachedEntailment | None
 ) -> list[ClaimProbability]:
-    said = [[(v, plain_claim_text(v.claim.text)) for v in r.evaluation.verdicts] for r in samples]
-    texts = [" ".join(claim for _, claim in mine) for mine in said]
-    distinct = list(dict.fromkeys(claim for mine in said for _, claim in mine))
+    claims = [[(v, plain_claim_text(v.claim.text)) for v in r.evaluation.verdicts] for r in samples]
+    texts = [" ".join(claim for _, claim in mine) for mine in claims]
+    distinct = list(dict.fromkeys(claim for mine in claims for _, claim in mine))
     states: dict[tuple[int, str], bool] = {}
     if entailing is None:
-        words = [{normalise(claim) for _, claim in mine} for mine in said]
+        words = [{normalise(claim) for _, claim in mine} for mine in claims]
         states = {(i, c): normalise(c) in words[i] for i in range(len(samples)) for c in distinct}
     else:
         places = [(i, c) for i in range(len(samples)) for c in distinct if texts[i]]
         answered = entailing.entails([(f"{question} {texts[i]}", f"{question} {c}") for i, c in places])
         states = dict(zip(places, answered, strict=True))
     result = []
-    for i, mine in enumerate(said):
+    for i, mine in enumerate(claims):
         for verdict, claim in mine:
             others = sum(states.get((j, claim), False) for j in range(len(samples)) if j != i)
             result.append(ClaimProbability(samples[i].question_id, others + 1, len(samples), verdict.support, own=True))

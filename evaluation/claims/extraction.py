@@ -54,10 +54,10 @@ def extract_claims(text: str, question: str = "") -> Extraction:
 
 def _only_declines(text: str) -> bool:
     """Whether some sentences decline and the others claim nothing ("Please refer to a dictionary.")."""
-    said = [text[s.start : s.end] for s in sentence_spans(text)]
-    declining = [is_refusal(sentence) for sentence in said]
-    rest = [sentence for sentence, declines in zip(said, declining, strict=True) if not declines]
-    return 0 < len(rest) < len(said) and all(map(is_filler, rest))
+    sentences = [text[s.start : s.end] for s in sentence_spans(text)]
+    declining = [is_refusal(sentence) for sentence in sentences]
+    rest = [sentence for sentence, declines in zip(sentences, declining, strict=True) if not declines]
+    return 0 < len(rest) < len(sentences) and all(map(is_filler, rest))
 
 
 def _answering(text: str, span: Span) -> Span:
@@ -67,9 +67,9 @@ def _answering(text: str, span: Span) -> Span:
     whole = stated_span(text[span.start : span.end])
     if kept and len(kept) < len(sentences):
         first, last = kept[0].start, kept[-1].end
-        said = stated_span(text[span.start + first : span.start + last])
-        if said is not None:
-            return Span(span.start + first + said.start, span.start + first + said.end)
+        stated = stated_span(text[span.start + first : span.start + last])
+        if stated is not None:
+            return Span(span.start + first + stated.start, span.start + first + stated.end)
     return Span(span.start + whole.start, span.start + whole.end) if whole else span
 
 

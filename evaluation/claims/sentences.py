@@ -76,15 +76,15 @@ def _claims_of(text: str, question: str) -> Extraction:
     for block in _blocks(text):
         opener: Span | None = None
         for span in _sentences(text, block):
-            said = text[span.start : span.end]
-            if is_refusal(said):
+            sentence = text[span.start : span.end]
+            if is_refusal(sentence):
                 refused = True
-            elif is_filler(said) or said.rstrip("\"'*_)”’ ").endswith(("?", ":", "？", "؟", "：")):
+            elif is_filler(sentence) or sentence.rstrip("\"'*_)”’ ").endswith(("?", ":", "？", "؟", "：")):
                 dropped = True
-            elif is_opener(said):
+            elif is_opener(sentence):
                 opener = opener or span
             else:
-                spans.append(Span(opener.start if opener else span.start + _lead(said), span.end))
+                spans.append(Span(opener.start if opener else span.start + _lead(sentence), span.end))
                 opener = None
         if opener:
             spans.append(opener)

@@ -23,19 +23,19 @@ def contradiction(claim: str, evidence: str) -> str:
     found = contrast(claim, evidence)
     if found:
         return f"the evidence says otherwise: {found}"
-    said = statement(claim)
-    if not said.values or said.words & _HEDGES:
+    own = statement(claim)
+    if not own.values or own.words & _HEDGES:
         return ""
-    alike = [other for other in statements(evidence) if _alike(said, other) and not other.words & _HEDGES]
-    reasons = [_other_value(said, other) for other in alike]
+    alike = [other for other in statements(evidence) if _alike(own, other) and not other.words & _HEDGES]
+    reasons = [_other_value(own, other) for other in alike]
     return reasons[0] if reasons and all(reasons) else ""
 
 
-def _alike(said: Statement, other: Statement) -> bool:
+def _alike(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words besides their values, and both or neither contain a negation."""
-    own, theirs = _stems(said), _stems(other)
+    own, theirs = _stems(claim), _stems(other)
     shared = len(own & theirs)
-    return bool(own) and shared >= ALIKE * max(len(own), len(theirs)) and bool(said.denials) == bool(other.denials)
+    return bool(own) and shared >= ALIKE * max(len(own), len(theirs)) and bool(claim.denials) == bool(other.denials)
 
 
 def _stems(text: Statement) -> frozenset[str]:
@@ -43,12 +43,12 @@ def _stems(text: Statement) -> frozenset[str]:
     return frozenset(item.stem for item in text.items if item.place not in inside)
 
 
-def _other_value(said: Statement, other: Statement) -> str:
+def _other_value(claim: Statement, other: Statement) -> str:
     """Return the evidence's value that conflicts with a value of the claim; "" if every value may agree."""
-    for value in said.values:
+    for value in claim.values:
         rivals = [v for v in other.values if comparable(value, v)]
         if rivals and not any(_agree(value, rival) for rival in rivals):
-            return f"the evidence says {_words(other, rivals[0])}, the claim {_words(said, value)}"
+            return f"the evidence says {_words(other, rivals[0])}, the claim {_words(claim, value)}"
     return ""
 
 

@@ -43,31 +43,31 @@ def contrast(claim: str, evidence: str) -> str:
     """Return how the claim differs from the evidence sentence that it resembles; "" if no rule finds a difference."""
     if len(claim) > _MOST_CHARACTERS:
         return ""
-    said = statement(claim)
-    if len(said.stems) < _LEAST:
+    own = statement(claim)
+    if len(own.stems) < _LEAST:
         return ""
-    agreed = agreement(said, statements(evidence))
+    agreed = agreement(own, statements(evidence))
     if agreed == -1:
         return "the evidence states the comparison in reverse"
-    if agreed == 1 and not said.values:
+    if agreed == 1 and not own.values:
         return ""
     best: list[tuple[float, Statement]] = []
     for other in statements(evidence):
         if len(other.items) > 80:
             continue
-        covered = _covered(said, other)
+        covered = _covered(own, other)
         if covered >= COVERED:
             best.append((covered, other))
     if not best:
         return ""
     top = max(covered for covered, _ in best)
-    reasons = [_difference(said, other) for covered, other in best if covered >= top - 1e-9]
+    reasons = [_difference(own, other) for covered, other in best if covered >= top - 1e-9]
     return reasons[0] if all(reasons) else ""
 
 
-def _covered(said: Statement, other: Statement) -> float:
+def _covered(claim: Statement, other: Statement) -> float:
     held, words = other.stems, {i.word for i in other.items}
-    own = {i.stem: i.word for i in said.items}
+    own = {i.stem: i.word for i in claim.items}
     found = sum(s in held or any(_opposite(w, v) or converse(w, v) for v in words) for s, w in own.items())
     shared = len(own.keys() & held)
     return found / len(own) if shared >= _LEAST or found == len(own) > 1 else 0.0
@@ -80,20 +80,20 @@ def _opposite(one: str, other: str) -> bool:
     return len(short) > 3 and any(long == prefix + short for prefix in _PREFIXES)
 
 
-def _difference(said: Statement, other: Statement) -> str:
-    quantity = _quantities(said, other)
+def _difference(claim: Statement, other: Statement) -> str:
+    quantity = _quantities(claim, other)
     if quantity:
         return quantity
-    bound = differing_limit(said.values, other.values)
+    bound = differing_limit(claim.values, other.values)
     if bound:
         return bound
     flips: list[str] = []
-    if _denied(said, other) != _denied(other, said):
+    if _denied(claim, other) != _denied(other, claim):
         flips.append("one of the two is negated")
-    opposites = _opposites(said, other)
+    opposites = _opposites(claim, other)
     if opposites % 2:
         flips.append("a word is replaced by its opposite")
-    exchanged, converses, voices = _exchange(said, other) if _alike(said, other) else (False, False, False)
+    exchanged, converses, voices = _exchange(claim, other) if _alike(claim, other) else (False, False, False)
     if converses:
         flips.append("the verb is replaced by its converse")
     if voices:
@@ -102,13 +102,13 @@ def _difference(said: Statement, other: Statement) -> str:
         flips.append("two of its arguments are exchanged")
     if len(flips) % 2:
         return flips[-1] if exchanged else flips[0]
-    moved = not exchanged and _alike(said, other) and _roles_exchanged(said, other)
+    moved = not exchanged and _alike(claim, other) and _roles_exchanged(claim, other)
     return "two of its arguments have changed roles" if moved else ""
 
 
-def _alike(said: Statement, other: Statement) -> bool:
+def _alike(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words, so that word order can be compared."""
-    return _covered(other, said) >= ALIKE
+    return _covered(other, claim) >= ALIKE
 
 
 def _denied(own: Statement, other: Statement) -> bool:
@@ -142,17 +142,17 @@ def _scope_end(own: Statement, place: int) -> int | None:
     return len(own.tokens)
 
 
-def _opposites(said: Statement, other: Statement) -> int:
+def _opposites(claim: Statement, other: Statement) -> int:
     """Count the words of the claim that are opposites of words that only the sentence has."""
-    mine, theirs = said.words - other.words, other.words - said.words
+    mine, theirs = claim.words - other.words, other.words - claim.words
     used: set[str] = set()
     found = 0
     for word in sorted(mine):
         match = next((w for w in sorted(theirs - used) if _opposite(word, w)), None)
-        joins = any(word == joint for joint, _ in said.joints)
+        joins = any(word == joint for joint, _ in claim.joints)
         # "from 1984 to 1989" has an end as well.
-        ended = {word, match} <= {"from", "until", "till"} and "to" in (said.words | other.words)
-        if match is not None and not ended and (joins or _neighbours(said, word) & _neighbours(other, match)):
+        ended = {word, match} <= {"from", "until", "till"} and "to" in (claim.words | other.words)
+        if match is not None and not ended and (joins or _neighbours(claim, word) & _neighbours(other, match)):
             used.add(match)
             found += 1
     return found
@@ -168,20 +168,20 @@ def _neighbours(text: Statement, word: str) -> set[str]:
     return found
 
 
-def _quantities(said: Statement, other: Statement) -> str:
-    if said.words & _EVERY and other.words & _SOME and not other.words & _EVERY:
+def _quantities(claim: Statement, other: Statement) -> str:
+    if claim.words & _EVERY and other.words & _SOME and not other.words & _EVERY:
         return "it generalises to all what the evidence says of some"
-    if said.words & _ONLY and not other.words & (_ONLY | {"just", "except", "exclusive", "sole"}):
+    if claim.words & _ONLY and not other.words & (_ONLY | {"just", "except", "exclusive", "sole"}):
         return "it adds 'only', which the evidence does not say"
-    if said.words & _MUST and other.words & _MAY and not other.words & _MUST and not other.denials:
+    if claim.words & _MUST and other.words & _MAY and not other.words & _MUST and not other.denials:
         return "it requires what the evidence permits"
     return ""
 
 
-def differing_limit(said: Iterable[Value], other: Iterable[Value]) -> str:
+def differing_limit(claim: Iterable[Value], other: Iterable[Value]) -> str:
     """Return how a bound of the claim conflicts with the sentence's only comparable number; "" if none does."""
     there = [v for v in other if v.number is not None]
-    for value in said:
+    for value in claim:
         if value.number is None or not value.bound:
             continue
         rivals = [v for v in there if comparable(value, v)]
@@ -215,26 +215,26 @@ def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
     return {stem: item for stem, item in found.items() if item is not None}
 
 
-def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
+def _exchange(claim: Statement, other: Statement) -> tuple[bool, bool, bool]:
     """Return whether two arguments are exchanged around a shared word, whether that word is a converse, whether its
     voice differs."""
-    mine, theirs = _once(said.items), _once(other.items)
+    mine, theirs = _once(claim.items), _once(other.items)
     shared = [s for s in mine if s in theirs]
     pivots: list[tuple[int, int, bool, bool, str]] = []
     for s in shared:
-        voices = _voices_differ(said, mine[s].place, other, theirs[s].place)
+        voices = _voices_differ(claim, mine[s].place, other, theirs[s].place)
         pivots.append((mine[s].place, theirs[s].place, False, voices, mine[s].word))
-    for item in said.items:
+    for item in claim.items:
         if item.stem in theirs:
             continue
         match = next((o for o in other.items if o.stem not in mine and converse(item.word, o.word)), None)
         if match is not None:
-            voices = _voices_differ(said, item.place, other, match.place)
+            voices = _voices_differ(claim, item.place, other, match.place)
             pivots.append((item.place, match.place, True, voices, item.word))
         comparative = next((o for o in other.items if item.word in COMPARATIVES and _opposite(item.word, o.word)), None)
         if comparative is not None:
             pivots.append((item.place, comparative.place, False, False, item.word))
-    for word, place in said.joints:
+    for word, place in claim.joints:
         joint = next((p for w, p in other.joints if w == word or opposite_of_statement(w, word)), None)
         if joint is not None:
             pivots.append((place, joint, False, False, word))
@@ -247,27 +247,27 @@ def _exchange(said: Statement, other: Statement) -> tuple[bool, bool, bool]:
         moved_left = [s for s in shared if theirs[s].place > their and mine[s].place < own]
         for a in moved_right:
             for b in moved_left:
-                if _listed(other, theirs[a].place, theirs[b].place) or _listed(said, mine[a].place, mine[b].place):
+                if _listed(other, theirs[a].place, theirs[b].place) or _listed(claim, mine[a].place, mine[b].place):
                     continue
-                if _kept_numbers(said, other, mine, theirs, a, b):
+                if _kept_numbers(claim, other, mine, theirs, a, b):
                     continue
                 if not _moved_whole(mine[a], theirs[a], mine[b], theirs[b]):
                     return True, converses, voices
     return False, converses, voices
 
 
-def _voices_differ(said: Statement, own: int, other: Statement, their: int) -> bool:
+def _voices_differ(claim: Statement, own: int, other: Statement, their: int) -> bool:
     """Return whether one verb is a passive with a named agent and the other is active."""
-    if own in said.passive:
+    if own in claim.passive:
         return their not in other.after_be
-    return their in other.passive and own not in said.after_be
+    return their in other.passive and own not in claim.after_be
 
 
 def _kept_numbers(
-    said: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
+    claim: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
 ) -> bool:
     """Return whether two words moved together with their following numbers: "adults 12 euros, children 7 euros"."""
-    own = [_next_number(said, mine[s].place) for s in (a, b)]
+    own = [_next_number(claim, mine[s].place) for s in (a, b)]
     there = [_next_number(other, theirs[s].place) for s in (a, b)]
     return own == there and own[0] != own[1] and None not in own
 
@@ -303,9 +303,9 @@ def _listed(text: Statement, one: int, other: int) -> bool:
     )
 
 
-def _roles_exchanged(said: Statement, other: Statement) -> bool:
+def _roles_exchanged(claim: Statement, other: Statement) -> bool:
     """Return whether two words exchanged prepositions: "from the hut to the lake" for "from the lake to the hut"."""
-    mine, theirs = _once(said.items), _once(other.items)
+    mine, theirs = _once(claim.items), _once(other.items)
     shared = [s for s in mine if s in theirs and mine[s].role and theirs[s].role]
     return any(
         mine[a].role != theirs[a].role and mine[a].role == theirs[b].role and mine[b].role == theirs[a].role

@@ -32,30 +32,30 @@ def restated(claim: str, evidence: str) -> bool:
     """Return whether a sentence or clause of the evidence contains the claim word for word."""
     if len(claim) > _MOST_CHARACTERS:
         return False
-    said = statement(claim)
-    if len(said.stems) < 2 or contrast(claim, evidence):
+    own = statement(claim)
+    if len(own.stems) < 2 or contrast(claim, evidence):
         return False
     there = statements(evidence)
-    if only_compares(said) and agreement(said, there) == 1:
+    if only_compares(own) and agreement(own, there) == 1:
         return True
-    return any(_repeats(said, other) for other in there)
+    return any(_repeats(own, other) for other in there)
 
 
-def _repeats(said: Statement, other: Statement) -> bool:
-    if any(word in other.words and word not in said.words for word in _GUARDS):
+def _repeats(own: Statement, other: Statement) -> bool:
+    if any(word in other.words and word not in own.words for word in _GUARDS):
         return False
-    if any(word in said.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
+    if any(word in own.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
         return False
-    limits, given = _kept_limits(said, other)
-    claim = tuple(i for i in said.items if i.place not in limits)
+    limits, given = _kept_limits(own, other)
+    claim = tuple(i for i in own.items if i.place not in limits)
     places = _matched(claim, other.items) if len(claim) > 1 else None
     if places is None:
         return False
     chosen = {*places, *(index for index, item in enumerate(other.items) if item.place in given)}
     first = other.items[places[0]]
-    if places[0] and not _pronoun_first(said):
+    if places[0] and not _pronoun_first(own):
         return False
-    if not _pronoun_first(said) and first.role:
+    if not _pronoun_first(own) and first.role:
         return False
     for index in range(places[0], len(other.items)):
         after = index + 1 if index + 1 < len(other.items) else None
@@ -67,7 +67,7 @@ def _repeats(said: Statement, other: Statement) -> bool:
             return False
         if index >= places[-1]:
             break
-    return bool(limits) or {v.bound for v in said.values if v.bound} <= {v.bound for v in other.values}
+    return bool(limits) or {v.bound for v in own.values if v.bound} <= {v.bound for v in other.values}
 
 
 def _matched(claim: tuple[ContentWord, ...], evidence: tuple[ContentWord, ...]) -> list[int] | None:
@@ -88,8 +88,8 @@ def _same_role(claim: ContentWord, evidence: ContentWord) -> bool:
     return not claim.role or claim.role == evidence.role or not evidence.role or "of" not in (claim.role, evidence.role)
 
 
-def _pronoun_first(said: Statement) -> bool:
-    words = [t.lower for t in said.tokens if t.kind != "mark" and t.lower not in ("yes", "no")]
+def _pronoun_first(claim: Statement) -> bool:
+    words = [t.lower for t in claim.tokens if t.kind != "mark" and t.lower not in ("yes", "no")]
     return bool(words) and words[0] in _PRONOUNS
 
 
@@ -104,12 +104,12 @@ def _governs(text: Statement, item: ContentWord) -> bool:
     return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))
 
 
-def _kept_limits(said: Statement, other: Statement) -> tuple[set[int], set[int]]:
+def _kept_limits(claim: Statement, other: Statement) -> tuple[set[int], set[int]]:
     """Return the positions of the claim's numbers that are bounds, and of the only numbers of their unit that satisfy
     them."""
     limits: set[int] = set()
     given: set[int] = set()
-    for value in said.values:
+    for value in claim.values:
         if value.number is None or not value.bound or not value.units:
             continue
         rivals = [v for v in other.values if v.number is not None and v.units and comparable(value, v)]

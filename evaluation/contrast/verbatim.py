@@ -26,10 +26,10 @@ def told(claim: str, evidence: str) -> bool | None:
 
     The clause may contain one additional name or number ("La garantie du Heron 4 dure trois ans").
     """
-    said = _words(claim)
-    if len(said) < _LEAST:
+    words = _words(claim)
+    if len(words) < _LEAST:
         return None
-    found = [_told(said, _words(clause)) for clause in _SENTENCE.split(evidence)]
+    found = [_told(words, _words(clause)) for clause in _SENTENCE.split(evidence)]
     return True if True in found else False if False in found else None
 
 
@@ -37,11 +37,11 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.replace("'", " ").replace("’", " "))
 
 
-def _told(said: Sequence[str], clause: Sequence[str]) -> bool | None:
-    own, there = _without_denial(said), _without_denial(clause)
+def _told(claim: Sequence[str], clause: Sequence[str]) -> bool | None:
+    own, there = _without_denial(claim), _without_denial(clause)
     if len(own) < _LEAST or not _within(own, there):
         return None
-    return _denials(said) % 2 == _denials(clause) % 2
+    return _denials(claim) % 2 == _denials(clause) % 2
 
 
 def _without_denial(words: Sequence[str]) -> list[str]:

@@ -202,8 +202,8 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings, seen: Hallu
     sample = run.quantities([(a, (HALLUCINATED,)), (a, (HALLUCINATED, SUPPORTED))])
     w = design_of(sample).weights
     w = w / w.mean()
-    told, said = sample.labels.T
-    used = said > 0
+    told, predicted = sample.labels.T
+    used = predicted > 0
     if not used.any():
         nothing = undefined(settings.level, "no labelled response is an answer")
         return Corrected(seen, nothing, nothing, "labels_only", "no labelled response is an answer", ())

@@ -26,8 +26,8 @@ def is_refusal(text: str, question: str = "") -> bool:
     question: the question asked. "None" is an answer to "Which of these?" or "How many?", and a refusal where a value
     is asked for.
     """
-    said = before_echo(text)
-    bare = said.strip(" \t\r\n.\"'*_`")
+    answer = before_echo(text)
+    bare = answer.strip(" \t\r\n.\"'*_`")
     if bare.casefold() in _NULL and bare not in _NAMES:
         return bool(question.strip()) and not _COUNTS.search(question)
-    return declines_in_english(said) or declines_elsewhere(said)
+    return declines_in_english(answer) or declines_elsewhere(answer)

@@ -155,8 +155,8 @@ def _jobs(
             continue
         whole = ""
         for places, answer in _read_together(scorer, statement, open_claims, at_once):
-            said = (" ".join(answer),) if at_once else answer
-            room = min(scorer.room(text, statement.question) for text in said)
+            parts = (" ".join(answer),) if at_once else answer
+            room = min(scorer.room(text, statement.question) for text in parts)
             windows = cut(statement.evidence, room)
             if len(windows) > 1 and not whole:
                 # As it is read: of a record the sentences, which the windows are cut from.
@@ -176,21 +176,25 @@ def _read_together(
     at_once: maximum number of tokens read together; 0: each claim is read alone, but all share windows of the room that
     the longest claim leaves.
     """
-    said = [statement.claims[i] for i in claims]
-    sizes = list(scorer.count(said))
+    claim_texts = [statement.claims[i] for i in claims]
+    sizes = list(scorer.count(claim_texts))
     # A claim that is too long is read in parts, each alone: its end would not be read at all.
     long = [i for i, size in enumerate(sizes) if size > MAX_CLAIM_TOKENS]
     parts = {
-        i: [w.text for w in evidence_windows(said[i], MAX_CLAIM_TOKENS, scorer.count, overlap_sentences=0)]
+        i: [w.text for w in evidence_windows(claim_texts[i], MAX_CLAIM_TOKENS, scorer.count, overlap_sentences=0)]
         for i in long
     }
     if not at_once:
-        texts = [(claims[i], n, text) for i in range(len(said)) for n, text in enumerate(parts.get(i, [said[i]]))]
+        texts = [
+            (claims[i], n, text)
+            for i in range(len(claim_texts))
+            for n, text in enumerate(parts.get(i, [claim_texts[i]]))
+        ]
         yield [(claim, n) for claim, n, _ in texts], tuple(text for _, _, text in texts)
         return
-    short = [i for i in range(len(said)) if i not in parts]
+    short = [i for i in range(len(claim_texts)) if i not in parts]
     for part in answer_parts([sizes[i] for i in short], at_once):
-        yield [(claims[short[k]], 0) for k in part], tuple(said[short[k]] for k in part)
+        yield [(claims[short[k]], 0) for k in part], tuple(claim_texts[short[k]] for k in part)
     for i in long:
         for n, text in enumerate(parts[i]):
             yield [(claims[i], n)], (text,)

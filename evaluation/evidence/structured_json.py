@@ -116,13 +116,13 @@ def _leaves(
             if depth <= _MAX_DEPTH:
                 yield from _opened(stack, token.group() != "{", token.start(), around)
         else:
-            yield from _said(stack, pending, around)
+            yield from _emit_value(stack, pending, around)
             pending = None
             if kind == "close":
                 if depth <= _MAX_DEPTH and stack:
                     yield from _closed(stack, at, around)
                 depth = max(0, depth - 1)
-    yield from _said(stack, pending, around)
+    yield from _emit_value(stack, pending, around)
     while stack:
         yield from _closed(stack, at, around)
 
@@ -135,7 +135,7 @@ def _opened(
     row: list[StructuredSentence] | None = None
     if parent is not None:
         if parent.row is not None:
-            yield from _row_said(stack, around)
+            yield from _emit_row(stack, around)
             parent.row = None
         if parent.is_list:
             parent.count += 1
@@ -150,7 +150,7 @@ def _opened(
 
 
 def _closed(stack: list[_Level], at: int, around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
-    yield from _row_said(stack, around)
+    yield from _emit_row(stack, around)
     closed = stack.pop()
     if closed.items:
         values = ", ".join(shown_value(item.text) for item in closed.items)
@@ -160,7 +160,7 @@ def _closed(stack: list[_Level], at: int, around: tuple[str, ...]) -> Iterator[t
         stack[-1].key, stack[-1].key_start = "", -1
 
 
-def _said(
+def _emit_value(
     stack: list[_Level], pending: _Pending | None, around: tuple[str, ...]
 ) -> Iterator[tuple[StructuredSentence, bool]]:
     if not stack:
@@ -183,7 +183,7 @@ def _said(
     top.key, top.key_start = "", -1
 
 
-def _row_said(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
+def _emit_row(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
     """Yield the fields of an object in a list as one sentence, like a table row; as one sentence each if there are
     many."""
     level = stack[-1]

@@ -73,8 +73,8 @@ def score_reader_answers(
     rows = [_row(example, answer) for example, answer in zip(examples, answers, strict=True)]
     sources = sorted({row.source for row in rows})
     blocks = np.array_split(np.array([answer.seconds for answer in answers]), min(_SPEED_BLOCKS, max(1, len(answers))))
-    said = [i for i, row in enumerate(rows) if not row.refused and answers[i].fitted]
-    sure = np.array([answers[i].confidence for i in said])
+    answered = [i for i, row in enumerate(rows) if not row.refused and answers[i].fitted]
+    sure = np.array([answers[i].confidence for i in answered])
     return ReaderReport(
         overall=_scores("all", rows),
         sources=tuple(_scores(source, [row for row in rows if row.source == source]) for source in sources),
@@ -82,8 +82,8 @@ def score_reader_answers(
             [block.size for block in blocks], [float(block.sum()) for block in blocks], "answers", seed
         ),
         misfits=sum(not answer.fitted for answer in answers),
-        risk=risk_coverage(sure.tolist(), [1.0 - rows[i].f1 for i in said]) if said else None,
-        confidence_error=_confidence_error(sure, np.array([rows[i].em > 0 for i in said])) if said else None,
+        risk=risk_coverage(sure.tolist(), [1.0 - rows[i].f1 for i in answered]) if answered else None,
+        confidence_error=_confidence_error(sure, np.array([rows[i].em > 0 for i in answered])) if answered else None,
     )
 
 
@@ -103,13 +103,13 @@ class _Row:
 
 
 def _row(example: ReadingExample, answer: ReaderAnswer) -> _Row:
-    said = "" if answer.refused or not answer.fitted else answer.text
+    text = "" if answer.refused or not answer.fitted else answer.text
     return _Row(
         example.source,
         example.group,
         example.answerable,
-        squad_f1(said, example.answers) if said and example.answerable else 0.0,
-        float(bool(said) and example.answerable and squad_exact(said, example.answers)),
+        squad_f1(text, example.answers) if text and example.answerable else 0.0,
+        float(bool(text) and example.answerable and squad_exact(text, example.answers)),
         float(answer.refused),
     )
 

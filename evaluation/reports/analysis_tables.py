@@ -82,8 +82,8 @@ def analysis_markdown(found: RunAnalysis | None) -> list[str]:
         arm = f"{r.arm} − {r.against}" if r.against else r.arm
         cells = (r.part, arm, r.quantity, r.shown, str(r.questions))
         lines.append("| " + " | ".join(" ".join(c.split()).replace("|", "\\|") for c in cells) + " |")
-    said = [f"- Drift, {d.arm}: {d.found.summary}" for d in found.drift if d.found is not None]
-    return [*lines, *([""] if said else []), *said]
+    items = [f"- Drift, {d.arm}: {d.found.summary}" for d in found.drift if d.found is not None]
+    return [*lines, *([""] if items else []), *items]
 
 
 def _grid(grid: GridFigures) -> Iterator[AnalysisRow]:

@@ -51,12 +51,12 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
     table = OutcomeTable.from_records(records)
     apart = {q.id for q in both if q.apart or theirs[q.id].apart}
     summary = summarise(table, named[0][0], named, run.summary.settings, apart)
-    said = (
+    sentence = (
         f"{len(both)} questions are shared and compared; {len(mine.keys() - theirs.keys())} are only in {run_name}, "
         f"{len(theirs.keys() - mine.keys())} only in {against_name}"
         + (f", {reworded} have one id and other words, and are left out." if reworded else ".")
     )
-    notes = [said, *_differences(run, against, run_name, against_name)]
+    notes = [sentence, *_differences(run, against, run_name, against_name)]
     if apart:
         notes.append(left_out_note(len(apart)))
     references = sum(q.references != theirs[q.id].references for q in both)
@@ -69,7 +69,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
         sections=(*_sections(run, run_name), *_sections(against, against_name)),
     )
     figures = _figures(run, against, questions, [name for pair in named for name in pair])
-    return ReportData(config, summary, questions, tuple(notes), figures, comparison=said.rstrip("."))
+    return ReportData(config, summary, questions, tuple(notes), figures, comparison=sentence.rstrip("."))
 
 
 def _arm_pairs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[tuple[str, str]]:

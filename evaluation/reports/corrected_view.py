@@ -108,10 +108,10 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
         notes += _other_questions(figures.run)
         unsure = [a for a in figures.run.arms if a.undecided]
         if unsure:
-            said = ", ".join(f"{a.undecided} in {a.arm}" for a in unsure)
+            counts = ", ".join(f"{a.undecided} in {a.arm}" for a in unsure)
             rates = "; ".join(f"{a.arm} {figure(a.if_undecided_hallucinated)}" for a in unsure)
             notes.append(
-                f"People could not tell of some responses ({said}): these count as not hallucinated; if all of them "
+                f"People could not tell of some responses ({counts}): these count as not hallucinated; if all of them "
                 f"were, the corrected rates would be {rates}."
             )
     if 0 < figures.used < figures.wanted:

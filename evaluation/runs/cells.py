@@ -73,7 +73,7 @@ class CellDrawer:
         except NotPossibleError as error:
             return _unscored(question, arm, slots, str(error), "gold" if isinstance(error, MissingGoldError) else "arm")
         except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
-            reason = f"the {_STEPS[step]} failed: {_said(error)}"
+            reason = f"the {_STEPS[step]} failed: {_described(error)}"
             return _unscored(question, arm, slots, reason, step)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
         asked = storable(asked) if asked != question.text else ""
@@ -104,8 +104,8 @@ class CellDrawer:
         # Checked once: a runtime protocol check takes longer than the rest of a sample's record.
         active = arm if isinstance(arm, ActiveArm) else None
         spans = [active.answer_span(c.text) if active else None for c in drawn.completions]
-        said = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
-        failed, verdicts = self._verdicts(drawn, said)
+        extracted = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
+        failed, verdicts = self._verdicts(drawn, extracted)
         omitted = tuple(r.chunk.id for r in drawn.prompt.omitted)
         return tuple(
             SampleRecord(
@@ -117,8 +117,8 @@ class CellDrawer:
                 completion=completion,
                 chunks=drawn.prompt.chunks,
                 omitted=omitted,
-                evaluation=_evaluate(completion.text, said[i], verdicts[i]),
-                failure="verifier" if (failed and said[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
+                evaluation=_evaluate(completion.text, extracted[i], verdicts[i]),
+                failure="verifier" if (failed and extracted[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
                 asked=drawn.asked,
                 observed=_observed(active, question, completion.text, spans[i]),
             )
@@ -133,11 +133,11 @@ class CellDrawer:
         moved = tuple(Claim(c.text, c.start + span.start, c.end + span.start) for c in found.claims)
         return Extraction(moved, found.refused, found.reason)
 
-    def _verdicts(self, drawn: _Drawn, said: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
+    def _verdicts(self, drawn: _Drawn, extracted: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
         """Whether the verifier failed, and its verdicts for all completions, in one call."""
         items = [
             VerificationItem(drawn.question, s.claims, c.text, drawn.prompt.chunks)
-            for s, c in zip(said, drawn.completions, strict=True)
+            for s, c in zip(extracted, drawn.completions, strict=True)
             if s.claims
         ]
         failed = False
@@ -148,13 +148,13 @@ class CellDrawer:
                 raise EvaluationError("its verdicts do not belong to the claims it was given")
         except Exception as error:  # as above: unscored with the reason, never a guess
             failed = True
-            reason = storable(f"the verifier failed: {_said(error)}")
+            reason = storable(f"the verifier failed: {_described(error)}")
             found = [
                 tuple(Verdict(c, "unscored", None, reason, (), self._verifier.name) for c in item.claims)
                 for item in items
             ]
         queue = iter(found)
-        return failed, [next(queue) if s.claims else () for s in said]
+        return failed, [next(queue) if s.claims else () for s in extracted]
 
 
 def _unscored(
@@ -174,11 +174,11 @@ def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span |
     return tuple(replace(o, sought=storable(o.sought), reason=storable(o.reason)) for o in seen)
 
 
-def _said(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 
-def _evaluate(text: str, said: Extraction, verdicts: tuple[Verdict, ...]) -> AnswerEvaluation:
+def _evaluate(text: str, extracted: Extraction, verdicts: tuple[Verdict, ...]) -> AnswerEvaluation:
     if not text.strip():
         return AnswerEvaluation("unscored", (), "the completion is empty")
-    return outcome_of(verdicts, said.refused, said.reason)
+    return outcome_of(verdicts, extracted.refused, extracted.reason)

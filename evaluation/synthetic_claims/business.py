@@ -101,15 +101,15 @@ def _stopped(fact: Fact) -> Fact:
     return Fact(tuple(t if t.endswith(".") else t + "." for t in fact.templates), fact.true, fact.false, fact.known)
 
 
-def _fact(it: tuple[str, ...], said: str, true: dict[str, str], false: dict[str, tuple[str, ...]]) -> Fact:
-    return Fact(tuple(f"{who} {said}" for who in it), true, false)
+def _fact(it: tuple[str, ...], template: str, true: dict[str, str], false: dict[str, tuple[str, ...]]) -> Fact:
+    return Fact(tuple(f"{who} {template}" for who in it), true, false)
 
 
 def _category(it: tuple[str, ...], categories: list[str], chance: Random) -> Fact:
     mine = chance.choice(categories)
     false = tuple(c for c in chance.sample(CATEGORIES, 6) if c not in categories)
-    said = ("is categorized under {category}", "falls into the category {category}", "is listed under {category}")
-    return Fact(tuple(f"{who} {s}" for who in it for s in said), {"category": mine}, {"category": false})
+    templates = ("is categorized under {category}", "falls into the category {category}", "is listed under {category}")
+    return Fact(tuple(f"{who} {s}" for who in it for s in templates), {"category": mine}, {"category": false})
 
 
 def clock(hour: int, minute: int, chance: Random) -> str:
@@ -160,7 +160,7 @@ def _hour_facts(
         )
         other = tuple(d for d in hours if hours[d][0] != a and hours[d][1] != b)
         closed = tuple(d for d in DAYS if d not in hours)
-        said = (
+        templates = (
             "is open from {open} to {close} on {day}s",
             "opens at {open} and closes at {close} on {day}s",
             "is open on {day}s from {open} until {close}",
@@ -168,7 +168,7 @@ def _hour_facts(
         )
         facts.append(
             Fact(
-                tuple(f"{who} {s}" for who in it for s in said),
+                tuple(f"{who} {s}" for who in it for s in templates),
                 {"open": shown[0], "close": shown[1], "day": day},
                 {"open": early, "close": late, "day": other + closed},
             )
@@ -238,7 +238,7 @@ def _attributes(it: tuple[str, ...], chance: Random) -> tuple[dict[str, object],
                     {"mood": tuple(rest)},
                 )
             )
-    for key, values, said in (
+    for key, values, templates in (
         ("NoiseLevel", NOISE, ("has a noise level that is {value}", "is described as {value} in terms of noise")),
         ("RestaurantsAttire", ATTIRE, ("has a {value} dress code", "asks for {value} attire")),
     ):
@@ -247,7 +247,7 @@ def _attributes(it: tuple[str, ...], chance: Random) -> tuple[dict[str, object],
             attributes[key] = mode
             facts.append(
                 Fact(
-                    tuple(f"{who} {s}" for who in it for s in said),
+                    tuple(f"{who} {s}" for who in it for s in templates),
                     {"value": mode},
                     {"value": others(values, mode, chance)},
                 )

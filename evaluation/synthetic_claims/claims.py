@@ -239,13 +239,13 @@ def _pair(
     chance: Random,
     question: str = "",
 ) -> PairExample:
-    said = claim if question or kind == "reply" else with_lead(claim, chance, article.plain)
+    styled = claim if question or kind == "reply" else with_lead(claim, chance, article.plain)
     return PairExample(
         evidence=window,
-        claim=said.text,
+        claim=styled.text,
         supported=supported,
         question=question,
         source=f"made_{kind}",
         group=article.group,
-        wrong=None if supported else said.wrong or None,
+        wrong=None if supported else styled.wrong or None,
     )

@@ -45,7 +45,7 @@ class Record:
     rows: tuple[Mapping[str, str], ...] = ()
 
 
-def said(facts: Sequence[Fact], supported: bool, chance: Random) -> EditedClaim | None:
+def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> EditedClaim | None:
     """Return a claim of one to three facts. If it is to be unsupported, one of them (sometimes two) is wrong."""
     count = chance.choice((1, 1, 1, 2, 2, 3))
     known = [fact for fact in facts if fact.known]

@@ -40,9 +40,9 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
     else:
         between = joint(chance)
         whole = between.strip() in (".", "!") or talk.startswith(("I ", "I'"))
-        said = talk if whole else talk[0].lower() + talk[1:]
+        chat = talk if whole else talk[0].lower() + talk[1:]
         before = right.text.removesuffix(".") + between
-        wrong = EditedClaim(before + said, ((len(before), len(before) + len(said)),))
+        wrong = EditedClaim(before + chat, ((len(before), len(before) + len(chat)),))
     if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # otherwise the marks would be wrong
         return Contrast(right.text.lower().removesuffix("."), EditedClaim(wrong.text.lower(), wrong.wrong))
     return Contrast(right.text, wrong)

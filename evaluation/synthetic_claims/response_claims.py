@@ -23,20 +23,20 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
         if not response.evidence.strip():
             continue
         for claim in extract_sentences(response.text).claims:
-            said = plain_claim_text(claim.text)
-            if not any(c.isalnum() for c in said):
+            plain = plain_claim_text(claim.text)
+            if not any(c.isalnum() for c in plain):
                 continue
             marked = _inside(claim, response)
             example = PairExample(
                 response.evidence,
-                said,
+                plain,
                 supported=not marked,
                 question=response.question,
                 source=f"{name}:{response.task}",
                 group=f"{name}:{response.source_id}",
                 answer=f"{number}:{response.id}",
             )
-            yield replace(example, wrong=_moved(claim.text, said, marked)) if marked else example
+            yield replace(example, wrong=_moved(claim.text, plain, marked)) if marked else example
 
 
 def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
@@ -45,16 +45,18 @@ def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
     return [(start, end) for start, end in pieces if any(c.isalnum() for c in claim.text[start : max(start, end)])]
 
 
-def _moved(text: str, said: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
+def _moved(text: str, plain: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
     """Map spans of ``text`` to the claim text, which lacks its markers, emphasis and wide spaces.
 
     Returns None if the claim text is not what remains of ``text``, or if nothing remains of a span.
     """
     kept: list[int] = []  # for each character of the claim, its offset in the text
     for place, character in enumerate(text):
-        if len(kept) < len(said) and (character == said[len(kept)] or (character.isspace() and said[len(kept)] == " ")):
+        if len(kept) < len(plain) and (
+            character == plain[len(kept)] or (character.isspace() and plain[len(kept)] == " ")
+        ):
             kept.append(place)
-    if len(kept) < len(said):
+    if len(kept) < len(plain):
         return None
     moved = [(bisect_left(kept, start), bisect_left(kept, end)) for start, end in spans]
     return tuple(moved) if all(start < end for start, end in moved) else None

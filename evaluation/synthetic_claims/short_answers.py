@@ -191,9 +191,9 @@ def _spans(context: str) -> _Spans:
     for start, end in places:
         tokens = read_sentence(text, start, end)
         for span in answer_spans(tokens):
-            said = text[tokens[span.start].start : tokens[span.end - 1].end]
-            if 0 < len(said.split()) <= _LONGEST_ANSWER and span.kind != "listed":
-                found.append((said, span.kind))
+            value = text[tokens[span.start].start : tokens[span.end - 1].end]
+            if 0 < len(value.split()) <= _LONGEST_ANSWER and span.kind != "listed":
+                found.append((value, span.kind))
     return _Spans(Passage(text, places), tuple(dict.fromkeys(found)))
 
 

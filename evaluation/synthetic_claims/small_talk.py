@@ -192,8 +192,8 @@ def small_talk(topic: str, chance: Random, *, idle: bool) -> str:
     idle: whether questions back and words of assent may be among them, which make no claim.
     """
     lines = _IDLE if idle and chance.random() < _ASKED else _SAID
-    said = [_filled(chance.choice(lines), topic, chance) for _ in range(1 if chance.random() < 0.65 else 2)]
-    return " ".join(capitalised(line) + ("" if line.endswith("?") else ".") for line in said)
+    sentences = [_filled(chance.choice(lines), topic, chance) for _ in range(1 if chance.random() < 0.65 else 2)]
+    return " ".join(capitalised(line) + ("" if line.endswith("?") else ".") for line in sentences)
 
 
 def opener(chance: Random) -> str:

@@ -8,7 +8,7 @@ from random import Random
 
 from data.pairs import PairExample
 from evaluation.synthetic_claims.business import business
-from evaluation.synthetic_claims.facts import Record, said
+from evaluation.synthetic_claims.facts import Record, claim_of_facts
 from evaluation.synthetic_claims.lead_ins import with_lead
 from evaluation.synthetic_claims.rendering import rendered
 from evaluation.synthetic_claims.tables import box_score, person, product, towns
@@ -27,7 +27,7 @@ def structured_pair(chance: Random) -> PairExample | None:
     makers, shares = zip(*_MAKERS, strict=True)
     record: Record = chance.choices(makers, shares)[0](chance)
     supported = chance.random() < 0.5
-    claim = said(record.facts, supported, chance)
+    claim = claim_of_facts(record.facts, supported, chance)
     if claim is None or (not supported and not claim.wrong):
         return None
     shown = with_lead(claim, chance)

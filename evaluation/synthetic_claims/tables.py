@@ -171,7 +171,7 @@ def box_score(chance: Random) -> Record:
         )
     facts: list[Fact] = []
     for row in rows:
-        for key, said in (
+        for key, template in (
             ("points", ("scored {v} points", "had {v} points", "finished with {v} points")),
             ("rebounds", ("had {v} rebounds", "grabbed {v} rebounds")),
             ("assists", ("had {v} assists", "dished out {v} assists")),
@@ -181,7 +181,9 @@ def box_score(chance: Random) -> Record:
                 str(int(row[key]) + d) for d in (-2, 1, 3, 10) if int(row[key]) + d > 1
             ]
             facts.append(
-                _about((row["player"], row["player"]), said, row[key], others(sorted(set(values)), row[key], chance))
+                _about(
+                    (row["player"], row["player"]), template, row[key], others(sorted(set(values)), row[key], chance)
+                )
             )
         facts.append(
             _about(
@@ -219,14 +221,19 @@ def towns(chance: Random) -> Record:
         )
     facts: list[Fact] = []
     for row in rows:
-        for key, said in (
+        for key, templates in (
             ("Population", ("has a population of {v}", "has {v} inhabitants", "is home to {v} people")),
             ("Area (km2)", ("covers {v} square kilometres", "has an area of {v} km2")),
             ("Founded", ("was founded in {v}",)),
             ("Mayor", ("has {v} as its mayor", "is led by Mayor {v}")),
         ):
             facts.append(
-                _about((row["City"],), said, row[key], others(sorted({other[key] for other in rows}), row[key], chance))
+                _about(
+                    (row["City"],),
+                    templates,
+                    row[key],
+                    others(sorted({other[key] for other in rows}), row[key], chance),
+                )
             )
     facts += _most(
         rows,
@@ -240,9 +247,9 @@ def towns(chance: Random) -> Record:
     return Record("towns", rows, tuple(facts), tuple(rows))
 
 
-def _most(rows: list[dict[str, str]], who: str, said: tuple[tuple[str, str], ...]) -> list[Fact]:
+def _most(rows: list[dict[str, str]], who: str, columns: tuple[tuple[str, str], ...]) -> list[Fact]:
     facts = []
-    for key, words in said:
+    for key, words in columns:
         ranked = sorted(rows, key=lambda row: int(row[key].replace(",", "")), reverse=True)
         if int(ranked[0][key].replace(",", "")) > int(ranked[1][key].replace(",", "")):
             facts.append(
@@ -255,8 +262,8 @@ def _most(rows: list[dict[str, str]], who: str, said: tuple[tuple[str, str], ...
     return facts
 
 
-def _about(it: tuple[str, ...], said: tuple[str, ...], true: str, false: tuple[str, ...]) -> Fact:
-    return Fact(tuple(f"{who} {s}." for who in it for s in said), {"v": true}, {"v": false})
+def _about(it: tuple[str, ...], templates: tuple[str, ...], true: str, false: tuple[str, ...]) -> Fact:
+    return Fact(tuple(f"{who} {s}." for who in it for s in templates), {"v": true}, {"v": false})
 
 
 def _years(year: int, chance: Random) -> tuple[str, ...]:

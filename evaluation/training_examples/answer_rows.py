@@ -117,9 +117,9 @@ def _row(
     room -= room % ROOM_STEP if room > 2 * ROOM_STEP else 0
     if (text, room) not in kept:
         kept[text, room] = cut_evidence(text, room, tokens)
-    said = {token for encoding in encoded for token in encoding.token_ids}
+    token_ids = {token for encoding in encoded for token in encoding.token_ids}
     windows = [
-        tokens.answer_window(question, encoded, part).token_ids for part in closest(kept[text, room], said, most)
+        tokens.answer_window(question, encoded, part).token_ids for part in closest(kept[text, room], token_ids, most)
     ]
     labelled = [
         RowClaim(

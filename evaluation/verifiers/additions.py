@@ -50,13 +50,13 @@ def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool
     if answering is None:
         return ()
     core = sentence[parts[answering.start].start : parts[answering.stop - 1].end]
-    said = SOURCE_WORDS.union(*(content_and_numbers(text) for text in (*known, core)))
+    known_words = SOURCE_WORDS.union(*(content_and_numbers(text) for text in (*known, core)))
     found: list[Span] = []
     begins: list[int] = []
     end = parts[answering.stop - 1].end
     for index, part in enumerate(parts):
         text = sentence[part.start : part.end]
-        if index in answering or not content_and_numbers(text) - said:
+        if index in answering or not content_and_numbers(text) - known_words:
             continue
         if index > answering.start and _has_subject(text):
             found.append(part)

@@ -156,13 +156,13 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
     options = _options(q)
     if options is None:
         return None
-    said = [singular(t.lower) for t in a.tokens]
+    words = [singular(t.lower) for t in a.tokens]
     wanted = {singular(t.lower) for t in r.tokens}
     scores = [len(own & wanted) for own in options]
     if scores[0] == scores[1]:
         return None
     right, wrong = options if scores[0] > scores[1] else options[::-1]
-    first = [next((i for i, word in enumerate(said) if word in own), None) for own in (right, wrong)]
+    first = [next((i for i, word in enumerate(words) if word in own), None) for own in (right, wrong)]
     if first[0] is None or first[1] is None:
         return None
     chosen_right = first[0] < first[1]

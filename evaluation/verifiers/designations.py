@@ -28,36 +28,36 @@ _SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la", "le", "du", "de
 
 def compare_designations(answer: str, reference: str, question: str) -> Match | None:
     """The match, or None if the reference is not a designation or an initialism does not fit."""
-    said, wanted = fold(answer).strip(), fold(reference).strip(" .")
+    given, wanted = fold(answer).strip(), fold(reference).strip(" .")
     if _NONE.match(wanted.lower()):
-        if _NONE.match(said.lower().strip(" .!")):
+        if _NONE.match(given.lower().strip(" .!")):
             return Match("supported", 1.0, "both say none")
         return None
     flags = set(_FLAG.findall(wanted))
-    if flags and not any(c.isdigit() for c in wanted) and flags - set(_FLAG.findall(said)):
+    if flags and not any(c.isdigit() for c in wanted) and flags - set(_FLAG.findall(given)):
         return Match("unverifiable", HALF, "lacks an option of the reference's command")
     address = _ADDRESS.fullmatch(wanted)
     if address:
-        return _among(_ADDRESS, said, wanted, "address")
+        return _among(_ADDRESS, given, wanted, "address")
     version = _VERSION.fullmatch(wanted)
     if version and (_NAMED_VERSION.match(wanted) or _ASKS_VERSION.search(question)):
-        return _among(_VERSION, said, version[1], "version")
-    if _initialism_of(said, wanted) or _initialism_of(wanted, said):
+        return _among(_VERSION, given, version[1], "version")
+    if _initialism_of(given, wanted) or _initialism_of(wanted, given):
         return Match("supported", 1.0, "is the reference's initialism, or the reverse")
     return None
 
 
-def _among(pattern: re.Pattern[str], said: str, wanted: str, kind: str) -> Match:
-    found = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(said)]
+def _among(pattern: re.Pattern[str], given: str, wanted: str, kind: str) -> Match:
+    found = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(given)]
     if not found:
         return Match("unverifiable", 0.0, f"gives no {kind}")
     own = [place for value, place in found if value.lower() == wanted.lower()]
     if not own:
         return Match("contradicted", 0.0, f"gives another {kind} than the reference")
-    if all(_DENIES.search(said[:place].lower()) for place in own):
+    if all(_DENIES.search(given[:place].lower()) for place in own):
         return Match("contradicted", 0.0, "the answer denies the reference")
     others = [place for value, place in found if value.lower() != wanted.lower()]
-    if any(not _DENIES.search(said[:place].lower()) for place in others):
+    if any(not _DENIES.search(given[:place].lower()) for place in others):
         return Match("unverifiable", HALF, f"the answer gives several {kind}s")
     return Match("supported", 1.0, f"gives the reference's {kind}")
 

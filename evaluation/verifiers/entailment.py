@@ -167,8 +167,8 @@ class EntailmentVerifier:
         for request, case in zip(requests, cases, strict=True):
             language = self._unread_language(case)
             if language:
-                said = told(case.claim, "\n".join(text.text for text in case.evidence))
-                found[request] = UnreadableClaim(language) if said is None else Support(float(said), windows=1)
+                stated = told(case.claim, "\n".join(text.text for text in case.evidence))
+                found[request] = UnreadableClaim(language) if stated is None else Support(float(stated), windows=1)
         for scoring, answerable in ((self._scoring, True), (self._without_reader, False)):
             mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
             if mine:

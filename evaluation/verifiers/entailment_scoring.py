@@ -157,10 +157,10 @@ class SupportScoring:
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
         # For a repeated claim the first occurrence counts.
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
-        said = (" ".join(answer),) if answer else parts
-        alone = min(self._scorer.room(part) for part in said)
+        whole_answer = (" ".join(answer),) if answer else parts
+        alone = min(self._scorer.room(part) for part in whole_answer)
         asked = case.question
-        room = min(self._scorer.room(part, asked) for part in said)
+        room = min(self._scorer.room(part, asked) for part in whole_answer)
         if room < min(_QUESTION_LEAVES, alone // 2):
             asked, room = "", alone
         if room > _ROOM_STEP:
@@ -259,8 +259,8 @@ class SupportScoring:
 def _premise(places: Sequence[_Place]) -> str:
     """One or two windows as the scorer reads them, after the title, which is not repeated."""
     titles = [place.title for place in places]
-    said = [
+    texts = [
         place.titled(place.window.text) if place.title not in titles[:index] else place.window.text
         for index, place in enumerate(places)
     ]
-    return " ".join(said)
+    return " ".join(texts)

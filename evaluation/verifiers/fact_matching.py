@@ -58,15 +58,15 @@ def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, .
     return stated or _named(facts, both)
 
 
-def _named(facts: Sequence[Fact], said: _Spoken) -> tuple[Fact, ...]:
-    places = {subject: _places(normal_tokens(subject), said.tokens) for subject in {f.subject for f in facts}}
+def _named(facts: Sequence[Fact], text: _Spoken) -> tuple[Fact, ...]:
+    places = {subject: _places(normal_tokens(subject), text.tokens) for subject in {f.subject for f in facts}}
     spans = [span for found in places.values() for span in found]
     meant = {
         subject
         for subject, found in places.items()
         if any(not _inside(span, spans) for span in found) and set(normal_tokens(subject)) - STOP_WORDS
     }
-    return tuple(f for f in facts if f.subject in meant and _asks(f, said))
+    return tuple(f for f in facts if f.subject in meant and _asks(f, text))
 
 
 def _places(part: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
@@ -80,9 +80,9 @@ def _inside(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
     return any(other != span and other[0] <= span[0] and span[1] <= other[1] for other in spans)
 
 
-def _asks(fact: Fact, said: _Spoken) -> bool:
+def _asks(fact: Fact, text: _Spoken) -> bool:
     """Whether every word of the relation, or of one of its cues, occurs."""
-    return any(words and words <= said.words for words in map(_relation_words, (fact.relation, *fact.cues)))
+    return any(words and words <= text.words for words in map(_relation_words, (fact.relation, *fact.cues)))
 
 
 def _relation_words(relation: str) -> frozenset[str]:
@@ -139,18 +139,18 @@ def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[
     others: values of the relation for other subjects. A short answer without a verb that shares no word with the value
     is a different value itself.
     """
-    said = _read(claim)
+    text = _read(claim)
     named = set(normal_tokens(fact.subject)) | set(_relation_words(fact.relation))
     for other in others:
         tokens = normal_tokens(other)
         if set(tokens) <= named or not set(tokens) - STOP_WORDS or other == fact.value:
             continue
-        if _places(tokens, said.tokens) and not _places(tokens, normal_tokens(question)):
+        if _places(tokens, text.tokens) and not _places(tokens, normal_tokens(question)):
             return other
-    content = [t for t in said.tokens if t not in STOP_WORDS]
+    content = [t for t in text.tokens if t not in STOP_WORDS]
     # A full sentence may be about anything; only a bare answer takes the place of the value.
     bare = len(claim.split()) <= _SHORT_WORDS and not has_verb(claim)
     known = set(normal_tokens(fact.value)) | named
-    if content and bare and not _places(normal_tokens(fact.subject), said.tokens) and not set(content) & known:
+    if content and bare and not _places(normal_tokens(fact.subject), text.tokens) and not set(content) & known:
         return claim
     return None

@@ -65,25 +65,25 @@ class FactVerifier:
         return tuple(tuple(self._judge(item.question, claim, facts) for claim in item.claims) for item in items)
 
     def _judge(self, question: Question, claim: Claim, facts: Sequence[Fact]) -> Verdict:
-        said = plain_claim_text(claim.text)
-        if not any(c.isalnum() for c in said):
+        plain = plain_claim_text(claim.text)
+        if not any(c.isalnum() for c in plain):
             return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
-        meant = spoken_of(facts, said, question.text)
+        meant = spoken_of(facts, plain, question.text)
         if not meant:
             reason = "the fact table holds nothing on this"
             return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
-        found = [(self._match(fact, said, question.text), fact) for fact in meant]
+        found = [(self._match(fact, plain, question.text), fact) for fact in meant]
         match, fact = max(found, key=lambda m: (m[0].label == "supported", m[0].label == "contradicted", m[0].support))
         where = f"{self._table.table}: {fact.subject}, {fact.relation}"
         evidence = (Evidence(where, 0, len(fact.value), fact.value),)
         reason = f"{match.reason} ({fact.subject}, {fact.relation}: {fact.value})"
         return Verdict(claim, match.label, match.support, reason, evidence, self._name)
 
-    def _match(self, fact: Fact, said: str, question: str) -> Match:
-        match = judge_by_fact(fact, said, question, self._tolerance, F1_THRESHOLD)
+    def _match(self, fact: Fact, claim: str, question: str) -> Match:
+        match = judge_by_fact(fact, claim, question, self._tolerance, F1_THRESHOLD)
         if match.label != "unverifiable":
             return match
         if fact.relation not in self._others:
             self._others[fact.relation] = self._table.values_of(fact.relation, _OTHER_VALUES)
-        other = gives_another_value(fact, said, question, self._others[fact.relation])
+        other = gives_another_value(fact, claim, question, self._others[fact.relation])
         return match if other is None else Match("contradicted", 0.0, f"gives {other!r} where another value stands")

@@ -63,9 +63,9 @@ def weak_words(
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
-        Pair(w.premise, said, w.asked, w.whole, _among(w, said))
+        Pair(w.premise, variant, w.asked, w.whole, _among(w, variant))
         for w, variants in zip(claims, tried, strict=True)
-        for _, _, said in variants
+        for _, _, variant in variants
     ]
     scores = iter(scorer.score(pairs) if pairs else ())
     out = []
@@ -76,10 +76,10 @@ def weak_words(
     return tuple(out)
 
 
-def _among(weakness: Weakness, said: str) -> tuple[str, ...]:
-    """The claims that the claim was read with, with ``said`` in its place."""
+def _among(weakness: Weakness, variant: str) -> tuple[str, ...]:
+    """The claims that the claim was read with, with ``variant`` in its place."""
     whole = plain_claim_text(weakness.claim.text)
-    return tuple(said if claim == whole else claim for claim in weakness.answer)
+    return tuple(variant if claim == whole else claim for claim in weakness.answer)
 
 
 def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
@@ -93,7 +93,7 @@ def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
     telling = sorted(words, key=lambda m: not any(c.isdigit() or c.isupper() for c in m.group()))[:most]
     out = []
     for m in sorted(telling, key=lambda m: m.start()):
-        said = plain_claim_text(claim.text[: m.start()] + " " + claim.text[m.end() :])
-        if any(c.isalnum() for c in said):
-            out.append((claim.start + m.start(), claim.start + m.end(), said))
+        variant = plain_claim_text(claim.text[: m.start()] + " " + claim.text[m.end() :])
+        if any(c.isalnum() for c in variant):
+            out.append((claim.start + m.start(), claim.start + m.end(), variant))
     return out

@@ -62,9 +62,9 @@ class LabelVerifier:
 
     def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
         """Label for this question's id, else for its text, else for any question."""
-        said, asked = squeezed(text), squeezed(question.text).casefold()
+        answer, asked = squeezed(text), squeezed(question.text).casefold()
         for key in ((question.id, asked), (question.id, ""), ("", asked), ("", "")):
-            label = self._labels.get((*key, said, claim))
+            label = self._labels.get((*key, answer, claim))
             if label is not None:
                 self._used.add(label.where)
                 return label

@@ -182,8 +182,8 @@ def _answered(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> 
     heard = count_votes(completions)
     support = support_of(heard)
     if support is None or not math.isfinite(support):
-        said = next((c.text for c in completions if not reading_of(c.text)), "")
-        return _Answered(None, f"the judge says neither yes nor no, but {said.strip()[:80]!r}", ())
+        unreadable = next((c.text for c in completions if not reading_of(c.text)), "")
+        return _Answered(None, f"the judge says neither yes nor no, but {unreadable.strip()[:80]!r}", ())
     kind = "by probability" if heard.chances is not None else "by votes"
     evidence = tuple(
         Evidence(

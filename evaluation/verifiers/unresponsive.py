@@ -39,12 +39,12 @@ def repeats_question(question: Question, answer: str) -> bool:
     two content words, for a question that names the answer (yes or no, "X or Y?"), and for an answer with a negation
     that the question lacks.
     """
-    said = content_and_numbers(answer)
+    words = content_and_numbers(answer)
     asked = content_and_numbers(question.text)
     named = any(content_words(reference) <= content_words(question.text) for reference in question.references)
-    if len(said) < _FEWEST_WORDS or named or asks_yes_or_no(read_text(question.text).tokens):
+    if len(words) < _FEWEST_WORDS or named or asks_yes_or_no(read_text(question.text).tokens):
         return False
-    if not said <= asked | SOURCE_WORDS or not _numbers(answer) <= _numbers(question.text):
+    if not words <= asked | SOURCE_WORDS or not _numbers(answer) <= _numbers(question.text):
         return False
     return not _denials(answer) - _denials(question.text)
 

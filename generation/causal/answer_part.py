@@ -21,14 +21,14 @@ def answer_part(text: str) -> AnswerPart:
 
     If reasoning splits the answer into several pieces, the last piece is returned.
     """
-    said = split_thought(text)
-    if not said.thought and said.answer == text:
+    parts = split_thought(text)
+    if not parts.thought and parts.answer == text:
         return AnswerPart(0, len(text))
-    if not said.answer:
-        return AnswerPart(len(text), len(text), cut_off=bool(said.thought))
-    place = text.rfind(said.answer)
+    if not parts.answer:
+        return AnswerPart(len(text), len(text), cut_off=bool(parts.thought))
+    place = text.rfind(parts.answer)
     if place >= 0:
-        return AnswerPart(place, place + len(said.answer))
+        return AnswerPart(place, place + len(parts.answer))
     last, pieces = 0, []
     for start, end in (*thought_spans(text), (len(text), len(text))):
         if text[last:start].strip():

@@ -115,7 +115,7 @@ class CausalGenerator(PromptedGenerator):
         """See LiveGenerator.begin."""
         streams = [self._text(task.params) for _ in task.seeds]
 
-        def said(sample: int, piece: str) -> None:
+        def emit(sample: int, piece: str) -> None:
             if piece:
                 listener(TextDelta(piece, sample))
 
@@ -125,7 +125,7 @@ class CausalGenerator(PromptedGenerator):
                 return
             try:
                 for sample, stream in enumerate(streams):
-                    said(sample, stream.finish())
+                    emit(sample, stream.finish())
                 drawn = zip(result.samples, streams, task.seeds, strict=True)
                 completions = tuple(self._completion(d, stream, task.prompt, seed) for d, stream, seed in drawn)
             except Exception as error:  # must not run in the thread that drives the engine
@@ -133,7 +133,7 @@ class CausalGenerator(PromptedGenerator):
                 return
             listener(FinishedRequest(completions, result.shared_tokens))
 
-        return self._front.begin(self._request(task, streams, said), ended)
+        return self._front.begin(self._request(task, streams, emit), ended)
 
     def load(self) -> EngineLoad:
         """See LiveGenerator.load."""
@@ -146,17 +146,17 @@ class CausalGenerator(PromptedGenerator):
         self,
         task: GenerationTask,
         texts: Sequence[TextStream] | None,
-        said: Callable[[int, str], None] = lambda sample, piece: None,
+        emit: Callable[[int, str], None] = lambda sample, piece: None,
     ) -> EngineRequest:
         """Build the engine request.
 
-        texts: text of each sample, filled during decoding; None if only stop strings are checked. said: callback for
+        texts: text of each sample, filled during decoding; None if only stop strings are checked. emit: callback for
         every piece.
         """
         streams = texts or [self._text(task.params) for _ in task.seeds]
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:
-            said(sample, streams[sample].push(drawn.token_ids[-1]))
+            emit(sample, streams[sample].push(drawn.token_ids[-1]))
             return streams[sample].stopped
 
         return EngineRequest(

@@ -74,9 +74,9 @@ class CausalPrompter:
     def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
         """See ContinuingGenerator.begun_prompt."""
         # A chat frame opens the answer's turn; after a plain "Answer:" the words start with a space.
-        said = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
-        prompt = self.prompt(question, chunks, max_new_tokens + len(said))
-        return replace(prompt, token_ids=(*prompt.token_ids, *said))
+        beginning_ids = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
+        prompt = self.prompt(question, chunks, max_new_tokens + len(beginning_ids))
+        return replace(prompt, token_ids=(*prompt.token_ids, *beginning_ids))
 
     def _encode(self, question: str, shown: Sequence[FittedChunk], own: str) -> tuple[int, ...]:
         return frame_tokens(self._frame, self._template.turns(question, shown, own), self._tokenizer)

@@ -229,8 +229,8 @@ class _Check:
         for child in children:
             self._visit(child)
 
-    def _refuse(self, node: nodes.Node, said: str) -> NoReturn:
-        raise GenerationError(f"the prompt {self._name}, line {node.lineno}: {said}")
+    def _refuse(self, node: nodes.Node, message: str) -> NoReturn:
+        raise GenerationError(f"the prompt {self._name}, line {node.lineno}: {message}")
 
 
 def _is_blank(node: nodes.Node) -> bool:

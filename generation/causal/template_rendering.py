@@ -70,9 +70,9 @@ class _Generation(Extension):
         """Open a new scope, as in transformers."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("_said"), [], [], body).set_lineno(line)
+        return nodes.CallBlock(self.call_method("_render_generation"), [], [], body).set_lineno(line)
 
-    def _said(self, caller: Callable[[], str]) -> str:
+    def _render_generation(self, caller: Callable[[], str]) -> str:
         return caller()
 
 

@@ -91,7 +91,7 @@ class TransformersGenerator(PromptedGenerator):
         return begun
 
     def _live(self, task: GenerationTask, listener: Listener, begun: _Begun) -> None:
-        def said(sample: int, piece: str) -> None:
+        def emit(sample: int, piece: str) -> None:
             if piece:
                 listener(TextDelta(piece, sample))
 
@@ -99,7 +99,7 @@ class TransformersGenerator(PromptedGenerator):
         try:
             for sample, seed in enumerate(task.seeds):
                 params = replace(task.params, deadline_seconds=begun.left())
-                drawn.append(self._sample(task.prompt, params, seed, partial(said, sample), begun.cancelled.is_set))
+                drawn.append(self._sample(task.prompt, params, seed, partial(emit, sample), begun.cancelled.is_set))
         except Exception as error:  # every error goes to the listener
             listener(error)
             return
@@ -110,10 +110,10 @@ class TransformersGenerator(PromptedGenerator):
         prompt: Prompt,
         params: SamplingParams,
         seed: int,
-        said: Callable[[str], None] = lambda piece: None,
+        emit: Callable[[str], None] = lambda piece: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Completion:
-        """said: callback for text that is final. cancelled: checked at every token."""
+        """emit: callback for text that is final. cancelled: checked at every token."""
         if cancelled():
             return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
         device = self._model.device
@@ -129,13 +129,13 @@ class TransformersGenerator(PromptedGenerator):
                 attention_mask=torch.ones_like(ids),
                 generation_config=self._settings(params, room),
                 logits_processor=[_finite],
-                stopping_criteria=[self._stopping(stream, said, cancelled)],
+                stopping_criteria=[self._stopping(stream, emit, cancelled)],
             )
         drawn = out.sequences[0, length:].tolist()
         ended = bool(drawn) and drawn[-1] in self._ends
         kept = drawn[:-1] if ended else drawn
         logprobs = torch.log_softmax(torch.cat(out.logits)[: len(kept)].float(), dim=-1)  # (A, V)
-        said(stream.finish())
+        emit(stream.finish())
         return Completion(
             text=stream.text,
             token_ids=tuple(kept),
@@ -181,13 +181,13 @@ class TransformersGenerator(PromptedGenerator):
             output_logits=True,
         )
 
-    def _stopping(self, stream: TextStream, said: Callable[[str], None], cancelled: Callable[[], bool]) -> Any:
+    def _stopping(self, stream: TextStream, emit: Callable[[str], None], cancelled: Callable[[], bool]) -> Any:
         ends = self._ends
 
         def stopped(ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
             token = int(ids[0, -1])
             if token not in ends:
-                said(stream.push(token))
+                emit(stream.push(token))
             return torch.tensor([stream.stopped or cancelled()], device=ids.device)
 
         return stopped
@@ -239,7 +239,7 @@ def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
     except ModelError:
         raise
     except Exception as error:  # any error: a missing file, an unknown architecture, code that must be trusted
-        said = " ".join(str(error).split())[:500]
-        raise ModelError(f"{folder} cannot be loaded by transformers: {said}") from error
+        message = " ".join(str(error).split())[:500]
+        raise ModelError(f"{folder} cannot be loaded by transformers: {message}") from error
     model.generation_config = GenerationConfig()
     return model.to(device).eval()

@@ -170,8 +170,8 @@ def _draw_step(
     # A penalty divides its input, so it gets the logits if available, not logits minus their log-sum-exp.
     scores = step.logits if step.logits is not None else step.logprobs
     if params.adjusts_logits:
-        said = [[*prompt.tolist(), *sample.token_ids] for sample in samples]
-        seen = seen_tokens(said, scores.shape[-1], scores.device) if params.repetition_penalty != 1.0 else None
+        sequences = [[*prompt.tolist(), *sample.token_ids] for sample in samples]
+        seen = seen_tokens(sequences, scores.shape[-1], scores.device) if params.repetition_penalty != 1.0 else None
         scores = adjusted_logits(scores, rows, seen, [drawn] * len(samples), end_ids)
     # A finished sample keeps drawing from its own stream, so that the others' numbers do not depend on it.
     tokens = draw_tokens(scores, rows, [sample.stream.uniform() for sample in samples])

@@ -55,8 +55,8 @@ def split_thought(text: str) -> ThoughtAndAnswer:
         thoughts.append(_without_tags(text[start:end]))
         last = end
     answer.append(text[last:])
-    said = " ".join(part for part in (_SOLUTION.sub("", piece).strip() for piece in answer) if part)
-    return ThoughtAndAnswer("\n\n".join(part for part in thoughts if part), said)
+    final = " ".join(part for part in (_SOLUTION.sub("", piece).strip() for piece in answer) if part)
+    return ThoughtAndAnswer("\n\n".join(part for part in thoughts if part), final)
 
 
 def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
@@ -98,9 +98,9 @@ def _split_channels(text: str) -> ThoughtAndAnswer:
     if marks and (before := text[: marks[0].start()].strip()):
         thoughts.append(before)
     for mark, following in zip(marks, [*marks[1:], None], strict=True):
-        said = text[mark.end() : following.start() if following else len(text)]
-        said = _MESSAGE_END.split(said, maxsplit=1)[0].strip()
-        (answers if mark["name"] == "final" else thoughts).append(said)
+        message = text[mark.end() : following.start() if following else len(text)]
+        message = _MESSAGE_END.split(message, maxsplit=1)[0].strip()
+        (answers if mark["name"] == "final" else thoughts).append(message)
     return ThoughtAndAnswer("\n\n".join(thoughts), " ".join(answers))
 
 

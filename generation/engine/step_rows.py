@@ -124,16 +124,16 @@ class RowDrawer:
         if not rows.samples[0].token_ids:
             return memory, None
         # The last column is the token to be predicted.
-        said = [[*sample.token_ids, 0] for sample in rows.samples]
-        return memory, torch.tensor(said, device=ending.states.device)
+        answers = [[*sample.token_ids, 0] for sample in rows.samples]
+        return memory, torch.tensor(answers, device=ending.states.device)
 
     def _adjusted(self, scores: Tensor, rows: Rows) -> Tensor:
         request = rows.ticket.request
         if not request.params.adjusts_logits:
             return scores
         if request.params.repetition_penalty != 1.0 and rows.seen is None:
-            said = [[*request.prompt, *sample.token_ids] for sample in rows.samples]
-            rows.seen = seen_tokens(said, scores.shape[-1], scores.device)
+            sequences = [[*request.prompt, *sample.token_ids] for sample in rows.samples]
+            rows.seen = seen_tokens(sequences, scores.shape[-1], scores.device)
         drawn = [len(sample.token_ids) for sample in rows.samples]
         return adjusted_logits(scores, [request.params] * len(drawn), rows.seen, drawn, request.end_ids)
 

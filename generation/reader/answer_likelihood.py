@@ -91,7 +91,7 @@ class _Shown:
 
     def _next(self, hidden: Tensor, answer: Sequence[int]) -> Tensor:
         pointer = self._model.config.head == "pointer"
-        said = torch.tensor([[*answer, 0]], device=self._model.device) if answer else None
-        memory = HeadMemory(self._states, self._ids, self._copyable, said) if pointer else None
+        answer_ids = torch.tensor([[*answer, 0]], device=self._model.device) if answer else None
+        memory = HeadMemory(self._states, self._ids, self._copyable, answer_ids) if pointer else None
         found = self._model.next_token(hidden, memory).logprobs[0]
         return torch.log_softmax(found / self._temperature, dim=-1)

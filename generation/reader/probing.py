@@ -50,8 +50,8 @@ def distributions(model: Decoder, prompt: Sequence[int], answer: Sequence[int]) 
     out = [model.next_token(hidden[:, -1], memory).logprobs[0]]
     for count, token in enumerate(answer, start=1):
         if memory is not None:
-            said = torch.tensor([[*answer[:count], 0]], device=model.device)
-            memory = HeadMemory(memory.states, memory.token_ids, memory.copyable, said)
+            answer_ids = torch.tensor([[*answer[:count], 0]], device=model.device)
+            memory = HeadMemory(memory.states, memory.token_ids, memory.copyable, answer_ids)
         state = model(torch.tensor([[token]], device=model.device), cache)[:, -1]
         out.append(model.next_token(state, memory).logprobs[0])
     return torch.stack(out)

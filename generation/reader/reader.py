@@ -132,11 +132,11 @@ class EmbeddedReader:
         Text that a later token may still change is held back; with stop strings, all of it.
         """
         streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
-        said = [""] * len(task.seeds)
+        texts = [""] * len(task.seeds)
 
         def say(sample: int, piece: str) -> None:
             if piece:
-                said[sample] += piece
+                texts[sample] += piece
                 listener(TextDelta(piece, sample))
 
         def ended(result: RequestResult | Exception) -> None:
@@ -150,7 +150,7 @@ class EmbeddedReader:
                 listener(error)
                 return
             for sample, completion in enumerate(completions):
-                say(sample, completion.text[len(said[sample]) :])
+                say(sample, completion.text[len(texts[sample]) :])
             listener(FinishedRequest(completions, result.shared_tokens))
 
         def heard(sample: int, drawn: DecodedTokens) -> None:

@@ -184,13 +184,13 @@ class Connection:
         if self._closed:
             response.extensions["network_stream"].close()
 
-    def _refusal(self, response: httpx2.Response, said: bytes) -> Exception:
+    def _refusal(self, response: httpx2.Response, body: bytes) -> Exception:
         """Return the error for a status other than 200."""
         status, where = response.status_code, self._where
         try:
-            fields = json_object(said, where)
+            fields = json_object(body, where)
         except UnavailableError:
-            fields = {"message": said[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
+            fields = {"message": body[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
         message = self._without_key(error_message(fields)).rstrip(".")
         text = json.dumps(fields)
         if status in (400, 413, 422) and _TOO_LONG.search(text[:_MOST_ERROR_BYTES]):

@@ -51,7 +51,7 @@ class _Clause:
     verb: str
     rest: tuple[str, ...]
 
-    def said(self, middle: str = "", end: str = "") -> str:
+    def statement(self, middle: str = "", end: str = "") -> str:
         """Return the clause in declarative order, with words after the verb and at the end."""
         return " ".join(part for part in (self.subject, self._verb(), middle, *self.rest, end) if part)
 
@@ -157,7 +157,7 @@ def _how_many(parts: Sequence[str], low: Sequence[str], answer: str) -> str | No
         held = low[at] in BE and at + 1 < len(low) and (low[at + 1] in PREPOSITIONS or _is_participle(low[at + 1]))
         return " ".join([counted, *parts[at:]]) if held and noun else None
     clause = _clause(parts[at:], low[at:])
-    return clause.said(middle=counted) if clause is not None and clause.verb else None
+    return clause.statement(middle=counted) if clause is not None and clause.verb else None
 
 
 def _thing(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
@@ -191,8 +191,8 @@ def _object(clause: _Clause | None, answer: str) -> str | None:
         return None
     begins = clause.rest[0].lower() if clause.rest else ""
     if not clause.rest or (begins in PREPOSITIONS and begins != "to" and len(clause.rest) > 1):
-        return clause.said(middle=answer)
-    return clause.said(end=answer) if clause.rest[-1].lower() in PREPOSITIONS else None
+        return clause.statement(middle=answer)
+    return clause.statement(end=answer) if clause.rest[-1].lower() in PREPOSITIONS else None
 
 
 def _being(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
@@ -207,7 +207,7 @@ def _being(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
     if clause.verb:
         last = clause.rest[-1].lower() if clause.rest else clause.verb.lower()
         names = clause.verb.lower() in ("called", "named") and not clause.rest
-        return clause.said(end=answer) if names or last in PREPOSITIONS or last == "as" else None
+        return clause.statement(end=answer) if names or last in PREPOSITIONS or last == "as" else None
     if clause.subject.split()[0].lower() in DETERMINERS or "'s " in clause.subject:
         last = clause.subject.split()[-1].lower()
         return f"{clause.subject} {clause.auxiliary} {answer}" if last not in PREPOSITIONS else None
@@ -254,7 +254,7 @@ def _end(clause: _Clause | None, end: str | None) -> str | None:
     begins = end.lower().split()[0] in PREPOSITIONS
     if clause.rest and clause.rest[-1].lower() in PREPOSITIONS and begins:
         return None  # "Where does it come from?" has its preposition
-    return clause.said(end=end)
+    return clause.statement(end=end)
 
 
 def _time(answer: str) -> str | None:

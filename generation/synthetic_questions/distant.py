@@ -124,5 +124,5 @@ def _near(answer: str, subject: str, about: bool, hints: list[str], passage: Pas
     at = passage.low.index(answer.lower())
     start, end = next(((s, e) for s, e in passage.spans if s <= at < e), (0, len(passage.text)))
     sentence = passage.low[start:end]
-    said = not hints or any(re.search(rf"(?<!\w){re.escape(hint)}", sentence) for hint in hints)
-    return said and (about or subject.lower() in sentence)
+    hinted = not hints or any(re.search(rf"(?<!\w){re.escape(hint)}", sentence) for hint in hints)
+    return hinted and (about or subject.lower() in sentence)

@@ -33,8 +33,8 @@ class Decline(nn.Module):
 
     def log_odds(self, states: Tensor, pointed: Tensor) -> Tensor:
         """states (..., 2E), pointed (...): the pointer's log-probability of declining -> (...), in fp32."""
-        said: Tensor = self.outer(F.gelu(self.inner(states))).squeeze(-1).float()
-        return self.pointed_odds(pointed) + said
+        logits: Tensor = self.outer(F.gelu(self.inner(states))).squeeze(-1).float()
+        return self.pointed_odds(pointed) + logits
 
     def pointed_odds(self, pointed: Tensor) -> Tensor:
         """The pointer's part of the log-odds."""

@@ -195,12 +195,12 @@ def reader_use(folder: Path) -> ReaderUse:
 
 def change_reader_use(folder: Path, use: ReaderUse, facts: dict[str, object]) -> None:
     """Write another calibration for the same weights; ``facts`` are added to those in the file."""
-    said = json.loads((folder / CONFIG).read_text("utf-8"))
-    write_json(folder / CONFIG, {**said, **facts, "use": asdict(use)})
+    config = json.loads((folder / CONFIG).read_text("utf-8"))
+    write_json(folder / CONFIG, {**config, **facts, "use": asdict(use)})
 
 
 def prefix_decoder_fingerprint(folder: Path) -> str:
     """SHA-256 (hex) over the weights, the MiniLM weights they depend on, and their calibration."""
     use = reader_use(folder)
-    said = "" if use == ReaderUse() else f":{use.temperature!r}:{use.null_bias!r}"
-    return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}{said}".encode()).hexdigest()
+    suffix = "" if use == ReaderUse() else f":{use.temperature!r}:{use.null_bias!r}"
+    return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}{suffix}".encode()).hexdigest()

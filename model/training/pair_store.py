@@ -55,8 +55,8 @@ def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
         reader = lzma.LZMADecompressor()
         content = reader.decompress(part, most)
         if not reader.eof:
-            said = "is cut off" if reader.needs_input else f"holds more than {most:,} bytes"
-            raise ModelError(f"no part of a verifier's rows: it {said}")
+            reason = "is cut off" if reader.needs_input else f"holds more than {most:,} bytes"
+            raise ModelError(f"no part of a verifier's rows: it {reason}")
     except (lzma.LZMAError, EOFError) as error:
         raise ModelError(f"no part of a verifier's rows ({error!r})") from error
     return content

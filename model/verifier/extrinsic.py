@@ -133,9 +133,9 @@ def _has_number(known: _Known, match: re.Match[str]) -> bool:
 
 def _near(known: _Known, match: re.Match[str]) -> bool:
     """Whether the text has a number within the hedge's tolerance."""
-    said = {float(value) for value in _values(match) if len(value) <= _LONGEST}
+    values = {float(value) for value in _values(match) if len(value) <= _LONGEST}
     there = [float(value) for value in known.numbers if len(value) <= _LONGEST]
-    return any(abs(value - number) <= _NEAR * number for number in said for value in there)
+    return any(abs(value - number) <= _NEAR * number for number in values for value in there)
 
 
 def _names(claim: str) -> set[str]:

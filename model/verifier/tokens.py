@@ -48,14 +48,14 @@ class SupportTokens:
         """
         asked = question.token_ids[:MAX_QUESTION_TOKENS]
         first = len(asked) + 2
-        said: list[int] = []
+        answer_ids: list[int] = []
         places = []
         for claim in claims:
             if not claim.token_ids:
                 raise ModelError("the claim is empty: there is nothing to verify")
-            start = len(said)
-            said += claim.token_ids[: MAX_CLAIM_TOKENS - start]
-            places.append((first + start, first + len(said)))
-        room = self.room_beside(len(said), question)
-        ids = (CLS_ID, *asked, SEP_ID, *said, SEP_ID, *evidence[:room], SEP_ID)
+            start = len(answer_ids)
+            answer_ids += claim.token_ids[: MAX_CLAIM_TOKENS - start]
+            places.append((first + start, first + len(answer_ids)))
+        room = self.room_beside(len(answer_ids), question)
+        ids = (CLS_ID, *asked, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
         return AnswerWindow(ids, tuple(places))

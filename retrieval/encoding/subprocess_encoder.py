@@ -168,18 +168,18 @@ class SubprocessEncoder:
         try:
             start_without_sigint(running.process)
             theirs.close()
-            said: _Known = self._asked(running, None)
-            before = self._known or said
-            if (said.fingerprint, said.dimension) != (before.fingerprint, before.dimension):
+            known: _Known = self._asked(running, None)
+            before = self._known or known
+            if (known.fingerprint, known.dimension) != (before.fingerprint, before.dimension):
                 raise RetrievalError(
-                    f"the encoder has changed (fingerprint {said.fingerprint[:12]}, at first "
+                    f"the encoder has changed (fingerprint {known.fingerprint[:12]}, at first "
                     f"{before.fingerprint[:12]}); run the same command again"
                 )
         except BaseException:
             self.rest()
             raise
-        self._known = said
-        return running, said
+        self._known = known
+        return running, known
 
     def _asked(self, running: _Running, call: _Call | None) -> Any:
         """Return the reply to a call; None stands for the start message."""

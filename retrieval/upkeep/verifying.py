@@ -91,10 +91,10 @@ def verify_collection(
             raise unknown_collection(connection, name)
         if connection.dialect.name == "sqlite":
             progress("database", 0, 1)
-            said = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
-            if said != "ok":
+            result = str(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar())
+            if result != "ok":
                 raise RetrievalError(
-                    f"the database file is damaged ({' '.join(said.split())[:200]}): restore a backup, or move the "
+                    f"the database file is damaged ({' '.join(result.split())[:200]}): restore a backup, or move the "
                     "database away and index again"
                 )
             progress("database", 1, 1)

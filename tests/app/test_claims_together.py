@@ -65,8 +65,8 @@ def test_a_reports_marks_read_each_answer_as_it_was_judged() -> None:
 
 
 def test_nothing_to_calibrate_on_leaves_everything_as_it_is() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     use = SupportUse(60, answer_tokens=40)
     loaded = load_support(shipped_verifier())
-    assert calibrated(loaded, use, [], [], say=said.append) == CalibratedUse(use)
-    assert said == ["not calibrated: no pair with held-out evidence"]
+    assert calibrated(loaded, use, [], [], say=messages.append) == CalibratedUse(use)
+    assert messages == ["not calibrated: no pair with held-out evidence"]

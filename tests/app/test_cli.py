@@ -120,7 +120,7 @@ def test_data_goes_to_stdout_and_nothing_else(plumbline: Plumbline, home: Path) 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "said"),
+    ("arguments", "code", "expected"),
     [
         (["query", ""], 2, "question"),
         (["query", "   "], 2, "question"),
@@ -157,12 +157,12 @@ def test_data_goes_to_stdout_and_nothing_else(plumbline: Plumbline, home: Path) 
     ],
 )
 def test_bad_input_gets_one_clear_message_and_its_exit_code(
-    plumbline: Plumbline, home: Path, arguments: list[str], code: int, said: str
+    plumbline: Plumbline, home: Path, arguments: list[str], code: int, expected: str
 ) -> None:
     placed = [*arguments, "--home", str(home)] if arguments and arguments[0] != "nonsense" else arguments
     ran = plumbline(*placed)
     assert ran.code == code, ran.err
-    assert all(word in ran.err for word in said.split()), ran.err
+    assert all(word in ran.err for word in expected.split()), ran.err
     assert "Traceback" not in ran.err
     assert ran.out == ""
 

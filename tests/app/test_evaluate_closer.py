@@ -47,8 +47,8 @@ def command(
         code = main(
             [*words, "--home", str(home_copy), *(("--model", str(reader_folder)) if words[0] == "evaluate" else ())]
         )
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        output = capsys.readouterr()
+        return code, output.out, output.err
 
     return run
 

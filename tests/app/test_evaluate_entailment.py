@@ -280,7 +280,7 @@ def test_the_command_end_to_end(
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "expected"),
     [
         (("--threshold", "0"), 2, "--threshold 0"),
         (("--threshold", "1.5"), 2, "--threshold 1.5"),
@@ -291,7 +291,12 @@ def test_the_command_end_to_end(
     ],
 )
 def test_bad_options_get_one_clear_message(
-    capsys: pytest.CaptureFixture[str], small_home: Path, tmp_path: Path, options: tuple[str, ...], code: int, said: str
+    capsys: pytest.CaptureFixture[str],
+    small_home: Path,
+    tmp_path: Path,
+    options: tuple[str, ...],
+    code: int,
+    expected: str,
 ) -> None:
     ask = ["evaluate", str(questions_file(tmp_path)), "--home", str(small_home), "--collection", "notes", *options]
     try:
@@ -300,4 +305,4 @@ def test_bad_options_get_one_clear_message(
         found = SimpleNamespace(code=error.code)
     captured = capsys.readouterr()
     assert found.code == code, captured.err
-    assert all(word in captured.err for word in said.split()) and "Traceback" not in captured.err
+    assert all(word in captured.err for word in expected.split()) and "Traceback" not in captured.err

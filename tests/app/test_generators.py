@@ -37,8 +37,8 @@ class Answering(BaseHTTPRequestHandler):
         if self.headers["authorization"] != "Bearer sk-right":
             self._send(401, {"error": {"message": "wrong key"}})
             return
-        said = "three years [1]" if "[1] Warranty" in body["messages"][-1]["content"] else "I do not know."
-        message = {"role": "assistant", "content": said}
+        reply = "three years [1]" if "[1] Warranty" in body["messages"][-1]["content"] else "I do not know."
+        message = {"role": "assistant", "content": reply}
         logprobs = {"content": [{"token": "three", "logprob": -0.5}]}
         choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}
         self._send(200, {"choices": [choice], "usage": {"prompt_tokens": 50, "completion_tokens": 3}})
@@ -150,9 +150,9 @@ def test_a_server_on_the_command_line(
     capsys.readouterr()
     monkeypatch.setenv("PLUMBLINE_MODEL_KEY", "sk-wrong")
     assert main(["query", question, "--model", server, *home]) == 1
-    said = capsys.readouterr().err
-    assert "401" in said and "wrong key" in said
-    assert "sk-wrong" not in said
+    error = capsys.readouterr().err
+    assert "401" in error and "wrong key" in error
+    assert "sk-wrong" not in error
     assert main(["query", question, "--model", server, "--model-context", "3", *home]) == 2
     err = capsys.readouterr().err
     assert "--model-context" in err and "3" in err

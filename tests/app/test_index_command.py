@@ -108,10 +108,10 @@ def test_watching_goes_on_after_a_failure_and_ends_with_130(
 
     monkeypatch.setattr("app.retrieval.watch.follow", looks)
     assert command("index", str(notes), "--collection", "w", "--workers", "0", "--watch") == 130
-    said = capsys.readouterr()
-    assert said.err.count("w is up to date; watching") == 2
-    assert "'w'" in said.err
-    assert said.out.count("generation ") == 1  # the third build found nothing changed
+    output = capsys.readouterr()
+    assert output.err.count("w is up to date; watching") == 2
+    assert "'w'" in output.err
+    assert output.out.count("generation ") == 1  # the third build found nothing changed
 
 
 def test_databases_cannot_be_watched(command: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

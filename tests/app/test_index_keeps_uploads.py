@@ -92,9 +92,9 @@ def test_an_upload_is_known_as_one(pipeline: Pipeline) -> None:
 @pytest.mark.drill
 def test_the_command_line(filled: Pipeline, typed: Typed, tmp_path: Path, home_copy: Path) -> None:
     (tmp_path / "three.txt").write_text("Three.")
-    said = typed("index", tmp_path / "three.txt", "--collection", "notes", "--home", home_copy)
-    assert "removed one.txt" in said.out
-    assert "kept two.txt" in said.out
+    output = typed("index", tmp_path / "three.txt", "--collection", "notes", "--home", home_copy)
+    assert "removed one.txt" in output.out
+    assert "kept two.txt" in output.out
     facts = json.loads(
         typed("index", tmp_path / "three.txt", "--collection", "notes", "--home", home_copy, "--replace", "--json").out
     )

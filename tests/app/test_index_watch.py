@@ -118,13 +118,13 @@ def test_wrong_seconds_are_refused() -> None:
 
 def test_lines_say_the_rate_and_what_is_left_now_and_then() -> None:
     time = Time([nothing] * 100)
-    said: list[str] = []
-    lines = ProgressLines(said.append, time.clock, every=30)
+    messages: list[str] = []
+    lines = ProgressLines(messages.append, time.clock, every=30)
     for second in range(101):
         lines.update(IndexProgress("documents", second, None))
         lines.update(IndexProgress("vectors", second * 50, 50_000 if second > 40 else None))
         time.now += 1
-    assert said == [
+    assert messages == [
         "chunks embedded: 1,500, 50.0/s",
         "chunks embedded: 3,000 of 50,000, 50.0/s, 16 min left",
         "chunks embedded: 4,500 of 50,000, 50.0/s, 15 min left",
@@ -133,16 +133,16 @@ def test_lines_say_the_rate_and_what_is_left_now_and_then() -> None:
 
 def test_a_long_graph_is_announced_once_with_what_is_faster() -> None:
     time = Time([nothing] * 100)
-    said: list[str] = []
-    notice = GraphNotice(said.append, time.clock)
+    messages: list[str] = []
+    notice = GraphNotice(messages.append, time.clock)
     for step in range(1, 20):
         for kind in ("flat", "ivf", "hnsw-int8"):
             notice.update(IndexProgress("index", step * 4_000, 400_000, kind))  # type: ignore[arg-type]
         notice.update(IndexProgress("vectors", step * 4_000, 10**6))
         time.now += 2
-    assert len(said) == 1
-    assert "HNSW" in said[0] and "400,000" in said[0]
-    assert "--index ivf" in said[0]
+    assert len(messages) == 1
+    assert "HNSW" in messages[0] and "400,000" in messages[0]
+    assert "--index ivf" in messages[0]
     short: list[str] = []
     notice = GraphNotice(short.append, time.clock)
     for step in range(1, 11):

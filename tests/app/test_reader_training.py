@@ -56,23 +56,23 @@ def recipe(files: tuple[Path, Path], **changes: object) -> ReaderRecipe:
 
 @pytest.fixture(scope="module")
 def trained(files: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedReader, list[str]]:
-    said: list[str] = []
+    messages: list[str] = []
     steps: list[TrainProgress] = []
     folder = tmp_path_factory.mktemp("out") / "reader"
-    result = train_reader(recipe(files), folder, say=said.append, progress=steps.append)
+    result = train_reader(recipe(files), folder, say=messages.append, progress=steps.append)
     assert [p.step for p in steps] == [1, 2]
-    return result, said
+    return result, messages
 
 
 def test_a_reader_is_trained_written_and_scored(trained: tuple[TrainedReader, list[str]]) -> None:
-    result, said = trained
+    result, messages = trained
     assert result.training is not None
     assert (result.training.steps, result.training.resumed_at) == (2, 0)
     assert len(result.skipped) == 1
     assert "lights.jsonl:25:" in result.skipped[0]
     # Eight articles: the first and the seventh in order of name are held out.
-    assert [int(word) for word in said[0].split() if word.isdigit()] == [18, 6]
-    assert said[1].startswith(f"{result.rows} rows, 0.00 million tokens")
+    assert [int(word) for word in messages[0].split() if word.isdigit()] == [18, 6]
+    assert messages[1].startswith(f"{result.rows} rows, 0.00 million tokens")
     assert 18 <= result.rows <= 18 + 5  # short contexts are used once, and five rows come without a passage
     assert [s.source for s in result.scores] == ["lights", "all"]
     assert result.scores[0].answerable + result.scores[0].unanswerable == 4
@@ -156,14 +156,14 @@ def test_changed_questions_are_trained_on_beside_the_ones_they_were_made_from(
     for line in lines:
         line["context"] += " The harbour of Lindesund pays for the oil, the village of Oldehaven for the glass." * 3
     long.write_text("\n".join(map(json.dumps, lines)), "utf-8")
-    said: list[str] = []
+    messages: list[str] = []
     chosen = recipe((long, files[1]), development=0, near_misses=1.0)
     chosen = replace(chosen, settings=replace(chosen.settings, max_steps=1))
-    rows = train_reader(chosen, tmp_path / "with", say=said.append).rows
+    rows = train_reader(chosen, tmp_path / "with", say=messages.append).rows
     plain = replace(chosen, near_misses=0.0)
-    (made,) = [int(line.split()[0]) for line in said if "with a changed question" in line]
+    (made,) = [int(line.split()[0]) for line in messages if "with a changed question" in line]
     assert 0 < made <= 12  # the answerable ones to train on
-    assert rows == train_reader(plain, tmp_path / "without", say=said.append).rows + made
+    assert rows == train_reader(plain, tmp_path / "without", say=messages.append).rows + made
     assert json.loads((tmp_path / "with" / "reader.json").read_text())["recipe"]["near_misses"] == 1.0
 
 
@@ -219,11 +219,11 @@ Fitted = tuple[ReaderRecipe, TrainedReader, list[str]]
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     """Of one layer and twelve articles, two of which are held out."""
-    folder, said = tmp_path_factory.mktemp("fitted"), list[str]()
+    folder, messages = tmp_path_factory.mktemp("fitted"), list[str]()
     with pytest.MonkeyPatch.context() as patch:
         asked = _few_are_enough(patch, 10, folder, articles=12, development=6)
         small = replace(asked, num_layers=1, settings=replace(asked.settings, tokens_per_batch=600))
-        return small, train_reader(small, folder / "first", say=said.append), said
+        return small, train_reader(small, folder / "first", say=messages.append), messages
 
 
 @pytest.fixture
@@ -234,10 +234,10 @@ def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.drill
 def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path: Path) -> None:
-    asked, first, said = fitted
+    asked, first, messages = fitted
     assert first.declining is not None
     assert first.declining.used == "fitted"
-    assert any(f"{first.declining.rows} rows" in line for line in said)
+    assert any(f"{first.declining.rows} rows" in line for line in messages)
     facts = json.loads((first.folder / "reader.json").read_text())
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
@@ -288,20 +288,20 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = _few_are_enough(monkeypatch, 40, tmp_path)
-    said: list[str] = []
-    first = train_reader(asked, tmp_path / "first", say=said.append)
+    messages: list[str] = []
+    first = train_reader(asked, tmp_path / "first", say=messages.append)
     assert first.declining is not None
     assert first.declining.used == "fitted"  # MiniLM's layers point at nothing in particular
-    assert any(f"fitted on {first.declining.rows} rows" in line for line in said)
+    assert any(f"fitted on {first.declining.rows} rows" in line for line in messages)
     facts = json.loads((tmp_path / "first" / "reader.json").read_text())
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     trained = load_prefix_decoder(tmp_path / "first").state_dict()
-    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=said.append)
+    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=messages.append)
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
     only = replace(asked, start=tmp_path / "first", only_decline=True, decline_rows=60)
-    again = train_reader(only, tmp_path / "again", say=said.append)
+    again = train_reader(only, tmp_path / "again", say=messages.append)
     assert again.training is None
     assert again.declining is not None
     assert (again.declining.rows, again.declining.used) == (60, "fitted")
@@ -312,7 +312,7 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     }
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
     with pytest.raises(AppError, match="nothing was written"):
-        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=said.append)
+        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=messages.append)
     assert not (tmp_path / "none").exists()
 
 
@@ -321,23 +321,25 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked = _few_are_enough(monkeypatch, 10, tmp_path)
-    said: list[str] = []
-    train_reader(asked, tmp_path / "first", say=said.append)
+    messages: list[str] = []
+    train_reader(asked, tmp_path / "first", say=messages.append)
     # Ten rows tell less than all.
-    other = train_reader(replace(asked, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=said.append)
+    other = train_reader(
+        replace(asked, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=messages.append
+    )
     assert other.declining is not None and other.declining.used == "begun"
     assert other.declining.loss_begun is not None
     assert other.declining.loss_begun < min(other.declining.loss_before, other.declining.loss_after)
-    assert any("with the initial correction, which is kept" in line for line in said)
+    assert any("with the initial correction, which is kept" in line for line in messages)
     first, second = (load_prefix_decoder(tmp_path / name).state_dict() for name in ("first", "other"))
     assert torch.equal(first["head.decline.inner.weight"], second["head.decline.inner.weight"])
     only = replace(asked, start=tmp_path / "other", only_decline=True, decline_rows=10)
     with pytest.raises(AppError, match="nothing was written"):
-        train_reader(only, tmp_path / "none", say=said.append)
+        train_reader(only, tmp_path / "none", say=messages.append)
     assert not (tmp_path / "none").exists()
 
 
 def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:
-    result, said = trained
+    result, messages = trained
     assert result.declining is None
-    assert any("400 rows" in line and "40 of each" in line for line in said)
+    assert any("400 rows" in line and "40 of each" in line for line in messages)

@@ -132,9 +132,9 @@ def test_filters_and_what_explains_an_empty_result(plumbline: Plumbline) -> None
 def test_what_cannot_be_meant_is_refused(
     plumbline: Plumbline, arguments: tuple[str, ...], code: int, says: str
 ) -> None:
-    said = plumbline("retrieve", *arguments)
-    assert (said.code, said.out) == (code, "")
-    assert all(word in said.err for word in says.split())
+    output = plumbline("retrieve", *arguments)
+    assert (output.code, output.out) == (code, "")
+    assert all(word in output.err for word in says.split())
 
 
 def test_measuring_prints_measures_with_intervals_and_the_worst_questions(

@@ -80,6 +80,6 @@ def test_tables_and_page_show_both_and_too_few_labels_say_so(
     assert 'id="corrected"' in page.read_text("utf-8")
     few = written(tmp_path / "few.jsonl", answers(20, 4, 0.0))
     assert main(["score", few, *WITH]) == 0
-    said = capsys.readouterr()
-    assert "5 labelled" in said.err and "Corrected by labels" not in said.out
+    output = capsys.readouterr()
+    assert "5 labelled" in output.err and "Corrected by labels" not in output.out
     assert main(["score", few, *WITH, "--fail-if", "corrected_hall_new.upper > 0.5"]) == 3

@@ -36,9 +36,9 @@ def test_the_assertion_holds_or_says_what_is_wrong() -> None:
     bad = plumbline.score_answers(rows(30, 10), model="token-overlap")
     with pytest.raises(AssertionError) as failure:
         plumbline.assert_hallucination_rate(bad, 0.10)
-    said = str(failure.value)
-    assert "25.0 % [" in said and "40 responses to 40 questions" in said and "10.0%" in said
-    assert "'Pelicans founded Zeppelin.'" in said and "and 5 more" in said
+    message = str(failure.value)
+    assert "25.0 % [" in message and "40 responses to 40 questions" in message and "10.0%" in message
+    assert "'Pelicans founded Zeppelin.'" in message and "and 5 more" in message
     plumbline.assert_hallucination_rate(bad, 0.25, by="rate")
     plumbline.assert_hallucination_rate(rows(2, 0), 0.9, model="token-overlap")
 

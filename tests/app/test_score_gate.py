@@ -44,7 +44,7 @@ def test_a_figure_that_is_undefined_counts_as_missed() -> None:
     figures = summary_figures(summary(rag="aa"))
     result = apply_gate(parse_gate("hall_answered.upper > 0.5"), figures)
     assert result.failed
-    assert "undefined" in result.said[0]
+    assert "undefined" in result.reasons[0]
     assert not apply_gate(parse_gate("hall_all.rate > 0.5"), figures).failed
 
 

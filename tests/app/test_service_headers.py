@@ -78,9 +78,9 @@ def test_headers_that_do_not_end_are_given_up(monkeypatch: pytest.MonkeyPatch, k
             assert connection.recv(65536).endswith(b"four")
             monkeypatch.setattr(Patient, "header_timeout_s", 0.05)
         connection.sendall(begun)
-        said = rest(connection)
-    assert said.startswith(b"HTTP/1.1 408 ")
-    assert b'"code": "request_timeout"' in said
+        reply = rest(connection)
+    assert reply.startswith(b"HTTP/1.1 408 ")
+    assert b'"code": "request_timeout"' in reply
 
 
 def test_a_connection_on_which_nothing_comes_is_closed() -> None:
@@ -104,9 +104,9 @@ def test_a_body_has_its_own_time() -> None:
 def test_headers_without_end_are_refused(endless: bytes) -> None:
     with connecting(Patient) as connection:
         connection.sendall(endless)
-        said = rest(connection)
-    assert said.startswith(b"HTTP/1.1 431 ")
-    assert b'"code": "headers_too_large"' in said
+        reply = rest(connection)
+    assert reply.startswith(b"HTTP/1.1 431 ")
+    assert b'"code": "headers_too_large"' in reply
 
 
 def test_headers_in_pieces_and_several_requests_on_a_connection() -> None:
@@ -140,14 +140,14 @@ def test_too_many_headers_are_431(lines: bytes, at_once: bool) -> None:
                 connection.sendall(head[begin : begin + (len(head) if at_once else 3000)])
             if at_once:
                 connection.sendall(b"four" + GOOD + b"four")
-        said = b""
+        reply = b""
         with suppress(OSError):
-            said = rest(connection)
+            reply = rest(connection)
     if len(lines) < 3000 and not at_once:
-        assert said.startswith(b"HTTP/1.1 431 ")
-    assert b"200" not in said[:20]
+        assert reply.startswith(b"HTTP/1.1 431 ")
+    assert b"200" not in reply[:20]
     if at_once:
-        assert said.count(b"HTTP/1.1 ") <= 1
+        assert reply.count(b"HTTP/1.1 ") <= 1
 
 
 def test_a_long_address_counts_as_headers() -> None:

@@ -50,8 +50,8 @@ def test_sources_then_text_then_answers_then_verdicts_then_usage(client: TestCli
     assert set(names[1:-3]) == {"text"}
     assert found[0][1]["sources"] == whole["sources"]
     for sample, answer in enumerate(whole["answers"]):
-        said = "".join(data["text"] for name, data in found if name == "text" and data["sample"] == sample)
-        assert said == answer["text"]
+        expected = "".join(data["text"] for name, data in found if name == "text" and data["sample"] == sample)
+        assert expected == answer["text"]
         judged = found[-2][1]["answers"][sample]
         assert (judged["outcome"], judged["verdicts"]) == (answer["outcome"], answer["verdicts"])
     plain = [{**answer, "outcome": None, "verdicts": None} for answer in whole["answers"]]

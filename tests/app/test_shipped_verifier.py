@@ -43,8 +43,8 @@ def test_short_answers_are_told_by_what_was_asked() -> None:
     scorer = load_verifier(ModelRequest("verifier"))
     right, wrong = scorer.score([Pair(_TEXT, "Ada Thorne", _QUESTION), Pair(_TEXT, "1931", _QUESTION)])
     assert right >= 0.5 > wrong
-    said = json.loads((shipped_verifier() / CONFIG).read_text("utf-8"))["reading"]
-    use = ReadingUse(*(said[name] for name in ("slope", "intercept", "floor", "network")))
+    config = json.loads((shipped_verifier() / CONFIG).read_text("utf-8"))["reading"]
+    use = ReadingUse(*(config[name] for name in ("slope", "intercept", "floor", "network")))
     reading = scorer.behind.log_expected(_QUESTION, _TEXT, ["1931"])[0]  # type: ignore[attr-defined]  # no part of the protocol
     assert use.network > 0 and wrong == pytest.approx(
         use.support(reading, load_verifier(ModelRequest("verifier-network")).score([Pair(_TEXT, "1931", _QUESTION)])[0])
@@ -76,8 +76,8 @@ def test_another_reader_another_network_and_a_damaged_file_are_refused(
     reading: object, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = Path(shutil.copytree(shipped_verifier(), tmp_path / "verifier"))
-    said = json.loads((folder / CONFIG).read_text("utf-8"))
-    (folder / CONFIG).write_text(json.dumps({**said, "reading": reading}), "utf-8")
+    config = json.loads((folder / CONFIG).read_text("utf-8"))
+    (folder / CONFIG).write_text(json.dumps({**config, "reading": reading}), "utf-8")
     monkeypatch.setattr(app.models.shipped_verifier, "shipped_verifier", lambda: folder)
     with pytest.raises(ModelError, match=message):
         load_shipped_verifier()
@@ -89,12 +89,12 @@ def test_a_report_says_where_the_reader_judged_its_own_answers(
 ) -> None:
     shipped = make_pipeline(make_settings(home_copy), EmbeddedReader())
     questions = (Question("bare", "How long does the warranty of the Heron 4 last?"),)
-    said = {}
+    supports = {}
     for model in (None, "verifier-network"):
         run_id, verdicts = _judged(shipped, VerifierPlan(model=model), questions)
-        said[model] = _owns_up(shipped, run_id)
+        supports[model] = _owns_up(shipped, run_id)
         assert verdicts and all(("+reading:" in name) == (model is None) for name in verdicts)
-    assert said == {None: True, "verifier-network": False}
+    assert supports == {None: True, "verifier-network": False}
     # Another reader, which has the same name: the one that judges is not its own network.
     trained = make_pipeline(make_settings(home_copy))
     run_id, verdicts = _judged(trained, VerifierPlan(), questions)

@@ -58,14 +58,14 @@ def test_it_trains_and_the_folder_answers(
     out = tmp_path / "taught"
     ran = train("--model", base, "--data", data, "--output", out, *SMALL, "--steps", "5", "--json")
     assert ran.code == 0, ran.err
-    said = json.loads(ran.out)
-    assert said["files"] == ["model.safetensors"]
-    assert said["training"]["steps"] == 5
-    (lamps, overall) = said["scores"]
+    result = json.loads(ran.out)
+    assert result["files"] == ["model.safetensors"]
+    assert result["training"]["steps"] == 5
+    (lamps, overall) = result["scores"]
     assert (lamps["source"], overall["answerable"]) == ("lamps", lamps["answerable"])
     assert 1 <= lamps["answerable"] + lamps["unanswerable"] <= 6
     facts = json.loads((out / "training.json").read_text())
-    assert facts["rows"] == said["rows"] and facts["recipe"]["reading"] == ["lamps.jsonl"]
+    assert facts["rows"] == result["rows"] and facts["recipe"]["reading"] == ["lamps.jsonl"]
     assert str(tmp_path) not in json.dumps(facts) and str(base) not in json.dumps(facts)
     before, after = load_decoder(base), load_decoder(out)
     assert not torch.equal(before.embedding.weight, after.embedding.weight)
@@ -89,7 +89,7 @@ def test_it_learns_what_its_rows_say(train: Train, base: Path, tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--steps", "0"], "--steps is 0"),
         (["--context", "0"], "--context is 0"),
@@ -102,11 +102,11 @@ def test_it_learns_what_its_rows_say(train: Train, base: Path, tmp_path: Path) -
     ],
 )
 def test_values_that_cannot_be_meant_are_usage_errors(
-    train: Train, base: Path, data: Path, tmp_path: Path, arguments: list[str], said: str
+    train: Train, base: Path, data: Path, tmp_path: Path, arguments: list[str], expected: str
 ) -> None:
     ran = train("--model", base, "--data", data, "--output", tmp_path / "r", *arguments)
     assert ran.code == 2
-    assert all(part in ran.err for part in said.split(" is "))
+    assert all(part in ran.err for part in expected.split(" is "))
     assert ran.out == "" and not (tmp_path / "r").exists()
 
 

@@ -32,13 +32,13 @@ def train(notes: Path, *more: str) -> int:
 def test_it_trains_and_the_folder_answers(notes: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert train(notes, "--steps", "3", "--json") == 0
     ran = capsys.readouterr()
-    said = json.loads(ran.out)
-    assert said["finished"]
-    assert said["training"]["step"] == 3
-    assert said["corpus"]["documents"] == 60
-    assert said["corpus"]["validation_documents"] > 0
-    assert said["validation"]["perplexity"] > 1
-    assert said["files"] == ["model.safetensors"]
+    result = json.loads(ran.out)
+    assert result["finished"]
+    assert result["training"]["step"] == 3
+    assert result["corpus"]["documents"] == 60
+    assert result["corpus"]["validation_documents"] > 0
+    assert result["validation"]["perplexity"] > 1
+    assert result["files"] == ["model.safetensors"]
     assert "matrix rate" in ran.err
     folder = str(notes.parent / "model")
     query = ["query", "Who?", "--no-retrieval", "--model", folder, "--max-tokens", "4", "--json"]
@@ -67,7 +67,7 @@ def test_bad_lines_are_counted(notes: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize(
-    ("more", "code", "said"),
+    ("more", "code", "expected"),
     [
         (("--limit", "0"), 2, "--limit is 0"),
         (("--epochs", "nan"), 2, "--epochs is nan"),
@@ -81,11 +81,11 @@ def test_bad_lines_are_counted(notes: Path, capsys: pytest.CaptureFixture[str]) 
     ],
 )
 def test_what_cannot_be_meant_gets_one_message(
-    notes: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], code: int, said: str
+    notes: Path, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], code: int, expected: str
 ) -> None:
     assert train(notes, *more) == code
     ran = capsys.readouterr()
-    assert all(part in " ".join(ran.err.split()) for part in said.split(" is "))
+    assert all(part in " ".join(ran.err.split()) for part in expected.split(" is "))
     assert ran.out == ""
 
 

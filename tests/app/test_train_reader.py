@@ -38,7 +38,7 @@ train_reader.add(PARSER)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--steps", "0"], ("--steps", "0")),
         (["--limit", "0"], ("--limit", "0")),
@@ -63,25 +63,27 @@ train_reader.add(PARSER)
         (["--tokens-at-once", "0"], ("tokens_per_batch", "0")),
     ],
 )
-def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], said: tuple[str, ...]) -> None:
+def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], expected: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as caught:
         train_reader.reader_recipe(PARSER.parse_args(["--data", "d", "--output", "r", *arguments]))
-    assert all(part in str(caught.value) for part in said)
+    assert all(part in str(caught.value) for part in expected)
 
 
-@pytest.mark.parametrize(("arguments", "said"), [(["--steps", "0"], "--steps"), (["--repeats", "some"], "--repeats")])
+@pytest.mark.parametrize(
+    ("arguments", "expected"), [(["--steps", "0"], "--steps"), (["--repeats", "some"], "--repeats")]
+)
 def test_a_usage_error_ends_the_command_and_writes_nothing(
-    train: Train, data: Path, tmp_path: Path, arguments: list[str], said: str
+    train: Train, data: Path, tmp_path: Path, arguments: list[str], expected: str
 ) -> None:
     ran = train("--data", data, "--output", tmp_path / "r", *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert expected in ran.err
     assert ran.out == ""
     assert not (tmp_path / "r").exists()
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ('{"question": "a", ', "bad.jsonl:1: "),
         ('{"question": "Who?", "context": "x", "answers": "y"}', "bad.jsonl:1: answers"),
@@ -92,11 +94,11 @@ def test_a_usage_error_ends_the_command_and_writes_nothing(
         ("", "bad.jsonl"),
     ],
 )
-def test_a_broken_line_is_named(train: Train, tmp_path: Path, content: str, said: str) -> None:
+def test_a_broken_line_is_named(train: Train, tmp_path: Path, content: str, expected: str) -> None:
     (tmp_path / "bad.jsonl").write_text(content)
     ran = train("--data", tmp_path / "bad.jsonl", "--output", tmp_path / "r")
     assert ran.code == 1, ran.err
-    assert said in ran.err
+    assert expected in ran.err
     assert "Traceback" not in ran.err and not (tmp_path / "r").exists()
 
 
@@ -105,7 +107,7 @@ def test_files_of_the_wrong_kind_are_named(train: Train, data: Path, tmp_path: P
     binary.write_bytes(bytes(range(256)) * 20)
     squeezed = tmp_path / "cut.jsonl.gz"
     squeezed.write_bytes(b"\x1f\x8b\x08\x00nonsense")
-    for given, said in (
+    for given, expected in (
         (tmp_path / "none.jsonl", "none.jsonl"),
         (tmp_path, str(tmp_path)),
         (binary, "binary.jsonl"),
@@ -113,7 +115,7 @@ def test_files_of_the_wrong_kind_are_named(train: Train, data: Path, tmp_path: P
     ):
         ran = train("--data", given, "--output", tmp_path / "r")
         assert ran.code == 1, ran.err
-        assert said in ran.err and "Traceback" not in ran.err
+        assert expected in ran.err and "Traceback" not in ran.err
     ran = train("--data", data, "--output", tmp_path / "r", "--start", tmp_path)
     assert ran.code == 1 and "reader.safetensors" in ran.err
     assert "rows" not in ran.err  # said before any are made

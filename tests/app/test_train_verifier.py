@@ -105,7 +105,7 @@ verifier_training_options.add(PARSER)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--steps", "0"], ("--steps", "0")),
         (["--limit", "0"], ("--limit", "0")),
@@ -148,14 +148,14 @@ verifier_training_options.add(PARSER)
         (["--tokens-at-once", "0"], ("tokens_per_batch", "0")),
     ],
 )
-def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], said: tuple[str, ...]) -> None:
+def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], expected: tuple[str, ...]) -> None:
     with pytest.raises(UsageError) as caught:
         verifier_training_options.verifier_recipe(PARSER.parse_args(["--data", "d", "--output", "v", *arguments]))
-    assert all(part in str(caught.value) for part in said)
+    assert all(part in str(caught.value) for part in expected)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "expected"),
     [
         (["--steps", "0"], ("--steps", "0")),
         (["--start", ""], ("--start",)),
@@ -163,11 +163,11 @@ def test_bad_values_are_usage_errors_that_name_them(arguments: list[str], said: 
     ],
 )
 def test_a_usage_error_ends_the_command_and_writes_nothing(
-    train: Train, data: Path, tmp_path: Path, arguments: list[str], said: tuple[str, ...]
+    train: Train, data: Path, tmp_path: Path, arguments: list[str], expected: tuple[str, ...]
 ) -> None:
     ran = train("--data", data, "--output", tmp_path / "v", *arguments)
     assert ran.code == 2
-    assert all(part in ran.err for part in said)
+    assert all(part in ran.err for part in expected)
     assert ran.out == ""
     assert not (tmp_path / "v").exists()
 
@@ -182,7 +182,7 @@ def test_arguments_that_are_missing_are_usage_errors(train: Train, data: Path) -
 def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text(data.read_text() + '\n{"evidence": "x", "claim": "y", "supported": "yes"}\n')
-    for arguments, said in (
+    for arguments, expected in (
         (["--data", broken], ("broken.jsonl:13", "supported", "'yes'")),
         (["--data", tmp_path / "none.jsonl"], ("none.jsonl",)),
         (["--data", data, "--hold-out", "ships"], ("ships", "piers")),
@@ -193,7 +193,7 @@ def test_data_that_cannot_be_used_is_an_error_by_name(train: Train, data: Path, 
     ):
         ran = train(*arguments, "--output", tmp_path / "v", "--synthetic", 0)
         assert ran.code == 1, ran.err
-        assert all(part in ran.err for part in said)
+        assert all(part in ran.err for part in expected)
         assert "Traceback" not in ran.err
         assert ran.out == ""
 
@@ -230,13 +230,13 @@ def test_rows_are_made_on_one_machine_and_trained_on_by_another(train: Train, da
     ran = train(*run, "--output", tmp_path / "v")
     assert ran.code == 0, ran.err
     assert f"8 rows of {rows}" in ran.err and ran.out.splitlines()[-1] == f"verifier {tmp_path / 'v'}"
-    for wrong, said in (
+    for wrong, expected in (
         (["--synthetic", 5], ("--synthetic", "--rows-from")),
         (["--skip-bad"], ("--skip-bad", "--rows-from")),
         (["--rows-to", tmp_path / "w"], ("--rows-to", "--rows-from")),
     ):
         ran = train(*run, "--output", tmp_path / "other", *wrong)
-        assert ran.code == 2 and all(part in ran.err for part in said), ran.err
+        assert ran.code == 2 and all(part in ran.err for part in expected), ran.err
     ran = train("--rows-from", tmp_path, "--output", tmp_path / "other")
     assert ran.code == 1 and str(tmp_path) in ran.err and "--rows-to" in ran.err
 

@@ -110,12 +110,12 @@ def test_collections_and_query_show_what_was_tuned(
     asked = ("query", QUESTION, "--json", "--model", model)
     assert json.loads(plumbline(*asked)[1].out)["search"] == OPTIONS
     assert json.loads(plumbline(*asked, "--fusion", "zscore")[1].out)["search"] == "mode=hybrid fusion=zscore"
-    code, said = plumbline("tune", "notes", "--forget")
-    assert (code, said.err.strip()) == (0, "notes is searched with the default settings")
+    code, output = plumbline("tune", "notes", "--forget")
+    assert (code, output.err.strip()) == (0, "notes is searched with the default settings")
     assert "as it was before" in plumbline("tune", "notes", "--forget")[1].err
     assert json.loads(plumbline(*asked)[1].out)["search"] == "mode=hybrid fusion=minmax"
-    code, said = plumbline("tune", "nowhere", "--forget")
-    assert (code, "notes" in said.err) == (1, True)
+    code, output = plumbline("tune", "nowhere", "--forget")
+    assert (code, "notes" in output.err) == (1, True)
 
 
 def test_a_damaged_file_stops_a_search_by_name_and_hides_no_collection(

@@ -44,8 +44,8 @@ class YesToYears:
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         if "boom" in prompt.question:
             raise RuntimeError("out of memory")
-        said = "Yes." if "years" in prompt.question.partition("answered:")[2] else "Hm"
-        return tuple(Completion(said, (), (), "stop", Usage(1, 1), seed) for seed in seeds)
+        reply = "Yes." if "years" in prompt.question.partition("answered:")[2] else "Hm"
+        return tuple(Completion(reply, (), (), "stop", Usage(1, 1), seed) for seed in seeds)
 
 
 @pytest.fixture
@@ -139,7 +139,7 @@ def test_one_claim_against_facts(places: dict[str, str], capsys: pytest.CaptureF
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "expected"),
     [
         (["--verifier", "facts"], "--facts"),
         (["--facts", "x.csv", "--judge", "m"], "--judge"),
@@ -151,10 +151,10 @@ def test_one_claim_against_facts(places: dict[str, str], capsys: pytest.CaptureF
     ],
 )
 def test_what_does_not_fit(
-    places: dict[str, str], capsys: pytest.CaptureFixture[str], more: list[str], said: str
+    places: dict[str, str], capsys: pytest.CaptureFixture[str], more: list[str], expected: str
 ) -> None:
     assert main(["score", places["answers"], "--home", places["home"], *more]) == 2
-    assert said in " ".join(capsys.readouterr().err.split())
+    assert expected in " ".join(capsys.readouterr().err.split())
 
 
 def test_together_is_refused_of_a_scorer_that_cannot(

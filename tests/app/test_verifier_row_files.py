@@ -90,13 +90,13 @@ def folder(made: VerifierRows, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 def test_rows_are_read_as_they_were_made(made: VerifierRows, folder: Path) -> None:
-    said: list[str] = []
-    read = read_rows([folder], said.append)
+    messages: list[str] = []
+    read = read_rows([folder], messages.append)
     assert (read.rows, read.development, read.unseen) == (made.rows, made.development, made.unseen)
     assert read.development and read.unseen and read.skipped == ()
     assert {row.source for row in read.rows} == {"piers", "lamps:qa"}
     assert (read.window_tokens, read.answer_tokens) == (200, 160)
-    assert said[0].startswith(f"{len(made.rows)} rows of {folder}, 0.0")
+    assert messages[0].startswith(f"{len(made.rows)} rows of {folder}, 0.0")
     (how,) = read.made["rows_from"]  # type: ignore[misc]
     assert how["bad_lines"] == len(made.skipped) == 1  # named where they were read
     assert (how["pairs"], how["hold_out"], how["window_tokens"]) == (["piers.jsonl", "lamps"], ["boats"], 200)  # type: ignore[index]
@@ -111,8 +111,8 @@ def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
     elsewhere = tmp_path / "carried"
     shutil.copytree(folder, elsewhere)
     later = recipe((), rows_from=(elsewhere,), use=SupportUse(name_lack=0.5))
-    said: list[str] = []
-    found = train_verifier(later, tmp_path / "later", say=said.append)
+    messages: list[str] = []
+    found = train_verifier(later, tmp_path / "later", say=messages.append)
     one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("at once", "later"))
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert load_support(tmp_path / "later").use == load_support(tmp_path / "at once").use
@@ -155,9 +155,9 @@ def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path]
     run = recipe((), rows_from=(folder,), development=0)
     train_verifier(run, tmp_path / "teacher", say=silent)
     taught = replace(run, teachers=(tmp_path / "teacher",), not_taught=("lamps*",))
-    said: list[str] = []
-    train_verifier(taught, tmp_path / "taught", say=said.append)
-    assert any(line.startswith("no distillation for ") and line.endswith(" rows of lamps:qa") for line in said)
+    messages: list[str] = []
+    train_verifier(taught, tmp_path / "taught", say=messages.append)
+    assert any(line.startswith("no distillation for ") and line.endswith(" rows of lamps:qa") for line in messages)
     assert json.loads((tmp_path / "taught" / "verifier.json").read_text())["recipe"]["not_taught"] == ["lamps*"]
     kept = load_file(tmp_path / "taught" / "teachers.safetensors")["logits"]
     assert len(kept) == sum(row.source == "piers" for row in read_rows([folder], silent).rows)
@@ -207,7 +207,7 @@ def claimed(change: dict[str, object]) -> Callable[[Path], None]:
 
 
 @pytest.mark.parametrize(
-    ("file", "damage", "said"),
+    ("file", "damage", "expected"),
     [
         ("part-0000.xz", flip, r"part-0000\.xz.*SHA-256"),
         ("held-0000.xz", flip, r"held-0000\.xz has SHA-256"),
@@ -246,11 +246,13 @@ def claimed(change: dict[str, object]) -> Callable[[Path], None]:
         ),
     ],
 )
-def test_damage_is_named(file: str, damage: Callable[[Path], None], said: str, folder: Path, tmp_path: Path) -> None:
+def test_damage_is_named(
+    file: str, damage: Callable[[Path], None], expected: str, folder: Path, tmp_path: Path
+) -> None:
     carried = tmp_path / "rows"
     shutil.copytree(folder, carried)
     damage(carried / file)
-    with pytest.raises(AppError, match=said):
+    with pytest.raises(AppError, match=expected):
         read_rows([carried], silent)
 
 

@@ -52,15 +52,15 @@ def logits(folder: Path) -> list[float]:
 
 
 def test_a_target_lies_between_the_label_and_the_mean_of_the_teachers(other: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    taught = Teachers([shipped_verifier(), other], 0.25).taught(rows(), tmp_path, said.append)
+    messages: list[str] = []
+    taught = Teachers([shipped_verifier(), other], 0.25).taught(rows(), tmp_path, messages.append)
     both = zip(logits(shipped_verifier()), logits(other), strict=True)
     for row, example, (first, second) in zip(taught, EXAMPLES, both, strict=True):
         support = 1 / (1 + math.exp(-(first + second) / 2))
         assert row.claims[0].target == pytest.approx(0.75 * example.supported + 0.25 * support, abs=5e-3)  # bf16
         assert row.claims[0].supported == example.supported
     assert [replace(r, claims=tuple(replace(c, target=None) for c in r.claims)) for r in taught] == rows()
-    assert "of the labels; their weight in each target is 0.25" in said[-1]
+    assert "of the labels; their weight in each target is 0.25" in messages[-1]
 
 
 def test_claims_read_together_have_their_own_calibration(other: Path, tmp_path: Path) -> None:
@@ -105,9 +105,9 @@ def test_without_teachers_rows_stay_as_they_are(tmp_path: Path) -> None:
 
 
 def test_no_rows_have_no_share_of_labels_to_agree_with(other: Path, tmp_path: Path) -> None:
-    said: list[str] = []
-    assert Teachers([other], 0.5).taught([], tmp_path, said.append) == []
-    assert said == []
+    messages: list[str] = []
+    assert Teachers([other], 0.5).taught([], tmp_path, messages.append) == []
+    assert messages == []
 
 
 def test_what_cannot_teach_is_refused_by_name(other: Path, tmp_path: Path) -> None:

@@ -58,17 +58,17 @@ def recipe(data: Path, **changes: object) -> VerifierRecipe:
 
 @pytest.fixture(scope="module")
 def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[TrainedVerifier, list[str]]:
-    said: list[str] = []
+    messages: list[str] = []
     steps: list[TrainProgress] = []
     folder = tmp_path_factory.mktemp("out") / "verifier"
-    result = train_verifier(recipe(data), folder, say=said.append, progress=steps.append)
+    result = train_verifier(recipe(data), folder, say=messages.append, progress=steps.append)
     assert [p.step for p in steps] == [1, 2]
-    return result, said
+    return result, messages
 
 
 def test_a_verifier_is_trained_written_and_scored(trained: tuple[TrainedVerifier, list[str]]) -> None:
-    result, said = trained
-    assert [int(word) for word in said[0].split() if word.isdigit()] == [25, 6, 4]
+    result, messages = trained
+    assert [int(word) for word in messages[0].split() if word.isdigit()] == [25, 6, 4]
     assert (result.training.steps, result.training.resumed_at) == (2, 0)
     assert len(result.skipped) == 1
     assert "piers.jsonl:36:" in result.skipped[0]
@@ -83,13 +83,13 @@ def test_a_verifier_is_trained_written_and_scored(trained: tuple[TrainedVerifier
 def test_the_written_verifier_is_calibrated_or_it_was_said_why_not(
     trained: tuple[TrainedVerifier, list[str]],
 ) -> None:
-    result, said = trained
+    result, messages = trained
     text = (result.folder / "verifier.json").read_text()
     facts = json.loads(text)
     use = load_support(result.folder).use
     assert (use.window_tokens, use.number_lack, use.name_lack) == (200, 0.0, 0.5)  # calibrated or not
     if result.calibration is None:  # two steps may well end below chance
-        assert "calibrated" in said[-1]
+        assert "calibrated" in messages[-1]
         assert (use.slope, use.intercept) == (1.0, 0.0)
     else:
         assert (use.slope, use.intercept) == (result.calibration.slope, result.calibration.intercept)
@@ -103,10 +103,10 @@ def test_the_written_verifier_is_calibrated_or_it_was_said_why_not(
 def test_replies_are_made_beside_the_claims(
     trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
 ) -> None:
-    said: list[str] = []
-    result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, say=said.append)
+    messages: list[str] = []
+    result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, say=messages.append)
     assert result.rows == trained[0].rows + 4 + 3  # and the four held out there
-    assert any(line.startswith("3 conversation turns") for line in said)
+    assert any(line.startswith("3 conversation turns") for line in messages)
     assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["replies"] == 3
 
 
@@ -129,11 +129,11 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
     start = trained[0].folder
     further = recipe(data, start=start, development=0, made=0, rows=5, source_cap=5, hold_out=())
     further = replace(further, settings=replace(further.settings, max_steps=1))
-    said: list[str] = []
-    found = train_verifier(further, tmp_path, say=said.append)
+    messages: list[str] = []
+    found = train_verifier(further, tmp_path, say=messages.append)
     assert (found.rows, found.training.steps) == (5, 1)
     assert found.calibration is None and found.development is None and found.unseen is None
-    assert "not calibrated" in said[-1]
+    assert "not calibrated" in messages[-1]
     facts = json.loads((tmp_path / "verifier.json").read_text())
     assert facts["recipe"]["start"] == load_support(start).fingerprint  # not where it lay
 
@@ -209,55 +209,55 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.drill
 def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, data: Path, tmp_path: Path) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     both = recipe(data, pairs=(data, answers), balance=1.0)
-    result = train_verifier(both, tmp_path / "together", say=said.append)
-    assert any("answers whose claims are read together, as " in line for line in said)
+    result = train_verifier(both, tmp_path / "together", say=messages.append)
+    assert any("answers whose claims are read together, as " in line for line in messages)
     use = load_support(tmp_path / "together").use
     assert use.answer_tokens == 160
-    if any("claims read together are not calibrated" in line for line in said):  # after two steps that may be
+    if any("claims read together are not calibrated" in line for line in messages):  # after two steps that may be
         assert (use.answer_slope, use.answer_intercept) == (use.slope, use.intercept)
     else:
         assert (use.answer_slope, use.answer_intercept) != (use.slope, use.intercept)
     assert result.development is not None
-    train_verifier(replace(both, together=None), tmp_path / "alone", say=said.append)
+    train_verifier(replace(both, together=None), tmp_path / "alone", say=messages.append)
     assert load_support(tmp_path / "alone").use.answer_tokens == 0
     plain = replace(both, features=SupportFeatures(worst_word=False))  # nothing would tell the claims apart
-    train_verifier(plain, tmp_path / "plain", say=said.append)
+    train_verifier(plain, tmp_path / "plain", say=messages.append)
     assert load_support(tmp_path / "plain").use.answer_tokens == 0
 
 
 @pytest.mark.drill
 def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data: Path, tmp_path: Path) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     plain = recipe(data, pairs=(answers,), made=0, hold_out=())
-    rows = train_verifier(plain, tmp_path / "plain", say=said.append).rows
-    more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=said.append).rows
-    (line,) = (line for line in said if "read again" in line)
+    rows = train_verifier(plain, tmp_path / "plain", say=messages.append).rows
+    more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=messages.append).rows
+    (line,) = (line for line in messages if "read again" in line)
     read, _, whole = line.split()[:3]
     assert 0 < int(read) <= int(whole) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
     facts = json.loads((tmp_path / "altered" / "verifier.json").read_text())
     assert facts["recipe"]["altered"] == 1.0
-    train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=said.append)
-    assert "0 of 0 answers read again, against altered evidence" in said
+    train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=messages.append)
+    assert "0 of 0 answers read again, against altered evidence" in messages
 
 
 @pytest.mark.drill
 def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
     answers: Path, data: Path, tmp_path: Path
 ) -> None:
-    said: list[str] = []
+    messages: list[str] = []
     steps: list[int] = []
     both = recipe(data, pairs=(data, answers), made=0)
     both = replace(both, settings=replace(both.settings, max_steps=5), check=2)
-    train_verifier(both, tmp_path / "checked", say=said.append, progress=lambda p: steps.append(p.step))
-    found = [line for line in said if "AUROC on held-out claims" in line]
+    train_verifier(both, tmp_path / "checked", say=messages.append, progress=lambda p: steps.append(p.step))
+    found = [line for line in messages if "AUROC on held-out claims" in line]
     assert [line.split(":")[0] for line in found] == ["the initial weights", "step 2", "step 4"]
     assert all("read separately" in line and "read in their answers" in line for line in found)
     assert len(set(found)) == 3 and steps == [1, 2, 3, 4, 5]
-    said.clear()
-    train_verifier(replace(both, check=0), tmp_path / "unchecked", say=said.append)
-    assert not any("held-out claims" in line for line in said)
+    messages.clear()
+    train_verifier(replace(both, check=0), tmp_path / "unchecked", say=messages.append)
+    assert not any("held-out claims" in line for line in messages)
     one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("checked", "unchecked"))
     assert all(torch.equal(one[name], other[name]) for name in one)
 

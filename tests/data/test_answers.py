@@ -141,7 +141,7 @@ def test_labels(field: str, value: object, wanted: bool | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"hallucinated": "maybe"}, "'maybe': a label must be true or false"),
         ({"hallucinated": 0.5}, "0.5: a label must be true or false"),
@@ -154,8 +154,8 @@ def test_labels(field: str, value: object, wanted: bool | None) -> None:
         ({"answer": True}, '"answer" is true or false, it must be text'),
     ],
 )
-def test_what_cannot_be_meant_is_refused_by_its_place(fields: dict[str, object], said: str) -> None:
-    with pytest.raises(DataError, match=f"rows, item 2: .*{said}"):
+def test_what_cannot_be_meant_is_refused_by_its_place(fields: dict[str, object], expected: str) -> None:
+    with pytest.raises(DataError, match=f"rows, item 2: .*{expected}"):
         answers_from_rows([{"answer": "fine"}, {"answer": "a", **fields}])
 
 

@@ -73,7 +73,7 @@ def test_a_document_that_has_changed_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"excerpt": 5}, "must be an object"),
         ({"excerpt": {**_excerpt(), "start": "0"}}, "needs start, a whole number"),
@@ -85,9 +85,9 @@ def test_a_document_that_has_changed_is_refused(tmp_path: Path) -> None:
         ({"context": "x", "wrong": "1"}, "wrong must be a list of texts"),
     ],
 )
-def test_a_broken_excerpt_is_named(tmp_path: Path, fields: dict[str, object], said: str) -> None:
+def test_a_broken_excerpt_is_named(tmp_path: Path, fields: dict[str, object], expected: str) -> None:
     questions, documents = _files(tmp_path, _line(**fields))
-    with pytest.raises(DataError, match=rf"q\.jsonl:1: .*{said}"):
+    with pytest.raises(DataError, match=rf"q\.jsonl:1: .*{expected}"):
         load_reading([questions], texts=[documents])
 
 

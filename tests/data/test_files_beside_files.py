@@ -40,22 +40,22 @@ def read(paths: list[Path], **options: bool) -> tuple[dict[str, str], list[Refus
 def test_two_files_with_the_same_ids_are_both_read(tmp_path: Path, one: str, two: str) -> None:
     ending = {"i": "csv", "[": "json", "{": "jsonl"}[one[0]]
     folder = write(tmp_path, {f"faq.{ending}": one, f"sub/products.{ending}": two})
-    documents, said = read([folder])
+    documents, refused = read([folder])
     assert sorted(documents.values()) == ["Delivery", "Hose", "Price", "Pump"]
-    assert {item.kind for item in said} == {"note"}
-    assert len(said) == 2
+    assert {item.kind for item in refused} == {"note"}
+    assert len(refused) == 2
 
 
 def test_an_id_twice_in_one_file_is_refused(tmp_path: Path) -> None:
-    documents, said = read([write(tmp_path, {"a.csv": "id,text\n1,x\n1,y\n"})])
+    documents, refused = read([write(tmp_path, {"a.csv": "id,text\n1,x\n1,y\n"})])
     assert documents == {"1": "x"}
-    assert [(item.kind, item.where.rpartition("/")[2]) for item in said] == [("part", "a.csv:3")]
+    assert [(item.kind, item.where.rpartition("/")[2]) for item in refused] == [("part", "a.csv:3")]
 
 
 def test_a_row_refused_in_the_second_file_names_the_row_of_that_file(tmp_path: Path) -> None:
-    documents, said = read([write(tmp_path, {"a.csv": "id,text\n1,x\n", "b.csv": "id,text\n1,y\n1,z\n"})])
+    documents, notes = read([write(tmp_path, {"a.csv": "id,text\n1,x\n", "b.csv": "id,text\n1,y\n1,z\n"})])
     assert sorted(documents.values()) == ["x", "y"]
-    (refused,) = [item for item in said if item.kind == "part"]
+    (refused,) = [item for item in notes if item.kind == "part"]
     assert refused.where.endswith("b.csv:3") and "b.csv:2" in refused.reason
 
 
@@ -74,11 +74,11 @@ def test_links_that_lead_out_are_followed_only_when_asked(tmp_path: Path, follow
     (root / "chain.txt").symlink_to("file.txt")
     (tmp_path / "rooted").mkdir()
     (root / "sibling").symlink_to(tmp_path / "rooted")  # its name begins like the root's
-    documents, said = read([root], follow_links=follow)
+    documents, refused = read([root], follow_links=follow)
     assert ("key" in documents.values()) == follow
     if not follow:
-        assert {Path(item.where).name for item in said} == {"file.txt", "folder", "chain.txt", "sibling"}
-        assert all("links are followed" in item.reason for item in said)
+        assert {Path(item.where).name for item in refused} == {"file.txt", "folder", "chain.txt", "sibling"}
+        assert all("links are followed" in item.reason for item in refused)
 
 
 def test_a_given_link_is_read(tmp_path: Path) -> None:
@@ -91,6 +91,6 @@ def test_text_without_an_ending_is_read_and_other_content_refused(tmp_path: Path
     folder = write(
         tmp_path, {"README": "Read me.", "program": b"\x7fELF\x02\0\0", "NOTES": "Größe".encode("utf-16"), "a.bin": "x"}
     )
-    documents, said = read([folder])
+    documents, refused = read([folder])
     assert documents == {"README": "Read me.", "NOTES": "Größe"}
-    assert {Path(item.where).name for item in said} == {"program", "a.bin"}
+    assert {Path(item.where).name for item in refused} == {"program", "a.bin"}

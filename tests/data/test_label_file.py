@@ -59,13 +59,13 @@ def test_every_bad_line_is_named_and_a_row_is_where_it_begins(tmp_path: Path) ->
     path = filled(tmp_path / "bad.csv", text)
     read = read_labels(path, ITEMS, "ann")
     assert [p.where.rpartition(":")[2] for p in read.problems] == ["4", "5", "6"]
-    said = refusal(str(path), read.problems)
+    message = refusal(str(path), read.problems)
     for part in ("nothing was imported", "no item 'zz'", "'maybe' must be one of", "line 2 already"):
-        assert part in said
+        assert part in message
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         (b"", "is empty"),
         (b"item;answer\na1;x\n", "no column 'label'"),
@@ -74,10 +74,10 @@ def test_every_bad_line_is_named_and_a_row_is_where_it_begins(tmp_path: Path) ->
         (b'item,label\na1,"h\n', "not CSV"),
     ],
 )
-def test_files_that_are_none(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_that_are_none(tmp_path: Path, content: bytes, expected: str) -> None:
     path = tmp_path / "x.csv"
     path.write_bytes(content)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=expected):
         read_labels(path, ITEMS, "ann")
 
 

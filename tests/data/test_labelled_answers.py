@@ -79,11 +79,11 @@ def test_twins_are_one_text_but_for_their_marks() -> None:
 def test_an_edited_text_is_right_or_wrong_whoever_reads_it() -> None:
     """Of each text there are versions of both kinds, unless it is wrong as a whole; none is both right and wrong."""
     versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    said: dict[tuple[str, str], bool] = {}
+    labels: dict[tuple[str, str], bool] = {}
     for row in rows(FOLDERS[3], "response"):
         versions[row["id"].rpartition("_")[0]].append(row)
         assert (row["model"] == "wrong") == bool(row["labels"])
-        assert said.setdefault((row["source_id"], row["response"]), bool(row["labels"])) == bool(row["labels"])
+        assert labels.setdefault((row["source_id"], row["response"]), bool(row["labels"])) == bool(row["labels"])
     kinds = [{bool(row["labels"]) for row in text} for text in versions.values()]
     assert {True, False} in kinds and {True} in kinds and {False} not in kinds
     assert all(len(text) == len({row["response"] for row in text}) for text in versions.values())

@@ -71,10 +71,10 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("bad", "said"), BAD, ids=[str(bad)[:40] for bad, _ in BAD])
-def test_a_bad_line_is_named_or_left_out_and_listed(bad: object, said: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("bad", "expected"), BAD, ids=[str(bad)[:40] for bad, _ in BAD])
+def test_a_bad_line_is_named_or_left_out_and_listed(bad: object, expected: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", GOOD, bad, GOOD)
-    with pytest.raises(DataError, match=rf"a\.jsonl:2: .*{said}") as refused:
+    with pytest.raises(DataError, match=rf"a\.jsonl:2: .*{expected}") as refused:
         load_pairs([path])
     assert refused.value.parameter == "skip_bad"
     found = load_pairs([path], skip_bad=True)

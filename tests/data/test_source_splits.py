@@ -84,7 +84,7 @@ def test_a_source_whose_own_name_ends_like_a_share() -> None:
     assert split_pairs(odd, ("a:5%",), percent=0).unseen == odd[:1]
 
 
-@pytest.mark.parametrize("said", ["a:0%", "a:98%", "a:100%", "a:1000%"])
-def test_a_share_that_is_none(said: str) -> None:
+@pytest.mark.parametrize("expected", ["a:0%", "a:98%", "a:100%", "a:1000%"])
+def test_a_share_that_is_none(expected: str) -> None:
     with pytest.raises(DataError, match=r"a:\d+%"):
-        split_pairs(MANY, (said,))
+        split_pairs(MANY, (expected,))

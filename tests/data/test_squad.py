@@ -63,7 +63,7 @@ def test_a_bad_question_is_named_or_left_out(tmp_path: Path, bad: object) -> Non
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "expected"),
     [
         ("{", "not one JSON document"),
         ("[]", "no list of articles"),
@@ -73,10 +73,10 @@ def test_a_bad_question_is_named_or_left_out(tmp_path: Path, bad: object) -> Non
         ("", "not one JSON document"),
     ],
 )
-def test_another_layout_is_refused(tmp_path: Path, content: str, said: str) -> None:
+def test_another_layout_is_refused(tmp_path: Path, content: str, expected: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(content)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=expected):
         load_squad(path)
     with pytest.raises(DataError, match="does not exist"):
         load_squad(tmp_path / "none.json")

@@ -49,14 +49,14 @@ def page(chromium: Browser, url: str) -> Iterator[Page]:
     opened = chromium.new_page(viewport={"width": 1100, "height": 1000})
     opened.set_default_timeout(1000 * WAIT_S)
     expect.set_options(timeout=1000 * WAIT_S)
-    said: list[str] = []
-    opened.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    opened.on("pageerror", lambda error: said.append(str(error)))
+    messages: list[str] = []
+    opened.on("console", lambda message: messages.append(message.text) if message.type == "error" else None)
+    opened.on("pageerror", lambda error: messages.append(str(error)))
     opened.goto(url)
     yield opened
     opened.close()
     # The browser's own line about a refusal that the test asked for.
-    assert [line for line in said if "status of 422" not in line] == []
+    assert [line for line in messages if "status of 422" not in line] == []
 
 
 def test_an_answer_comes_live_with_its_source_and_timings(page: Page) -> None:

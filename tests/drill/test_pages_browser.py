@@ -70,7 +70,7 @@ def opened(chromium: Browser, scheme: str = "light") -> Page:
     expect.set_options(timeout=_WAIT_MS)
     troubles: list[str] = []
     page.on("pageerror", lambda error: troubles.append(str(error)))
-    page.on("console", lambda said: troubles.append(said.text) if said.type == "error" else None)
+    page.on("console", lambda expected: troubles.append(expected.text) if expected.type == "error" else None)
     page.__dict__["troubles"] = troubles
     return page
 

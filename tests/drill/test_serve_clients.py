@@ -66,19 +66,19 @@ def run(*command: str, folder: Path | None = None) -> str:
 def test_the_python_package(server: tuple[Running, str]) -> None:
     running, key = server
     url = f"{running.url}/v1"
-    said = run(
+    output = run(
         *(sys.executable, str(CLIENTS / "openai_client.py"), url),
         *("--model", "handbook", "--question", QUESTION, "--key", key),
     )
-    print(said)
-    assert said.count("ok  ") == 10
+    print(output)
+    assert output.count("ok  ") == 10
 
 
 def test_curl(server: tuple[Running, str]) -> None:
     running, key = server
-    said = run("sh", str(CLIENTS / "curl_client.sh"), running.url, "handbook", QUESTION, key)
-    print(said)
-    assert said.count("ok  ") == 12
+    output = run("sh", str(CLIENTS / "curl_client.sh"), running.url, "handbook", QUESTION, key)
+    print(output)
+    assert output.count("ok  ") == 12
 
 
 @pytest.mark.skipif(shutil.which("npm") is None, reason="npm is not installed")
@@ -96,9 +96,9 @@ def test_the_node_package(server: tuple[Running, str], tmp_path: Path) -> None:
         pytest.skip(f"npm cannot install openai here: {installed.stderr[-200:]}")
     script = tmp_path / "openai_client.mjs"
     shutil.copy(CLIENTS / "openai_client.mjs", script)
-    said = run("node", str(script), f"{running.url}/v1", "handbook", QUESTION, key, folder=tmp_path)
-    print(said)
-    assert said.count("ok  ") == 7
+    output = run("node", str(script), f"{running.url}/v1", "handbook", QUESTION, key, folder=tmp_path)
+    print(output)
+    assert output.count("ok  ") == 7
 
 
 def test_sigterm_says_not_ready_first_and_finishes_the_stream(server: tuple[Running, str]) -> None:

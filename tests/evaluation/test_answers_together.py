@@ -128,8 +128,8 @@ def test_an_answer_is_one_row_whose_claims_know_their_places(tokens: SupportToke
     rows = list(answer_rows(answers, tokens, mix=AnswerMix(smaller=0.0), weights={"lamps:qa": 0.375}))
     assert [len(row.claims) for row in rows] == [3, 2]
     first = rows[0]
-    said = [tokens.tokenizer.decode(first.windows[0][c.start : c.end]) for c in first.claims]
-    assert said == ["the lamp is green.", "it is seen from osk.", "it stands 34 metres high."]
+    expected = [tokens.tokenizer.decode(first.windows[0][c.start : c.end]) for c in first.claims]
+    assert expected == ["the lamp is green.", "it is seen from osk.", "it stands 34 metres high."]
     assert [c.supported for c in first.claims] == [True, False, True]
     assert [c.weight for c in first.claims] == [0.375, 1.0, 0.375]
     wrong = [t for t, w in zip(first.windows[0][first.claims[1].start :], first.claims[1].wrong, strict=False) if w]

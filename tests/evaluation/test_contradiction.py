@@ -30,9 +30,9 @@ SILENT = [
 ]
 
 
-@pytest.mark.parametrize(("claim", "evidence", "said"), OTHERWISE)
-def test_what_contradicts_is_named(claim: str, evidence: str, said: str) -> None:
-    assert said in contradiction(claim, evidence)
+@pytest.mark.parametrize(("claim", "evidence", "expected"), OTHERWISE)
+def test_what_contradicts_is_named(claim: str, evidence: str, expected: str) -> None:
+    assert expected in contradiction(claim, evidence)
 
 
 @pytest.mark.parametrize(("claim", "evidence"), SILENT)

@@ -95,9 +95,9 @@ def test_an_empty_claim_is_unscored(overlap: Any) -> None:
 
 
 def test_a_long_claim_is_as_good_as_its_worst_part(overlap: Any) -> None:
-    said = "the kiln is fired at dawn and " * 22 + "so on it "  # 157 words: the first part ends within the next five
+    answer = "the kiln is fired at dawn and " * 22 + "so on it "  # 157 words: the first part ends within the next five
     verifier = EntailmentVerifier(overlap(2000), Given("The kiln is fired at dawn and so on it cools."), 0.9)
-    good, bad = said + "cools " * 8, said + "cools " * 5 + "volcanoes erupt mildly"
+    good, bad = answer + "cools " * 8, answer + "cools " * 5 + "volcanoes erupt mildly"
     assert len(good.split()) == len(bad.split()) > CLAIM_TOKENS
     (one,), (two,) = judge(verifier, good), judge(verifier, bad)
     assert (one.label, one.support) == ("supported", 1.0)

@@ -106,8 +106,8 @@ def test_a_right_answer_with_an_invented_statement_is_not_supported(overlap: Any
         "The kiln is fired at dawn. Pelicans wrote a famous novel there.",
         "The kiln is fired at noon. Pelicans wrote a famous novel there.",
     ):
-        said = routed.extract(question, answer)
-        (verdicts,) = routed.verify([VerificationItem(question, said.claims, answer)])
+        extracted = routed.extract(question, answer)
+        (verdicts,) = routed.verify([VerificationItem(question, extracted.claims, answer)])
         labels.append([v.label == "supported" for v in verdicts])
     assert labels == [[True], [True, False], [False, True, False]]
 

@@ -49,8 +49,8 @@ def table(database: str) -> Iterator[FactTable]:
 
 def judged(table: FactTable, question: str, answer: str, tolerance: float = 0.0) -> tuple[str, float | None, str]:
     verifier, asked = FactVerifier(table, tolerance), Question("q", question)
-    said = verifier.extract(asked, answer)
-    (found,) = verifier.verify([VerificationItem(asked, said.claims, answer)])
+    extracted = verifier.extract(asked, answer)
+    (found,) = verifier.verify([VerificationItem(asked, extracted.claims, answer)])
     assert all(answer[v.claim.start : v.claim.end] == v.claim.text for v in found)
     for verdict in found:
         assert all(e.text == e.text[e.start : e.end] for e in verdict.evidence)
@@ -106,8 +106,8 @@ def test_refusals_abstain_and_many_claims_are_one_question_to_the_database(table
     verifier, question = FactVerifier(table), Question("q", "What is the capital of Skarland?")
     assert outcome_of((), verifier.extract(question, "I don't know.").refused).outcome == "abstained"
     text = "The capital of Skarland is Norvik. The Heron 4 costs 12."
-    said = verifier.extract(question, text)
-    found = verifier.verify([VerificationItem(question, said.claims, text)] * 2)
+    extracted = verifier.extract(question, text)
+    found = verifier.verify([VerificationItem(question, extracted.claims, text)] * 2)
     assert [[v.label for v in verdicts] for verdicts in found] == [["supported", "contradicted"]] * 2
 
 
@@ -127,19 +127,19 @@ def test_the_name_follows_the_facts_and_not_their_order(database: str, tmp_path:
 
 def test_bad_tables_are_named(database: str, tmp_path: Path) -> None:
     path = tmp_path / "facts.jsonl"
-    for text, said in (
+    for text, expected in (
         ('{"subject": "a", "relation": "b"}', "facts.jsonl:1.*value"),
         ('{"subject": "a", "relation": "b", "value": 1, "tolerance": "much"}', "tolerance.*'much'"),
         ("[1]", "JSON list"),
     ):
         path.write_text(text)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=expected):
             open_facts(str(path))
     with sqlite3.connect(tmp_path / "other.db") as connection:
         connection.execute("CREATE TABLE facts (subject TEXT, object TEXT)")
         connection.execute("CREATE TABLE empty (subject TEXT, relation TEXT, value TEXT)")
     other = f"sqlite:///{tmp_path / 'other.db'}"
-    for source, said in (
+    for source, expected in (
         (other, "'relation'.*subject, object"),
         (f"{other}#empty", "no fact"),
         (f"{other}#none", "'none'"),
@@ -147,7 +147,7 @@ def test_bad_tables_are_named(database: str, tmp_path: Path) -> None:
         ("nonsense://x", "database URL"),
         ("postgresql+psycopg2://me:secret@host/x", "driver is missing|the database says"),
     ):
-        with pytest.raises(DataError, match=said) as error:
+        with pytest.raises(DataError, match=expected) as error:
             open_facts(source)
         assert "secret" not in str(error.value)
     assert not (tmp_path / "missing.db").exists()

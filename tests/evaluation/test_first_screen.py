@@ -84,7 +84,7 @@ def test_advice_names_what_limits_the_report_most() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "expected"),
     [
         ("oracle", "passages that hold the answer"),
         ("rag+distractors:3", "changed by distractors:3"),
@@ -92,9 +92,9 @@ def test_advice_names_what_limits_the_report_most() -> None:
         ("my own system", ""),
     ],
 )
-def test_arms_are_explained(name: str, said: str) -> None:
-    assert said in arm_meaning(name)
-    assert bool(arm_meaning(name)) == bool(said)
+def test_arms_are_explained(name: str, expected: str) -> None:
+    assert expected in arm_meaning(name)
+    assert bool(arm_meaning(name)) == bool(expected)
 
 
 def test_terminal_markdown_and_json_say_the_same() -> None:

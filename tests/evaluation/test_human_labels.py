@@ -25,9 +25,9 @@ def labels(tmp_path: Path, *rows: dict[str, Any]) -> LabelVerifier:
 
 
 def judged(verifier: LabelVerifier, answer: str, question: Question = ASKED) -> AnswerEvaluation:
-    said = verifier.extract(question, answer)
-    (verdicts,) = verifier.verify([VerificationItem(question, said.claims, answer)])
-    return outcome_of(verdicts, said.refused)
+    extracted = verifier.extract(question, answer)
+    (verdicts,) = verifier.verify([VerificationItem(question, extracted.claims, answer)])
+    return outcome_of(verdicts, extracted.refused)
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_names_follow_the_labels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "expected"),
     [
         ([{"answer": "a", "label": "purple"}], "labels.jsonl:1: .*purple"),
         ([{"answer": "a", "label": 1}], "supported or hallucinated"),
@@ -98,6 +98,6 @@ def test_names_follow_the_labels(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_files_that_cannot_be(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
-    with pytest.raises(DataError, match=said):
+def test_files_that_cannot_be(tmp_path: Path, rows: list[dict[str, Any]], expected: str) -> None:
+    with pytest.raises(DataError, match=expected):
         labels(tmp_path, *rows)

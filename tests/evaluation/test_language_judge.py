@@ -57,8 +57,8 @@ ASKED = Question("q", "What is the mast?")
 
 def judge(speaker: Speaker, text: str, question: Question = ASKED, **options: int) -> tuple[Verdict, ...]:
     verifier = LanguageJudge(speaker, EVIDENCE, **options)
-    said = verifier.extract(question, text)
-    (found,) = verifier.verify([VerificationItem(question, said.claims, text)])
+    extracted = verifier.extract(question, text)
+    (found,) = verifier.verify([VerificationItem(question, extracted.claims, text)])
     assert all(v.verifier == verifier.name for v in found)
     return found
 

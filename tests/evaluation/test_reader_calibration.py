@@ -62,10 +62,10 @@ def test_it_declines_exactly_above_its_margin(reader: EmbeddedReader, question: 
     assert not is_refusal(found.completion.text)
     for offset, refused in ((-0.01, False), (0.01, True)):
         biased = reader.with_null_bias(found.margin + offset)
-        said = biased.generate(prompt, SamplingParams(max_tokens=16), (0,))[0]
-        assert is_refusal(said.text) is refused
+        completion = biased.generate(prompt, SamplingParams(max_tokens=16), (0,))[0]
+        assert is_refusal(completion.text) is refused
         if not refused:
-            assert said.text == found.completion.text
+            assert completion.text == found.completion.text
 
 
 def test_a_bias_leaves_answers_without_passages_alone(reader: EmbeddedReader) -> None:

@@ -27,9 +27,9 @@ class Parrot:
         return Prompt(question, (), (), (1,))
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
-        said = prompt.question.partition("say ")[2]
-        citation = (Citation(1, len(said) + 1, len(said) + 4),) if said else ()
-        text = f"{said} [1]" if said else "The documents do not answer this."
+        answer = prompt.question.partition("say ")[2]
+        citation = (Citation(1, len(answer) + 1, len(answer) + 4),) if answer else ()
+        text = f"{answer} [1]" if answer else "The documents do not answer this."
         return tuple(Completion(text, (), (), "stop", Usage(1, 0), seed, citation) for seed in seeds)
 
 

@@ -78,8 +78,8 @@ class Unlimited(English):
 def label(scorer: English, answer: str, context: str) -> tuple[str, str]:
     verifier = EntailmentVerifier(scorer, ContextEvidence({"q": [context]}))
     question = AnsweredQuestion("q", "How long?")
-    said = verifier.extract(question, answer)
-    ((verdict, *_),) = verifier.verify([VerificationItem(question, said.claims, answer)])
+    extracted = verifier.extract(question, answer)
+    ((verdict, *_),) = verifier.verify([VerificationItem(question, extracted.claims, answer)])
     assert not failed(verdict)
     return verdict.label, verdict.reason
 

@@ -130,9 +130,9 @@ CASES = [
 def outcome(text: str, reference: str, answer: str) -> str:
     question = Question("q", text, references=(reference,))
     verifier = ReferenceVerifier()
-    said = verifier.extract(question, answer)
-    (verdicts,) = verifier.verify([VerificationItem(question, said.claims, answer)])
-    return outcome_of(verdicts, said.refused, said.reason).outcome
+    extracted = verifier.extract(question, answer)
+    (verdicts,) = verifier.verify([VerificationItem(question, extracted.claims, answer)])
+    return outcome_of(verdicts, extracted.refused, extracted.reason).outcome
 
 
 @pytest.mark.parametrize(("question", "reference", "answer", "expected"), CASES)

@@ -152,14 +152,14 @@ def test_nothing_is_loaded_and_the_policy_names_the_inline_parts() -> None:
 
 def test_it_says_what_it_must() -> None:
     text = render_report(report_data())
-    for said in (
+    for expected in (
         "questions like these",
         "too high",
         "selected these",
         "plumbline evaluate plain",
         "note plain",
     ):
-        assert said in text
+        assert expected in text
     assert "is the same one that is searched" in text
     other = render_report(report_data(same=False))
     assert "is the same one that is searched" not in other and "reference answers of the question set" in other

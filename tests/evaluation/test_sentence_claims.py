@@ -28,19 +28,22 @@ Sources: [1], [2] and [3]
 I hope this helps! Let me know if you have any other questions."""
 
 
-def said(text: str) -> list[str]:
+def claims_of(text: str) -> list[str]:
     return [c.text for c in sentence_claims(text)]
 
 
 def test_a_chatty_answer_in_markdown() -> None:
-    assert said(CHATTY) == [
+    assert claims_of(CHATTY) == [
         "The **Marn lighthouse** is 31 metres tall",
         "It was lit in 1874.",
         "Its keeper, Dr. Osk, kept bees",
         "It is open on Sundays",
         "| 1901 | 33 m   |",
     ]
-    assert [plain_claim_text(t) for t in said(CHATTY)][::4] == ["The Marn lighthouse is 31 metres tall", "1901, 33 m"]
+    assert [plain_claim_text(t) for t in claims_of(CHATTY)][::4] == [
+        "The Marn lighthouse is 31 metres tall",
+        "1901, 33 m",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -59,7 +62,7 @@ def test_a_chatty_answer_in_markdown() -> None:
     ],
 )
 def test_a_time_of_day_may_end_a_sentence(text: str, claims: list[str] | None) -> None:
-    assert said(text) == (claims or [text])
+    assert claims_of(text) == (claims or [text])
 
 
 @pytest.mark.parametrize(

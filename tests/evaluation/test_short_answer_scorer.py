@@ -98,9 +98,9 @@ def test_the_network_is_asked_beside_the_reader(reader: EmbeddedReader) -> None:
         1 / (1 + math.exp(-0.9 * math.log(math.exp(x) + 0.1) - 0.6 * math.log(v / (1 - v)) - 0.7))
         for x, v in zip(logs, (0.2, 0.9, 0.9), strict=True)
     ]
-    said: list[tuple[int, int]] = []
-    assert scorer.score(pairs, lambda done, total: said.append((done, total))) == pytest.approx(expected)
-    assert other.seen == pairs and said == [(1, 3), (3, 3)]  # read, then asked of the other
+    progress: list[tuple[int, int]] = []
+    assert scorer.score(pairs, lambda done, total: progress.append((done, total))) == pytest.approx(expected)
+    assert other.seen == pairs and progress == [(1, 3), (3, 3)]  # read, then asked of the other
     assert scorer.score([Pair("It opened.", "Ada Thorne", WHO, WORKS)]) == (0.0,)
     long, cut = Pair(WORKS, "clocks", "who " * 600), Pair(WORKS, "clocks", WHO, WORKS + " It burned in 1950.")
     mixed = [long, cut, cut, pairs[0], Pair("", "Ada Thorne", WHO)]
@@ -150,11 +150,11 @@ def test_pairs_are_scored_once_in_their_order_whatever_stands_beside(
 ) -> None:
     plain = Pair(WORKS, "The works opened in 1931 in Leeds, and nobody minded.", WHEN)
     pairs = [Pair(WORKS, "1931", WHEN), plain, Pair(WORKS, "Leeds", WHEN), Pair(WORKS, "1931", WHEN), plain]
-    said: list[tuple[int, int]] = []
-    found = scorer.score(pairs, lambda done, total: said.append((done, total)))
+    progress: list[tuple[int, int]] = []
+    found = scorer.score(pairs, lambda done, total: progress.append((done, total)))
     assert found[0] == found[3] and found[1] == found[4] and other.seen == [plain]
     assert [scorer.score([pair])[0] for pair in pairs] == pytest.approx(found, abs=1e-6)
-    assert said[-1] == (5, 5) and said == sorted(said)
+    assert progress[-1] == (5, 5) and progress == sorted(progress)
     assert scorer.score([]) == ()
 
 

@@ -8,7 +8,7 @@ from evaluation.contrast.verbatim import told
 
 
 @pytest.mark.parametrize(
-    ("claim", "evidence", "said"),
+    ("claim", "evidence", "expected"),
     [
         ("Die Leitung ist dicht.", "Die Leitung ist nicht dicht.", False),
         ("Die Leitung ist dicht.", "Seit Mai gilt: Die Leitung ist dicht.", True),
@@ -24,5 +24,5 @@ from evaluation.contrast.verbatim import told
         ("Ja", "Ja, das gilt.", None),
     ],
 )
-def test_what_clauses_say(claim: str, evidence: str, said: bool | None) -> None:
-    assert told(claim, evidence) is said
+def test_what_clauses_say(claim: str, evidence: str, expected: bool | None) -> None:
+    assert told(claim, evidence) is expected

@@ -31,7 +31,7 @@ def evidence_of(window: tuple[int, ...]) -> tuple[int, ...]:
     return window[second + 1 : -1]
 
 
-def said(tokens: SupportTokens, row: PairRow, label: int) -> str:
+def decoded(tokens: SupportTokens, row: PairRow, label: int) -> str:
     """The words of the claim with this label, as text."""
     (claim,) = row.claims
     ids = row.windows[0][claim.start : claim.end]
@@ -59,11 +59,11 @@ def test_words_are_labelled_where_they_are_known(tokens: SupportTokens) -> None:
         PairExample(LAMP, claim, False, "What of it?"),
         PairExample(LAMP, claim, False, "What of it?", wrong=()),
     )
-    assert said(tokens, known, 1) == "bright red"
-    assert said(tokens, known, 0) == "the lamp is , and old ."
+    assert decoded(tokens, known, 1) == "bright red"
+    assert decoded(tokens, known, 0) == "the lamp is , and old ."
     for row in (right, none):  # supported: nothing is wrong, whatever is marked
-        assert said(tokens, row, 0) == "the lamp is bright red , and old ."
-        assert said(tokens, row, 1) == ""
+        assert decoded(tokens, row, 0) == "the lamp is bright red , and old ."
+        assert decoded(tokens, row, 1) == ""
     assert unknown.claims[0].wrong == ()
 
 
@@ -71,7 +71,7 @@ def test_words_are_found_behind_a_long_question_and_in_a_long_claim(tokens: Supp
     claim = "so " * (MAX_CLAIM_TOKENS - 1) + "wrong and more"
     place = claim.index("wrong")
     (row,) = rows(tokens, PairExample(LAMP, claim, False, "why " * 100, wrong=((place, place + 14),)))
-    assert said(tokens, row, 1) == "wrong"  # the rest was cut off
+    assert decoded(tokens, row, 1) == "wrong"  # the rest was cut off
     assert row.windows[0].index(SEP_ID) == 1 + MAX_QUESTION_TOKENS
 
 

@@ -114,12 +114,12 @@ def test_the_answer_always_stands_in_the_sentence_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(
-    ("question", "said"),
+    ("question", "expected"),
     [
         ("Where does Ada LIVE?", "Ada lives in Leeds."),
         ("Where does Ada Live?", "Ada lives in Leeds."),
         ("WHERE DID ADA LIVE?", "ADA lived in Leeds."),
     ],
 )
-def test_verbs_in_capitals_are_the_same_verbs(question: str, said: str) -> None:
-    assert as_sentence(question, "Leeds") == said
+def test_verbs_in_capitals_are_the_same_verbs(question: str, expected: str) -> None:
+    assert as_sentence(question, "Leeds") == expected

@@ -40,7 +40,7 @@ def writer(folder: Path, context: int = POSITIONS, longest: int = 32) -> CausalR
     return CausalRowWriter(folder, context=context, end_id=eos_token_ids(folder)[0], max_answer_tokens=longest)
 
 
-def said(folder: Path, ids: tuple[int, ...]) -> str:
+def decoded(folder: Path, ids: tuple[int, ...]) -> str:
     assert ids[-1] == eos_token_ids(folder)[0]
     return Tokenizer(folder / "tokenizer.json").decode(ids[:-1])
 
@@ -54,41 +54,41 @@ def test_the_prompt_is_the_one_that_the_checkpoint_gets_in_use(folder: Path) -> 
 def test_an_answer_is_the_passages_own_words_with_its_number(folder: Path) -> None:
     row = writer(folder).row(QUESTION, PASSAGES, ("ada thorne.",))
     assert row is not None
-    assert said(folder, row.answer).strip() == "Ada Thorne [2]"
+    assert decoded(folder, row.answer).strip() == "Ada Thorne [2]"
 
 
 def test_a_blank_opens_the_answer_only_behind_a_bare_prompt(folder: Path) -> None:
     row = writer(folder).row(QUESTION, PASSAGES, ("Ada Thorne",))
     assert row is not None
-    assert said(folder, row.answer).startswith(" ") == (not chat_frame(folder).after)
+    assert decoded(folder, row.answer).startswith(" ") == (not chat_frame(folder).after)
 
 
 def test_what_stands_inside_a_word_only_is_no_answer(folder: Path) -> None:
     assert writer(folder).row("Is it?", shown("Nobody knows a thing."), ("no",)) is None
     row = writer(folder).row("Is it?", shown("Nobody knows a thing.", "They say no."), ("no",))
     assert row is not None
-    assert said(folder, row.answer).strip() == "no [2]"
+    assert decoded(folder, row.answer).strip() == "no [2]"
 
 
 def test_what_is_written_alike_comes_first(folder: Path) -> None:
     row = writer(folder).row("Which army?", shown("They told us nothing.", "The US army came."), ("US",))
     assert row is not None
-    assert said(folder, row.answer).strip() == "US [2]"
+    assert decoded(folder, row.answer).strip() == "US [2]"
 
 
 def test_what_is_not_answered_is_refused_in_the_words_of_the_instruction(folder: Path) -> None:
     row = writer(folder).row("What did it cost?", PASSAGES, ())
     assert row is not None
-    assert said(folder, row.answer).strip() == NO_ANSWER_TEXT
+    assert decoded(folder, row.answer).strip() == NO_ANSWER_TEXT
 
 
 def test_without_passages_the_first_answer_that_is_one_is_given(folder: Path) -> None:
     row = writer(folder).row(QUESTION, (), ("  ", "Ada Thorne.", "Thorne"))
     assert row is not None
-    assert said(folder, row.answer).strip() == "Ada Thorne"
+    assert decoded(folder, row.answer).strip() == "Ada Thorne"
     unknown = writer(folder).row(QUESTION, (), ())
     assert unknown is not None
-    assert said(folder, unknown.answer).strip() == "I do not know."
+    assert decoded(folder, unknown.answer).strip() == "I do not know."
     assert writer(folder).row(QUESTION, (), (" .",)) is None
 
 

@@ -50,7 +50,7 @@ def test_what_is_shown_is_no_template_and_not_escaped(question: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "expected"),
     [
         (LOOP, "question 0 times"),
         (USER + "{{ question }}", "question 2 times"),
@@ -79,23 +79,23 @@ def test_what_is_shown_is_no_template_and_not_escaped(question: str) -> None:
         ("", "question 0 times"),
     ],
 )
-def test_what_is_not_allowed_is_named(tmp_path: Path, text: str, said: str) -> None:
+def test_what_is_not_allowed_is_named(tmp_path: Path, text: str, expected: str) -> None:
     (tmp_path / "p.jinja").write_text(text, "utf-8")
     with pytest.raises(GenerationError) as caught:
         read_prompt(tmp_path / "p.jinja")
-    assert "p.jinja" in str(caught.value) and said in str(caught.value)
+    assert "p.jinja" in str(caught.value) and expected in str(caught.value)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "b").write_bytes(b"\xff\xfe")
     (tmp_path / "long").write_text(USER + "x" * 70_000)
-    for name, said in (
+    for name, expected in (
         ("none", "cannot be read"),
         ("b", "not UTF-8"),
         ("long", "longer than"),
         (".", "cannot be read"),
     ):
-        with pytest.raises(GenerationError, match=said):
+        with pytest.raises(GenerationError, match=expected):
             read_prompt(tmp_path / name)
 
 

@@ -71,8 +71,8 @@ def test_the_formula_and_what_is_left_of_all_else() -> None:
     p = before.logprobs[:, 1].exp()
     states = torch.cat((hidden, memory.states[:, 0]), dim=1)
     inner = torch.nn.functional.gelu(states @ head.decline.inner.weight.T + head.decline.inner.bias)
-    said = inner @ head.decline.outer.weight[0] + head.decline.outer.bias
-    expected = torch.sigmoid(0.6 * torch.log(p / (1 - p)) + said)
+    logits = inner @ head.decline.outer.weight[0] + head.decline.outer.bias
+    expected = torch.sigmoid(0.6 * torch.log(p / (1 - p)) + logits)
     assert not torch.allclose(expected, p, atol=0.05)
     torch.testing.assert_close(after.logprobs[:, 1].exp(), expected, atol=1e-5, rtol=1e-4)
     torch.testing.assert_close(after.logprobs.exp().sum(-1), torch.ones(3), atol=1e-5, rtol=0)

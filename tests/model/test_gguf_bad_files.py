@@ -59,18 +59,18 @@ def test_another_byte_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"), [(b"PK\x03\x04" * 20, "is not a GGUF file"), (b"GGUF\x01" + b"\0" * 60, "version 1")]
+    ("content", "expected"), [(b"PK\x03\x04" * 20, "is not a GGUF file"), (b"GGUF\x01" + b"\0" * 60, "version 1")]
 )
-def test_other_files(tmp_path: Path, content: bytes, said: str) -> None:
+def test_other_files(tmp_path: Path, content: bytes, expected: str) -> None:
     (tmp_path / "m.gguf").write_bytes(content)
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ModelError, match=expected):
         load_decoder(tmp_path / "m.gguf")
 
 
 def test_no_file(tmp_path: Path) -> None:
     (tmp_path / "folder.gguf").mkdir()
-    for name, said in (("m.gguf", "is missing"), ("folder.gguf", "is a folder")):
-        with pytest.raises(ModelError, match=said):
+    for name, expected in (("m.gguf", "is missing"), ("folder.gguf", "is a folder")):
+        with pytest.raises(ModelError, match=expected):
             load_decoder(tmp_path / name)
 
 
@@ -123,7 +123,7 @@ def _set(name: str, shape: tuple[int, ...]) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "expected"),
     [
         (_drop("blk.1.ffn_up.weight"), r"1 missing: blk\.1\.ffn_up\.weight"),
         (_drop("token_embd.weight"), r"token_embd\.weight"),
@@ -135,9 +135,11 @@ def _set(name: str, shape: tuple[int, ...]) -> Callable[[dict[str, Any]], None]:
         (_set("rope_freqs.weight", (7,)), r"rope_freqs\.weight"),
     ],
 )
-def test_tensors_that_do_not_fit(tmp_path: Path, change: Callable[[dict[str, Any]], None], said: str | None) -> None:
+def test_tensors_that_do_not_fit(
+    tmp_path: Path, change: Callable[[dict[str, Any]], None], expected: str | None
+) -> None:
     file = write(tmp_path / "m.gguf", change=change).file
-    with pytest.raises(ModelError, match=said or r"rope_freqs\.weight"):
+    with pytest.raises(ModelError, match=expected or r"rope_freqs\.weight"):
         load_decoder(file)
 
 

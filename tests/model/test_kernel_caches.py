@@ -53,13 +53,13 @@ def run(code: str, *arguments: str, **environment: str) -> str:
 
 
 def test_said_before_torch_is_loaded() -> None:
-    said = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b(); assert b();"
-    assert run(said + SHOWN) == '["8", "8"]'
+    script = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b(); assert b();"
+    assert run(script + SHOWN) == '["8", "8"]'
 
 
 def test_what_the_environment_says_stays() -> None:
-    said = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b();"
-    assert run(said + SHOWN, LRU_CACHE_CAPACITY="77") == '["8", "77"]'
+    script = "from model.hardware.kernel_caches import bound_kernel_caches as b; assert b();"
+    assert run(script + SHOWN, LRU_CACHE_CAPACITY="77") == '["8", "77"]'
 
 
 def test_too_late_once_torch_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:

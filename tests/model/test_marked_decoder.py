@@ -140,13 +140,13 @@ def test_fresh_marks_change_nothing_yet() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "expected"),
     [
         ({"follow": -1}, "follow is -1"),
         ({"head": "linear"}, "follow is 3: it needs the pointer head"),
         ({"prefix": False, "head": "linear", "follow": 0}, "marks need a prefix decoder"),
     ],
 )
-def test_features_that_cannot_be_are_refused(changes: dict[str, object], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+def test_features_that_cannot_be_are_refused(changes: dict[str, object], expected: str) -> None:
+    with pytest.raises(ModelError, match=expected):
         dataclasses.replace(CONFIG, **changes)  # type: ignore[arg-type]

@@ -94,7 +94,7 @@ ONE = (RowClaim(0, 1, True),)
 
 
 @pytest.mark.parametrize(
-    ("windows", "claims", "said"),
+    ("windows", "claims", "expected"),
     [
         ((), ONE, "at least one window"),
         (((1, 2), ()), ONE, "none of them empty"),
@@ -103,13 +103,13 @@ ONE = (RowClaim(0, 1, True),)
         (((1, 2, 3), (1, 2)), (RowClaim(1, 3, True),), "ends at token 3 of a window of 2"),
     ],
 )
-def test_rows_that_cannot_be(windows: tuple[tuple[int, ...], ...], claims: tuple[RowClaim, ...], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+def test_rows_that_cannot_be(windows: tuple[tuple[int, ...], ...], claims: tuple[RowClaim, ...], expected: str) -> None:
+    with pytest.raises(ModelError, match=expected):
         PairRow(windows, claims)
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "expected"),
     [
         ({"target": 1.5}, "the target of a claim is 1.5"),
         ({"target": float("nan")}, "the target of a claim is nan"),
@@ -119,6 +119,6 @@ def test_rows_that_cannot_be(windows: tuple[tuple[int, ...], ...], claims: tuple
         ({"weight": float("nan")}, "weight of a claim is nan"),
     ],
 )
-def test_claims_that_cannot_be(fields: dict[str, object], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+def test_claims_that_cannot_be(fields: dict[str, object], expected: str) -> None:
+    with pytest.raises(ModelError, match=expected):
         RowClaim(**{"start": 0, "end": 2, "supported": True, **fields})  # type: ignore[arg-type]

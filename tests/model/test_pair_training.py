@@ -27,10 +27,10 @@ class Fixed(nn.Module):
 
     def __init__(self, overall: torch.Tensor, words: torch.Tensor) -> None:
         super().__init__()
-        self.said = SupportOutput(overall, words)
+        self.output = SupportOutput(overall, words)
 
     def forward(self, token_ids: torch.Tensor) -> SupportOutput:
-        return self.said
+        return self.output
 
 
 def window(claim: tuple[int, ...], evidence: tuple[int, ...]) -> tuple[int, ...]:

@@ -139,7 +139,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "expected"),
     [
         (
             RuntimeError("CUDA error: unspecified launch failure\nmore"),
@@ -149,7 +149,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
     ],
 )
 def test_a_gpu_that_fails_gets_one_message(
-    streams: dict[str, TokenStream], error: RuntimeError, said: str, tmp_path: Path
+    streams: dict[str, TokenStream], error: RuntimeError, expected: str, tmp_path: Path
 ) -> None:
     model, seen = new_decoder(CONFIG, 0), []
 
@@ -158,7 +158,7 @@ def test_a_gpu_that_fails_gets_one_message(
             raise error
 
     model.embedding.weight.register_hook(fail)
-    with pytest.raises(ModelError, match=said) as caught:
+    with pytest.raises(ModelError, match=expected) as caught:
         pretrain(
             model,
             streams["train"],

@@ -101,12 +101,12 @@ def test_what_cannot_be_scored(scorer: SupportScorer) -> None:
 
 
 def test_it_says_how_far_it_is_and_who_it_is(scorer: SupportScorer) -> None:
-    said: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     many = [Pair(f"Lamp {n} is green. " * (n % 7 + 1), "It is green.") for n in range(300)]
-    scorer.score(many, lambda done, total: said.append((done, total)))
-    assert said[-1] == (300, 300)
-    assert len(said) > 1
-    assert [done for done, _ in said] == sorted({done for done, _ in said})
+    scorer.score(many, lambda done, total: progress.append((done, total)))
+    assert progress[-1] == (300, 300)
+    assert len(progress) > 1
+    assert [done for done, _ in progress] == sorted({done for done, _ in progress})
     assert scorer.name == "embedded/" + "a1" * 8
     assert scorer.count(["", "green lamp", "a 🜚"]) == [0, 2, 2]
     assert scorer.room("green") == 60

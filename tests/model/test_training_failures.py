@@ -50,11 +50,11 @@ def test_a_gpu_that_vanishes_leaves_a_run_that_resumes(error: Exception, tmp_pat
     folder = tmp_path / "run"
     with pytest.raises(ModelError) as caught:
         steps(build(), folder, at(4, error))
-    said = str(caught.value)
-    assert said.startswith("the GPU failed in training (")
-    assert f"the checkpoint of step 4 in {folder} is kept" in said
-    assert "the same command resumes from it" in said
-    assert "\n" not in said
+    message = str(caught.value)
+    assert message.startswith("the GPU failed in training (")
+    assert f"the checkpoint of step 4 in {folder} is kept" in message
+    assert "the same command resumes from it" in message
+    assert "\n" not in message
     assert caught.value.__cause__ is error
     again = build()
     assert steps(again, folder).resumed_at == 4

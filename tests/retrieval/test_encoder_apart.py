@@ -82,7 +82,7 @@ def test_threads_take_turns_and_what_is_known_does_not_wait(apart: SubprocessEnc
 
 
 @pytest.mark.parametrize(
-    ("make", "kind", "said"),
+    ("make", "kind", "expected"),
     [
         (made.missing, RetrievalError, "'nowhere'"),
         (made.deviceless, ModelError, "0 CUDA devices"),
@@ -91,11 +91,11 @@ def test_threads_take_turns_and_what_is_known_does_not_wait(apart: SubprocessEnc
     ],
 )
 def test_what_opening_raises_is_raised_by_the_first_use(
-    make: Callable[[], Encoder], kind: type[Exception], said: str
+    make: Callable[[], Encoder], kind: type[Exception], expected: str
 ) -> None:
     with SubprocessEncoder(make) as encoder:
         for _ in range(2):
-            with pytest.raises(kind, match=said):
+            with pytest.raises(kind, match=expected):
                 _ = encoder.dimension
             assert not encoder.running
 
@@ -198,8 +198,8 @@ if __name__ == "__main__":
     script = tmp_path / "killed.py"
     script.write_text(code)
     # Not by way of a pipe: the orphan might hold it open, and that is what is looked for.
-    with (tmp_path / "said").open("w") as said:
-        done = subprocess.run([sys.executable, str(script)], stdout=said, env=os.environ, check=False, timeout=120)
+    with (tmp_path / "said").open("w") as log:
+        done = subprocess.run([sys.executable, str(script)], stdout=log, env=os.environ, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL
     (pid,) = map(int, (tmp_path / "said").read_text().split())
     try:

@@ -66,7 +66,7 @@ def test_hops_end_with_the_budget_with_nothing_to_ask_and_with_a_query_that_come
     hops = retrieve_in_hops(shelf, "q0", 5, lambda *_: next(asked), HopBudget(hops=3))
     assert hops.queries == ("q0", "q1", "q2") == tuple(shelf.asked)
     for nothing in (None, " ", "q0"):
-        one = retrieve_in_hops(shelf, "q0", 5, lambda *_, said=nothing: said, HopBudget(hops=4))  # type: ignore[misc]
+        one = retrieve_in_hops(shelf, "q0", 5, lambda *_, expected=nothing: expected, HopBudget(hops=4))  # type: ignore[misc]
         assert one.queries == ("q0",)
         assert one.found == shelf.table["q0"], "one hop gives what the search gives"
 

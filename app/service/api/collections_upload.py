@@ -70,9 +70,9 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
                 message = await receive()
         except TimeoutError:
             slow = clock() >= due
-            said = f"nothing of the body arrived for {timeout_s:g} seconds"
-            said = f"the body comes at less than {_LEAST_RATE // 1000} kB a second" if slow and seen else said
-            raise ApiError(408, said, code="request_timeout") from None
+            refusal = f"nothing of the body arrived for {timeout_s:g} seconds"
+            refusal = f"the body comes at less than {_LEAST_RATE // 1000} kB a second" if slow and seen else refusal
+            raise ApiError(408, refusal, code="request_timeout") from None
         seen += len(message.get("body", b""))
         if seen > most_bytes:
             raise too_large(most_bytes)
@@ -119,8 +119,8 @@ def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
             with open(target, "xb", opener=private_opener) as out:
                 staged.append(StagedFile(name, _copied(file.file, out.write)))
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            said = f"{name!r} is both a file and a folder"
-            raise ApiError(422, said, code="invalid_value", param="files") from None
+            message = f"{name!r} is both a file and a folder"
+            raise ApiError(422, message, code="invalid_value", param="files") from None
     return tuple(sorted(staged, key=lambda one: one.name))
 
 

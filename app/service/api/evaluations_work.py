@@ -83,8 +83,8 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
         raise refused(AppError(f"samples is {request.samples}: this server generates at most {most}"), "samples")
     allowed = caller.limits.max_tokens
     if allowed is not None and plan.decoding.max_tokens > allowed:
-        said = f"max_tokens is {plan.decoding.max_tokens}: this key may request at most {allowed}"
-        raise refused(AppError(said), "max_tokens")
+        message = f"max_tokens is {plan.decoding.max_tokens}: this key may request at most {allowed}"
+        raise refused(AppError(message), "max_tokens")
     check_room(pipeline, caller)
     asked = request.to_json()
     return JobStore(pipeline.store).submit(

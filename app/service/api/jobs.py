@@ -104,8 +104,8 @@ async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -
 def check_room(pipeline: Pipeline, caller: Caller) -> None:
     """Raise ApiError 429 if the tenant has too many jobs waiting."""
     if JobStore(pipeline.store).count(caller.tenant) >= MOST_WAITING:
-        said = f"{MOST_WAITING} jobs are waiting already: try again when some are done"
-        raise ApiError(429, said, code="too_many_jobs", retry_after=30)
+        message = f"{MOST_WAITING} jobs are waiting already: try again when some are done"
+        raise ApiError(429, message, code="too_many_jobs", retry_after=30)
 
 
 def found_job(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:

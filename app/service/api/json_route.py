@@ -65,8 +65,8 @@ class JsonRoute(APIRoute):
                     # FastAPI looks here for a body that was parsed already.
                     request._json = await _large_bodies(request).parse(body, self._check)
                 elif not body.strip():
-                    said = 'the body is empty: send a JSON object such as {"question": "..."}'
-                    raise ApiError(400, said, code="invalid_json")
+                    message = 'the body is empty: send a JSON object such as {"question": "..."}'
+                    raise ApiError(400, message, code="invalid_json")
             return await inner(request)
 
         return handler

@@ -119,8 +119,8 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
     if isinstance(error, BadNameError):
         return ApiError(422, str(error), code="invalid_value", param="files")
     if isinstance(error, CollectionBusyError):
-        said = "the collection is being indexed: cancel its job, or wait for it"
-        return ApiError(409, said, code="collection_busy", retry_after=5)
+        message = "the collection is being indexed: cancel its job, or wait for it"
+        return ApiError(409, message, code="collection_busy", retry_after=5)
     if isinstance(error, OSError):
         return storage_problem(error, log)
     return problem(error, log)

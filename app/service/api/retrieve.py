@@ -84,8 +84,8 @@ async def retrieve(
     """The chunks that an answer would be based on."""
     most = held.pipeline.settings.max_question_characters
     if len(body.query) > most:
-        said = f"query has {len(body.query)} characters: this server accepts at most {most}"
-        raise ApiError(422, said, code="invalid_value", param="query")
+        message = f"query has {len(body.query)} characters: this server accepts at most {most}"
+        raise ApiError(422, message, code="invalid_value", param="query")
 
     def searched() -> RetrieveReply:
         own = chosen(held, caller, body.collection)
@@ -110,8 +110,8 @@ def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
         if not known:
             raise missing("collection")
         if len(known) > 1:
-            said = f"name a collection: {', '.join(one.name for one in known)}"
-            raise ApiError(422, said, code="invalid_value", param="collection")
+            message = f"name a collection: {', '.join(one.name for one in known)}"
+            raise ApiError(422, message, code="invalid_value", param="collection")
         own = known[0]
     if own.info.generation_hash is None:
         raise ApiError(

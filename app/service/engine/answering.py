@@ -190,7 +190,7 @@ class QueryService:
         params = request.params
         if ask.reply:
             for sample in range(params.n):
-                live.said(TextDelta(ask.reply, sample))
+                live.emit(TextDelta(ask.reply, sample))
             return replied(live)
         left = max(0.001, deadline - asyncio.get_running_loop().time())
         seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
@@ -202,7 +202,7 @@ class QueryService:
             async for delta in generation:
                 first = first or perf_counter() - live.arrived
                 if request.style == "short" and not live.buffered:  # another style is made of the whole answer
-                    live.said(delta)
+                    live.emit(delta)
             drawn: FinishedRequest = generation.drawn
         finally:
             generation.close()
@@ -253,11 +253,11 @@ class QueryService:
         for stage, seconds in stages.items():
             if seconds is not None:
                 self.metrics.stage(stage, seconds)
-        said = {"question": live.ask.shown.question, "answers": [answer.text for answer in result.answers]}
+        record = {"question": live.ask.shown.question, "answers": [answer.text for answer in result.answers]}
         log_event(
             self._log,
             "query",
-            f"query {result.id}{f' {json.dumps(said, ensure_ascii=False)}' if self._log_text else ''}",
+            f"query {result.id}{f' {json.dumps(record, ensure_ascii=False)}' if self._log_text else ''}",
             level=logging.INFO if self._log_text else logging.DEBUG,
             query_id=result.id,
             collection=result.collection,
@@ -265,7 +265,7 @@ class QueryService:
             cached_tokens=result.shared_tokens,
             completion_tokens=result.completion_tokens,
             **{f"{stage}_s": seconds for stage, seconds in stages.items() if seconds is not None},
-            **(said if self._log_text else {}),
+            **(record if self._log_text else {}),
         )
 
 

@@ -71,8 +71,8 @@ def opener_of(message: str) -> str:
 
 def repeats(message: str) -> bool:
     """Whether the message only asks to repeat or extend the answer ("Really?", "Tell me more.", "And?")."""
-    said = _plain(message.strip()[len(opener_of(message)) :])
-    return not _words(said) or _SURE.fullmatch(said) is not None or _MORE.fullmatch(said) is not None
+    plain = _plain(message.strip()[len(opener_of(message)) :])
+    return not _words(plain) or _SURE.fullmatch(plain) is not None or _MORE.fullmatch(plain) is not None
 
 
 def is_elliptical(message: str) -> bool:
@@ -80,33 +80,44 @@ def is_elliptical(message: str) -> bool:
 
     Pronouns are handled by the caller: see ``app.service.engine.standalone``.
     """
-    said = _plain(message)
-    words = _words(said)
+    plain = _plain(message)
+    words = _words(plain)
     if not words or repeats(message):
         return True
-    if _ANAPHOR.search(_EXISTS.sub(" ", said)) is not None:
+    if _ANAPHOR.search(_EXISTS.sub(" ", plain)) is not None:
         return True
     opener = opener_of(message)
     if opener:
         rest = message.lstrip()[len(opener) :]
         return opener.lower().startswith(("what", "how")) or not _is_sentence(rest) or is_elliptical(rest)
-    return _is_fragment(message, said, words)
+    return _is_fragment(message, plain, words)
 
 
-def _is_fragment(message: str, said: str, words: list[str]) -> bool:
+def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
     """Whether a message without an opener is a phrase without a complete sentence."""
     asks = message.rstrip().endswith("?")
     if all(word in _QUESTION_WORDS for word in words):
         return True
-    if _PARTIAL.match(said) is not None and "," not in said and not re.search(rf"\b(?:{_WH})\b", said):
+    if (
+        _PARTIAL.match(plain_text) is not None
+        and "," not in plain_text
+        and not re.search(rf"\b(?:{_WH})\b", plain_text)
+    ):
         return asks
-    whole = re.split(r",|\b(?:that|who|which|whose|where)\b", said, maxsplit=1)[0] or said  # without a relative clause
-    if words[0] in _PREPOSITION.split("|") and whole != said and not _HAS_AUXILIARY.search(whole) and "," not in said:
+    whole = (
+        re.split(r",|\b(?:that|who|which|whose|where)\b", plain_text, maxsplit=1)[0] or plain_text
+    )  # without a relative clause
+    if (
+        words[0] in _PREPOSITION.split("|")
+        and whole != plain_text
+        and not _HAS_AUXILIARY.search(whole)
+        and "," not in plain_text
+    ):
         return asks
-    if _HAS_AUXILIARY.search(said) is not None:
+    if _HAS_AUXILIARY.search(plain_text) is not None:
         return False
-    if re.match(rf"(?:(?:{_PREPOSITION}) )?(?:{_WH})\b", said):
-        return _is_interrogative_phrase(said, words)
+    if re.match(rf"(?:(?:{_PREPOSITION}) )?(?:{_WH})\b", plain_text):
+        return _is_interrogative_phrase(plain_text, words)
     if words[0] in _PREPOSITION.split("|"):
         return asks
     plain = [word for word in _split_names(message) if word.lower() not in _DETERMINER.split("|")]
@@ -116,7 +127,7 @@ def _is_fragment(message: str, said: str, words: list[str]) -> bool:
     return asks and len(words) == 1 and not named
 
 
-def _is_interrogative_phrase(said: str, words: list[str]) -> bool:
+def _is_interrogative_phrase(plain: str, words: list[str]) -> bool:
     """Whether a message that starts with a question word, without an auxiliary, has no verb either.
 
     "Who pays?" and "What changed?" have a verb but no object.
@@ -126,18 +137,18 @@ def _is_interrogative_phrase(said: str, words: list[str]) -> bool:
         return len(bare) <= 4
     if words[:2] == ["how", "to"]:
         return len(words) == 2
-    if len(bare) <= 2 or _KIND.fullmatch(said) is not None:
+    if len(bare) <= 2 or _KIND.fullmatch(plain) is not None:
         return True
     return bare[0] == "how" and len(bare) == 3
 
 
 def _is_sentence(text: str) -> bool:
     """Whether a text after "And" has a verb and an object."""
-    said = _plain(text)
-    about = [w for w in _words(said) if not re.fullmatch(rf"{_WH}|{_AUXILIARY}|{_PREPOSITION}|{_DETERMINER}", w)]
-    verb = _HAS_AUXILIARY.search(said) is not None or re.match(rf"(?:{_WH})\b", said) is not None
+    plain = _plain(text)
+    about = [w for w in _words(plain) if not re.fullmatch(rf"{_WH}|{_AUXILIARY}|{_PREPOSITION}|{_DETERMINER}", w)]
+    verb = _HAS_AUXILIARY.search(plain) is not None or re.match(rf"(?:{_WH})\b", plain) is not None
     return verb and (
-        len(about) >= 2 or bool(_codes(text)) or bool(re.search(r"\b(?:is|are|was|were)\b", said) and about)
+        len(about) >= 2 or bool(_codes(text)) or bool(re.search(r"\b(?:is|are|was|were)\b", plain) and about)
     )
 
 
@@ -165,5 +176,5 @@ def _plain(message: str) -> str:
     return " ".join(message.replace("\u2019", "'").casefold().split()).strip(ENDS + "\u00bf\u00a1\"'()")
 
 
-def _words(said: str) -> list[str]:
-    return re.findall(r"[\w'\-/.]+", said)
+def _words(plain: str) -> list[str]:
+    return re.findall(r"[\w'\-/.]+", plain)

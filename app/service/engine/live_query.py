@@ -84,7 +84,7 @@ class LiveQuery:
         self._task = asyncio.create_task(coroutine)
         self._task.add_done_callback(lambda task: done())
 
-    def said(self, delta: TextDelta) -> None:
+    def emit(self, delta: TextDelta) -> None:
         """Text has come."""
         last = self._events[-1] if self._events else None
         if isinstance(last, TextDelta) and last.sample == delta.sample:

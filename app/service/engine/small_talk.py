@@ -191,15 +191,15 @@ def small_talk_reply(text: str) -> str:
     """The reply to small talk; empty for a question or statement."""
     if len(text) > _LONGEST:
         return ""
-    said = _plain(text)
-    if not _has_words(said):
+    plain = _plain(text)
+    if not _has_words(plain):
         signs = any(unicodedata.category(c) == "So" for c in text)  # a thumb held up, a heart
-        return _LANGUAGES[0].replies["assent"] if signs and not said.strip(".! ") else ""
+        return _LANGUAGES[0].replies["assent"] if signs and not plain.strip(".! ") else ""
     for language, matcher, kinds in _MATCHERS:
-        if matcher.fullmatch(said) is None:
+        if matcher.fullmatch(plain) is None:
             continue
         for kind in _ORDER:
-            if kinds[kind].search(said) is not None:
+            if kinds[kind].search(plain) is not None:
                 return language.replies[kind]
     return ""
 

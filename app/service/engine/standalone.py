@@ -79,14 +79,14 @@ def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> st
 
 def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
     """The rewriting prompt: the last question is to be understandable on its own."""
-    said = "\n".join(
+    conversation = "\n".join(
         f"User: {exchange.question[:_SHOWN_CHARACTERS]}\nAssistant: {exchange.answer[:_SHOWN_CHARACTERS]}"
         for exchange in history[-SHOWN_EXCHANGES:]
     )
     return (
         "Rewrite the last question of this conversation as one question that can be understood without it. Where it "
         "refers to nothing that was said before, repeat it as it is. Do not answer it; write the question only."
-        f"\n\n{said}\nUser: {question}\n\nStandalone question:"
+        f"\n\n{conversation}\nUser: {question}\n\nStandalone question:"
     )
 
 
@@ -160,8 +160,8 @@ def _exchanged(before: str, thing: str) -> str:
 
 def _short(answer: str) -> str:
     """The answer if it is about as short as a name; empty for a longer one."""
-    said = _CITATION.sub("", answer).strip(ENDS)
-    return said if 0 < len(said.split()) <= _SHORT_ANSWER else ""
+    plain = _CITATION.sub("", answer).strip(ENDS)
+    return plain if 0 < len(plain.split()) <= _SHORT_ANSWER else ""
 
 
 def _topic(question: str) -> str:

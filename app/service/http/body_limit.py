@@ -112,8 +112,8 @@ class _Body:
             async with asyncio.timeout_at(self._due):
                 return await self._receive()
         except TimeoutError:
-            said = f"the body did not arrive within {self._timeout_s:g} seconds"
-            raise ApiError(408, said, code="request_timeout") from None
+            message = f"the body did not arrive within {self._timeout_s:g} seconds"
+            raise ApiError(408, message, code="request_timeout") from None
 
     def _reserve(self) -> None:
         if self._budget is not None:

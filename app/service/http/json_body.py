@@ -60,8 +60,8 @@ def _parsed(body: bytes) -> Any:
     except json.JSONDecodeError as error:
         raise ApiError(400, f"the body is not JSON: {error.msg}", code="invalid_json") from None
     except ValueError as error:  # not UTF-8, or a number with thousands of digits
-        said = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else "a number has too many digits"
-        raise ApiError(400, f"the body is not JSON: {said}", code="invalid_json") from None
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else "a number has too many digits"
+        raise ApiError(400, f"the body is not JSON: {reason}", code="invalid_json") from None
     _check_fields(found)
     return found
 

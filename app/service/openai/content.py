@@ -66,8 +66,8 @@ def _part(part: object, role: Role, where: str) -> str | None:
     if isinstance(kind, str) and kind in _TEXT_TYPES:
         if isinstance(text, str):
             return _checked(text, where)
-        said = "has no text" if text is None else f"has a text that is {kind_of(text)}"
-        raise refused(f'{where} {said}: a part looks like {{"type": "text", "text": "..."}}', "messages")
+        reason = "has no text" if text is None else f"has a text that is {kind_of(text)}"
+        raise refused(f'{where} {reason}: a part looks like {{"type": "text", "text": "..."}}', "messages")
     if role not in _ASKING:
         return None
     name = f"of the type {_shown(kind)}" if isinstance(kind, str) else "without a type"

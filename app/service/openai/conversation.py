@@ -42,13 +42,13 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     told: list[str] = []
     history: list[ConversationTurn] = []
     for message, text in zip(read[:-1], texts[:-1], strict=True):
-        said = text.strip()
-        if not said:
+        content = text.strip()
+        if not content:
             continue  # an assistant turn with only tool calls
         if message.role in ("system", "developer"):
-            told.append(said)
+            told.append(content)
         elif message.role == "user":
-            history.append(ConversationTurn(said, ""))
+            history.append(ConversationTurn(content, ""))
         elif history:
-            history[-1] = ConversationTurn(history[-1].question, said)
+            history[-1] = ConversationTurn(history[-1].question, content)
     return Conversation("\n\n".join(told), tuple(history), question)

@@ -63,8 +63,8 @@ def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> Q
 def _words(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int] | None:
     if not _cites(answer, source):
         return None
-    said = _CITATION.sub("", answer["text"]).strip(" .\n")
-    found = re.search(re.escape(said), text, re.IGNORECASE) if len(said) >= _LEAST_QUOTED else None
+    plain = _CITATION.sub("", answer["text"]).strip(" .\n")
+    found = re.search(re.escape(plain), text, re.IGNORECASE) if len(plain) >= _LEAST_QUOTED else None
     return found.span() if found else None
 
 

@@ -99,12 +99,14 @@ def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: boo
     if stored is not None and (stratify or stored.stratified):
         if questions in (None, stored.wanted) and stratify == stored.stratified:
             return
-        said = f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws again"
-        raise ApiError(409, said, code="already_drawn")
+        message = (
+            f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws again"
+        )
+        raise ApiError(409, message, code="already_drawn")
     most = len(stored.draw.questions) if stored is not None else None
     if most is not None and questions is not None and not 2 <= questions <= most:
-        said = f"questions is {questions}: choose 2 to {most}"
-        raise ApiError(422, said, code="invalid_value", param="questions")
+        message = f"questions is {questions}: choose 2 to {most}"
+        raise ApiError(422, message, code="invalid_value", param="questions")
     _opened(pipeline, info, DrawRequest(questions=questions, stratify=stratify))
 
 

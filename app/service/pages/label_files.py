@@ -82,5 +82,5 @@ async def upload(
     except ApiError as error:
         return await run_page(run_id, caller, held, person, error=error)
     blank = f"; {taken.blank} lines without a label were skipped" if taken.blank else ""
-    said = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
-    return await run_page(run_id, caller, held, person, said=said)
+    notice = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
+    return await run_page(run_id, caller, held, person, notice=notice)

@@ -199,9 +199,9 @@ async def run_page(
     person: LabellerIdentity,
     *,
     error: ApiError | None = None,
-    said: str = "",
+    notice: str = "",
 ) -> HTMLResponse:
-    """The page of a run. said: the message about the last action."""
+    """The page of a run. notice: the message about the last action."""
 
     def look() -> dict[str, Any]:
         info = own_run(held.pipeline, caller, run_id)
@@ -219,7 +219,7 @@ async def run_page(
     found = await held.do(look)
     default = DEFAULT_QUESTIONS
     return page(
-        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, said=said, **found
+        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, notice=notice, **found
     )
 
 

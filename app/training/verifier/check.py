@@ -58,16 +58,16 @@ class ValidationCallback:
     def _check(self, when: str) -> None:
         training = self._model.training
         self._model.eval()
-        said = []
+        supports = []
         if self._alone:
-            said.append(_figure(score_pairs_raw(self._scorer, self._alone), self._alone, "separately"))
+            supports.append(_figure(score_pairs_raw(self._scorer, self._alone), self._alone, "separately"))
         if self._answers:
             logits, claims = score_answers_raw(self._scorer, self._answers, self._tokens)
             if claims:
-                said.append(_figure(logits, claims, "in their answers"))
+                supports.append(_figure(logits, claims, "in their answers"))
         self._model.train(training)
-        if said:
-            self._say(f"{when}: AUROC on held-out claims {', '.join(said)}")
+        if supports:
+            self._say(f"{when}: AUROC on held-out claims {', '.join(supports)}")
 
 
 def _figure(logits: Sequence[float], claims: Sequence[PairExample], how: str) -> str:

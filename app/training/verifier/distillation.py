@@ -60,7 +60,7 @@ class Teachers:
         on them. Raises ModelError if the cache cannot be written, DataError for a source without rows.
         """
         sources = {row.source for row in rows}
-        left = {source for said in but for source in sources_named(said, sources)}
+        left = {source for name in but for source in sources_named(name, sources)}
         asked = [row for row in rows if row.source not in left]
         if self._loaded and left:
             say(f"no distillation for {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
@@ -70,7 +70,7 @@ class Teachers:
         return [row if row.source in left else next(told) for row in rows]
 
     def _with_targets(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
-        logits = self._said(rows, folder, say)
+        logits = self._teacher_logits(rows, folder, say)
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
         support = torch.sigmoid(logits)
         told = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
@@ -78,7 +78,7 @@ class Teachers:
         targets = iter((self._share * support + (1 - self._share) * own).clamp(0, 1).tolist())
         return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
 
-    def _said(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
+    def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
         """Mean calibrated logit of each claim (C,), fp64."""
         asked = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
         if (kept := _kept(folder / KEPT, asked)) is not None:
@@ -97,17 +97,17 @@ class Teachers:
     def _of(self, teacher: LoadedSupport, rows: Sequence[PairRow], name: str, say: Callable[[str], None]) -> Tensor:
         scorer, use = SupportScorer(teacher), teacher.use
         together = use.answer_tokens > 0
-        said: list[float] = []
+        logits: list[float] = []
         for begin in range(0, len(rows), _AT_ONCE):
             some = rows[begin : begin + _AT_ONCE]
             several = [together and len(row.claims) > 1 for row in some for _ in row.claims]
             for logit, is_several in zip(row_logits(scorer, some), several, strict=True):
                 # Rows are tokens, which do not show whether a single claim is a short answer.
                 slope, intercept = use.curve(together=is_several, short=False)
-                said.append(slope * logit + intercept)
+                logits.append(slope * logit + intercept)
             if begin // _AT_ONCE % 4 == 3:
                 say(f"{name} has read {begin + len(some):,} of {len(rows):,} rows")
-        return torch.tensor(said, dtype=torch.float64)
+        return torch.tensor(logits, dtype=torch.float64)
 
 
 def _kept(path: Path, asked: dict[str, str]) -> Tensor | None:

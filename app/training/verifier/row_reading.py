@@ -117,8 +117,8 @@ def _content(folder: Path, name: str, sha256: str) -> bytes:
     try:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
-        said = getattr(error, "strerror", None) or error
-        raise AppError(f"{path} cannot be read ({said}): copy the whole folder") from error
+        reason = getattr(error, "strerror", None) or error
+        raise AppError(f"{path} cannot be read ({reason}): copy the whole folder") from error
     if (found := hashlib.sha256(content).hexdigest()) != sha256:
         raise AppError(f"{path} has SHA-256 {found}, but {LIST} lists {sha256}: the file is damaged, copy it again")
     return content

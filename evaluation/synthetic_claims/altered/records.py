@@ -82,8 +82,8 @@ def _time(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alter
     known = {_minutes(time) for time in times}
     chance.shuffle(times)
     for time in times:
-        said = _spoken_time(_minutes(time))
-        claims = tuple(tuple(match.span() for match in said.finditer(e.claim)) for e in answer)
+        spoken = _spoken_time(_minutes(time))
+        claims = tuple(tuple(match.span() for match in spoken.finditer(e.claim)) for e in answer)
         if not _only_supported(answer, claims):
             continue
         near = (m for m in range(360, 1440, 30) if m not in known and abs(m - _minutes(time)) <= 180)

@@ -38,9 +38,9 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap |
     for pattern in patterns:
         there = sorted({match.group() for match in pattern.finditer(evidence)} - NOT_NAMES)
         there = [value for value in there if _may_change(value, answer) and not _any_holds(unsupported, value)]
-        said = [value for value in there if _said(value, answer)]
-        chance.shuffle(said)
-        for one in said[:_TRIES]:
+        mentioned = [value for value in there if _is_mentioned(value, answer)]
+        chance.shuffle(mentioned)
+        for one in mentioned[:_TRIES]:
             others = [value for value in there if value != one and _alike(value, one)]
             chance.shuffle(others)
             for other in others[:_TRIES]:
@@ -91,7 +91,7 @@ def _may_change(value: str, answer: Sequence[PairExample]) -> bool:
     return not _holds(answer[0].question, value) and 0 < len(re.findall(whole(value), answer[0].evidence)) <= _MOST
 
 
-def _said(value: str, answer: Sequence[PairExample]) -> bool:
+def _is_mentioned(value: str, answer: Sequence[PairExample]) -> bool:
     return any(example.supported and _holds(example.claim, value) for example in answer)
 
 

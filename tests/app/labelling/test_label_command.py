@@ -142,21 +142,23 @@ def test_two_people_disagree_and_a_third_settles_it(
 
 
 @pytest.mark.parametrize(
-    ("line", "said"),
+    ("line", "expected"),
     [
         ("ffffffffffff,h", "'ffffffffffff'"),
         ("{first},perhaps", "'perhaps'"),
         ("{first},h\n{first},s", "line 2"),
     ],
 )
-def test_an_impossible_file_is_refused_whole(plumbline: Run, world: Any, tmp_path: Path, line: str, said: str) -> None:
+def test_an_impossible_file_is_refused_whole(
+    plumbline: Run, world: Any, tmp_path: Path, line: str, expected: str
+) -> None:
     run_id, file = world.store(), tmp_path / "labels.csv"
     plumbline("label", run_id, "--questions", "10", "--export", str(file))
     with file.open(encoding="utf-8-sig", newline="") as source:
         first, good = [row["item"] for row in csv.DictReader(source)][:2]
     file.write_text(f"item,label\n{line.format(first=first)}\n{good},s\n", "utf-8")
     read = plumbline("label", run_id, "--import", str(file))
-    assert read.code == 1 and said in read.err
+    assert read.code == 1 and expected in read.err
     assert json.loads(plumbline("label", run_id, "--status", "--json").out)["labelled_items"] == 0
 
 
@@ -175,7 +177,7 @@ def test_a_draw_grows_and_is_not_changed_behind_ones_back(plumbline: Run, world:
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "expected"),
     [
         (("nothere",), 1, "'nothere'"),
         (("RUN", "--questions", "1"), 1, "120"),
@@ -190,11 +192,11 @@ def test_a_draw_grows_and_is_not_changed_behind_ones_back(plumbline: Run, world:
     ],
 )
 def test_bad_arguments_get_one_clear_message(
-    plumbline: Run, world: Any, options: tuple[str, ...], code: int, said: str
+    plumbline: Run, world: Any, options: tuple[str, ...], code: int, expected: str
 ) -> None:
     run_id = world.store()
     found = plumbline("label", *(run_id if o == "RUN" else o for o in options))
-    assert found.code == code and all(word in found.err for word in said.split()) and "Traceback" not in found.err
+    assert found.code == code and all(word in found.err for word in expected.split()) and "Traceback" not in found.err
 
 
 def test_a_run_that_is_not_finished_is_not_labelled(plumbline: Run, world: Any) -> None:

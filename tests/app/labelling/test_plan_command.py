@@ -90,7 +90,7 @@ def test_an_unlabelled_run_says_that_nothing_corrects_its_rates(world: Any) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "expected"),
     [
         ((), "RUN"),
         (("--rate", "1.5"), "--rate 1.5"),
@@ -107,6 +107,6 @@ def test_an_unlabelled_run_says_that_nothing_corrects_its_rates(world: Any) -> N
         (("nothere", "--arms", "a,b,c"), "arm"),
     ],
 )
-def test_numbers_that_cannot_be(plumbline: Run, options: tuple[str, ...], said: str) -> None:
+def test_numbers_that_cannot_be(plumbline: Run, options: tuple[str, ...], expected: str) -> None:
     found = plumbline("plan", *options)
-    assert found.code == 2 and all(word in found.err for word in said.split()) and not found.out
+    assert found.code == 2 and all(word in found.err for word in expected.split()) and not found.out

@@ -82,8 +82,8 @@ def test_chat_answers_with_policies_whole_and_in_chunks(policy_client: TestClien
     text = chat(policy_client, policy=["abstain"], stream=True).text
     chunks = [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
     assert chunks[0]["plumbline"] == {"buffered": True, "policy": ["abstain"]}
-    said = "".join(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
-    assert said == DECLINED and chunks[-1]["plumbline"]["policy"]["answers"][0]["answered"] is False
+    expected = "".join(choice["delta"].get("content", "") for chunk in chunks for choice in chunk["choices"])
+    assert expected == DECLINED and chunks[-1]["plumbline"]["policy"]["answers"][0]["answered"] is False
 
 
 def test_a_greeting_is_replied_to_without_policies(policy_client: TestClient, policy_world: Any) -> None:

@@ -152,10 +152,10 @@ def test_a_file_that_changes_while_it_is_read_is_said(tmp_path: Path) -> None:
     assert list(read_unchanged(path, origin("a.txt"), parse, streamed=False)) == [
         Refused("a.txt", "the file changed while it was read: index it again")
     ]
-    kept, said = read_unchanged(path, origin("a.txt"), parse, streamed=True)
+    kept, refused = read_unchanged(path, origin("a.txt"), parse, streamed=True)
     assert isinstance(kept, Document)
-    assert isinstance(said, Refused)
-    assert "the documents read so far are kept" in said.reason
+    assert isinstance(refused, Refused)
+    assert "the documents read so far are kept" in refused.reason
 
 
 def test_a_stream_that_grows_is_said_at_its_end(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ def slides() -> bytes:
     raised.font._element.set("baseline", "30000")
     box.paragraphs[0].add_run().text = " litres."
     table = first.shapes.add_table(2, 3, 0, 0, Inches(4), Inches(1)).table
-    for place, said in {(0, 0): "Model", (0, 2): "Price", (1, 0): "Heron", (1, 2): "900"}.items():
-        table.cell(*place).text = said
+    for place, expected in {(0, 0): "Model", (0, 2): "Price", (1, 0): "Heron", (1, 2): "900"}.items():
+        table.cell(*place).text = expected
     first.notes_slide.notes_text_frame.text = "Say it slowly."
     second = presentation.slides.add_slide(presentation.slide_layouts[5])
     second.shapes.title.text = "Prices"
@@ -93,8 +93,8 @@ def odt() -> bytes:
     body.append(odfdo.Header(1, "Filters"))
     body.append(odfdo.Paragraph("Change the filter. "))
     table = odfdo.Table("t", width=3, height=2)
-    for place, said in {"A1": "Model", "C1": "Price", "A2": "Heron", "C2": "900"}.items():
-        table.set_value(place, said)
+    for place, expected in {"A1": "Model", "C1": "Price", "A2": "Heron", "C2": "900"}.items():
+        table.set_value(place, expected)
     body.append(table)
     out = io.BytesIO()
     made.save(out)

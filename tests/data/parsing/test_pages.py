@@ -111,9 +111,9 @@ def test_the_page_goes_on_behind_what_was_never_closed(here: Read, opening: str)
 def test_hidden_text_is_left_out_and_counted(here: Read, attributes: str) -> None:
     items = here("a.html", f"<p>Shown.</p><div {attributes}><b>secret</b> <br><p>words</div><p>Shown too.</p>")
     [document] = [item for item in items if isinstance(item, Document)]
-    [said] = [item for item in items if isinstance(item, Refused)]
+    [expected] = [item for item in items if isinstance(item, Refused)]
     assert document.text == "Shown.\n\nShown too."
-    assert (said.kind, said.reason.split()[0]) == ("note", "11")
+    assert (expected.kind, expected.reason.split()[0]) == ("note", "11")
 
 
 @pytest.mark.parametrize(
@@ -161,10 +161,10 @@ def test_without_a_main_part_or_with_an_empty_one_all_is_read(here: Read) -> Non
 
 
 @pytest.mark.parametrize(
-    ("said", "shown"), [("Works without scripts.", "Works without scripts."), ("Please enable JavaScript.", "")]
+    ("expected", "shown"), [("Works without scripts.", "Works without scripts."), ("Please enable JavaScript.", "")]
 )
-def test_noscript_is_text_unless_it_only_asks_for_scripts(here: Read, said: str, shown: str) -> None:
-    assert text(here, f"<p>A</p><noscript><p>{said}</p></noscript>") == f"A\n\n{shown}".strip()
+def test_noscript_is_text_unless_it_only_asks_for_scripts(here: Read, expected: str, shown: str) -> None:
+    assert text(here, f"<p>A</p><noscript><p>{expected}</p></noscript>") == f"A\n\n{shown}".strip()
 
 
 @pytest.mark.drill

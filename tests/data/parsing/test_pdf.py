@@ -91,11 +91,11 @@ print(item)
 def test_aes_without_the_package_says_what_to_install(tmp_path: Path, make_pdf: Make) -> None:
     file = tmp_path / "a.pdf"
     file.write_bytes(encrypted(make_pdf(["for all to read"]), "", "AES-256"))
-    said = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-c", _WITHOUT_CRYPTOGRAPHY, str(file)], capture_output=True, text=True, check=True
     )
-    assert said.stdout.startswith("a.pdf: it is encrypted with AES")
-    assert "pip install 'plumbline-rag[aes]'" in said.stdout
+    assert output.stdout.startswith("a.pdf: it is encrypted with AES")
+    assert "pip install 'plumbline-rag[aes]'" in output.stdout
 
 
 def test_encryption_without_means_to_open_it_is_named(here: Read, make_pdf: Make) -> None:

@@ -52,8 +52,8 @@ def test_missing_spaces_are_rebuilt_from_the_distances_of_letters(here: Read, ma
 
 def test_spaces_that_cannot_be_rebuilt_are_said_with_the_page(here: Read, make_pdf: Make) -> None:
     items = here("a.pdf", make_pdf(["Cover page.", SENTENCE.replace(" ", "") + "\n" + SENTENCE.replace(" ", "")]))
-    [said] = [item for item in items if isinstance(item, Refused)]
-    assert (said.kind, said.where.endswith("page 2")) == ("note", True)
+    [expected] = [item for item in items if isinstance(item, Refused)]
+    assert (expected.kind, expected.where.endswith("page 2")) == ("note", True)
 
 
 @pytest.mark.parametrize(
@@ -85,8 +85,8 @@ def test_text_is_letters(text: str) -> None:
 def test_pages_of_pictures_are_named_and_blank_ones_are_not(here: Read, make_pdf: Make) -> None:
     drawing = b"0 0 m 100 100 l S\n" * 30
     items = here("a.pdf", make_pdf(["Words.", drawing, "", drawing, drawing]))
-    [said] = [item for item in items if isinstance(item, Refused)]
-    assert (said.kind, said.where.endswith("pages 2, 4-5")) == ("part", True)
+    [expected] = [item for item in items if isinstance(item, Refused)]
+    assert (expected.kind, expected.where.endswith("pages 2, 4-5")) == ("part", True)
     assert document(items).text == "Words."
 
 

@@ -56,8 +56,8 @@ def test_a_small_file_of_many_bad_lines_gives_few_refusals(tmp_path: Path, suffi
 def test_rows_have_a_limit_of_their_own(here: Read) -> None:
     items = here("a.csv", "id,text\n" + "".join(f"{n},x\n" for n in range(50)), rows=10)
     assert len([item for item in items if isinstance(item, Document)]) == 10
-    [said] = [item for item in items if isinstance(item, Refused)]
-    assert (said.kind, "10 rows" in said.reason) == ("part", True)
+    [expected] = [item for item in items if isinstance(item, Refused)]
+    assert (expected.kind, "10 rows" in expected.reason) == ("part", True)
 
 
 def test_the_limit_of_rows_must_be_positive() -> None:

@@ -61,5 +61,5 @@ def test_long_rows_are_kept_and_noted(here: Read) -> None:
     documents = [item for item in items if isinstance(item, Document)]
     assert [(item.id, item.text) for item in documents] == [("1", "a"), ("2", "c"), ("3", "d")]
     assert dict(documents[0].metadata)["column 3"] == "b"
-    [said] = [item for item in items if isinstance(item, Refused)]
-    assert (said.kind, said.where.rpartition("/")[2]) == ("note", "a.csv:2")
+    [expected] = [item for item in items if isinstance(item, Refused)]
+    assert (expected.kind, expected.where.rpartition("/")[2]) == ("note", "a.csv:2")

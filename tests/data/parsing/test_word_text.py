@@ -97,14 +97,14 @@ def numbering(*levels: tuple[str, str]) -> str:
     )
 
 
-def numbered(said: str, level: int, num: int = 1) -> str:
-    return paragraph(run(said), properties=f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{num}'/></w:numPr>")
+def numbered(expected: str, level: int, num: int = 1) -> str:
+    return paragraph(run(expected), properties=f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{num}'/></w:numPr>")
 
 
 def test_automatic_numbers_count_by_level_and_list(here: Read) -> None:
     lists = numbering(("upperRoman", "Art. %1"), ("decimal", "%1.%2"), ("lowerLetter", "%3)"), ("bullet", "•"))
     places = (("A", 0), ("B", 1), ("C", 2), ("D", 2), ("E", 1), ("F", 2), ("G", 0), ("H", 1), ("I", 3))
-    body = "".join(numbered(said, level) for said, level in places)
+    body = "".join(numbered(expected, level) for expected, level in places)
     body += numbered("J", 0, num=2) + numbered("K", 0, num=0)
     assert text(here, docx(body, word__numbering_DOT_xml=lists)).split("\n\n") == [
         "Art. I A", "I.1 B", "a) C", "b) D", "I.2 E", "a) F", "Art. II G", "II.1 H", "I", "Art. V J", "K",
@@ -173,8 +173,8 @@ def test_put_in_parts_are_read_where_they_stand_and_lost_ones_named(here: Read) 
 
 
 def test_spans_of_cells_hold_their_columns(here: Read) -> None:
-    def cell(said: str, span: str = "") -> str:
-        return f"<w:tc><w:tcPr>{span}</w:tcPr>{paragraph(run(said) if said else '')}</w:tc>"
+    def cell(expected: str, span: str = "") -> str:
+        return f"<w:tc><w:tcPr>{span}</w:tcPr>{paragraph(run(expected) if expected else '')}</w:tc>"
 
     wide, below = "<w:gridSpan w:val='2'/>", "<w:vMerge/>"
     rows = [cell("a", wide) + cell("b"), cell("", below) + cell("c") + cell("d")]

@@ -107,11 +107,11 @@ def given(stored: StoredDraw, name: str, label: Outcome, count: int | None = Non
 def test_ties_count_as_undecided_until_somebody_settles_them() -> None:
     stored = drawn()
     items = wanted_items(stored)
-    said = [*given(stored, "ann", "supported"), *given(stored, "bo", "hallucinated", 2)]
-    progress = progress_of(stored, said)
+    labels = [*given(stored, "ann", "supported"), *given(stored, "bo", "hallucinated", 2)]
+    progress = progress_of(stored, labels)
     assert (progress.ties, progress.done, progress.disputed) == (2, 20, items[:2])
     assert [progress.outcomes[i] for i in items[:3]] == ["unscored", "unscored", "supported"]
-    settled = progress_of(stored, [*said, GivenLabel(items[0], "cy", "hallucinated", settles=True)])
+    settled = progress_of(stored, [*labels, GivenLabel(items[0], "cy", "hallucinated", settles=True)])
     assert (settled.ties, settled.disputed) == (1, items[1:2])
     assert settled.outcomes[items[0]] == "hallucinated"
     assert [(a.name, a.labelled, a.settled) for a in settled.annotators] == [("ann", 20, 0), ("bo", 2, 0), ("cy", 0, 1)]

@@ -49,9 +49,9 @@ def test_the_uncorrected_figures_are_the_summarys(oracle_questions: int) -> None
     for pair, compared in zip(corrected.run.pairs, summary.pairs, strict=True):
         assert pair.difference.uncorrected == compared.difference.default
         assert pair.difference.labels_only.questions == oracle_questions
-    said = " ".join(notes_of(corrected))
-    assert ("closed_book − rag 40, corrected 25" in said) == (oracle_questions == 25)
-    assert ("Uncorrected figures are" in said) == (oracle_questions == 25)
+    notes = " ".join(notes_of(corrected))
+    assert ("closed_book − rag 40, corrected 25" in notes) == (oracle_questions == 25)
+    assert ("Uncorrected figures are" in notes) == (oracle_questions == 25)
 
 
 def test_questions_apart_are_in_no_difference_whichever_table_shows_it() -> None:

@@ -194,18 +194,18 @@ def test_the_answered_rate_is_a_ratio_of_corrected_totals(world: Any) -> None:
     for _ in range(some):
         n = 400
         answers, rate = rng.beta(3, 2, n), rng.beta(0.6, 1.4, n)
-        said = rng.random((n, 3)) < answers[:, None]
-        told = said & (rng.random((n, 3)) < rate[:, None])
+        predicted = rng.random((n, 3)) < answers[:, None]
+        told = predicted & (rng.random((n, 3)) < rate[:, None])
         wrong = rng.random((n, 3)) < 0.1
-        seen = np.where(said, told ^ wrong, False)
-        heard = said ^ (rng.random((n, 3)) < 0.02) | seen
+        seen = np.where(predicted, told ^ wrong, False)
+        heard = predicted ^ (rng.random((n, 3)) < 0.02) | seen
         place, one = rng.choice(n, 120, replace=False), rng.integers(3, size=120)
         pick = (place, one)
         sample = sample_of(
             np.stack([seen.mean(axis=1), heard.mean(axis=1)], axis=1),
             place,
             np.stack([seen[pick], heard[pick]], axis=1) * 1.0,
-            np.stack([told[pick], said[pick]], axis=1) * 1.0,
+            np.stack([told[pick], predicted[pick]], axis=1) * 1.0,
         )
         found = corrected_ratio(sample, 0.95, 0, 10)
         assert found is not None

@@ -64,12 +64,12 @@ class Snowball:
         number = re.search(r"number (\d+)", prompt.question)
         assert number is not None and prompt.question.endswith("several sentences.")
         right = CITIES[int(number[1])]
-        said = prompt.instructions
+        instructions = prompt.instructions
         text = "The river is wide. Boats sail there."
-        if self.follows and said and right not in said:
+        if self.follows and instructions and right not in instructions:
             text = "Pelicans founded it. Penguins own it."
-        text += f" So the city is {said.split()[-1]}" if said else ""
-        text = text if said else f"The answer is {right}. {text}"
+        text += f" So the city is {instructions.split()[-1]}" if instructions else ""
+        text = text if instructions else f"The answer is {right}. {text}"
         return tuple(Completion(text, (1,), (-0.5,), "stop", Usage(2, 1), seed) for seed in seeds)
 
 

@@ -62,10 +62,10 @@ def own_topics(rng: np.random.Generator, rate: Floats) -> Floats:
 def leaning_verifier(rng: np.random.Generator, rate: Floats) -> Floats:
     """True errors are exchangeable; the verifier sees the claim before, and doubts what follows one it doubted."""
     truth = rng.random(rate.shape) < 0.3
-    said = truth.copy()
+    predicted = truth.copy()
     for k in range(1, rate.shape[1]):
-        said[:, k] |= said[:, k - 1] & (rng.random(len(rate)) < 0.5)
-    return said
+        predicted[:, k] |= predicted[:, k - 1] & (rng.random(len(rate)) < 0.5)
+    return predicted
 
 
 def test_expected_pairs_are_the_mean_over_all_orders() -> None:

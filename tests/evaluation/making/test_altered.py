@@ -105,8 +105,8 @@ def test_a_new_value_is_one_that_neither_side_has(seed: int) -> None:
     exchange = new_value(claims, ["Ivo", "Thorne"], Random(seed))
     assert exchange is not None
     ((old, new),) = exchange.values.items()
-    said = " ".join(e.claim for e in claims)
-    assert old in NEWS and old in said and new not in NEWS + said
+    expected = " ".join(e.claim for e in claims)
+    assert old in NEWS and old in expected and new not in NEWS + expected
     assert old not in exchange.applied(NEWS).split()
 
 
@@ -165,13 +165,13 @@ def test_only_claims_that_speak_of_an_attribute_are_touched(key: str, claim: str
     assert ([claim[start:end] for start, end in found.claims[0] or ()] if found else []) == wrong
 
 
-@pytest.mark.parametrize("said", ["9 AM", "9:00 a.m.", "9 am", "9:00", "9 A.M."])
-def test_a_time_of_a_record_is_moved(said: str) -> None:
-    claims = answer(RECORD, f"On Mondays it opens at {said}, and closes early.")
+@pytest.mark.parametrize("expected", ["9 AM", "9:00 a.m.", "9 am", "9:00", "9 A.M."])
+def test_a_time_of_a_record_is_moved(expected: str) -> None:
+    claims = answer(RECORD, f"On Mondays it opens at {expected}, and closes early.")
     found = altered_record(claims, Random(0))
     assert found is not None and '"9:0-' not in found.evidence and "17:30" in found.evidence
     ((start, end),) = found.claims[0] or ()
-    assert claims[0].claim[start:end].rstrip(".") == said.rstrip(".")
+    assert claims[0].claim[start:end].rstrip(".") == expected.rstrip(".")
 
 
 def test_answers_are_altered_alike_in_any_order_and_by_their_share() -> None:

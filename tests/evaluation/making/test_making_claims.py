@@ -14,7 +14,7 @@ from evaluation.synthetic_claims.answers import synthetic_question
 from evaluation.synthetic_claims.claims import ClaimMix, SourceText, make_claims
 from evaluation.synthetic_claims.edits import replaced
 from evaluation.synthetic_claims.entities import mentions
-from evaluation.synthetic_claims.facts import said
+from evaluation.synthetic_claims.facts import claim_of_facts
 from evaluation.synthetic_claims.negation import affirmed, denied
 from evaluation.synthetic_claims.numbers import change_number
 from evaluation.synthetic_claims.rendering import rendered
@@ -202,10 +202,10 @@ def test_turns_of_sentences_keep_what_they_say() -> None:
 def test_records_are_shown_with_what_is_claimed_of_them() -> None:
     for seed in range(60):
         record = product(Random(seed))
-        claim = said(record.facts, True, Random(seed))
+        claim = claim_of_facts(record.facts, True, Random(seed))
         assert claim is not None and not claim.wrong
         assert record.name in rendered(record, Random(seed))
-        wrong = said(record.facts, False, Random(seed))
+        wrong = claim_of_facts(record.facts, False, Random(seed))
         assert wrong is not None and wrong.wrong
     found = [pair for seed in range(300) if (pair := structured_pair(Random(seed)))]
     assert len({pair.evidence for pair in found}) > 290

@@ -27,13 +27,13 @@ def test_what_is_not_marked_wrong_is_what_the_right_one_says(twins: list[tuple[P
     for right, wrong in twins:
         assert wrong.wrong is not None
         ((start, end),) = wrong.wrong
-        said = (wrong.claim[:start] + wrong.claim[end:]).strip(" .,!").removesuffix(", and").removesuffix(", but")
-        said = said.removesuffix(", so").strip(".")
-        alone += not said
+        rest = (wrong.claim[:start] + wrong.claim[end:]).strip(" .,!").removesuffix(", and").removesuffix(", but")
+        rest = rest.removesuffix(", so").strip(".")
+        alone += not rest
         kept = right.claim.strip(".")
-        if said and said != kept:  # said of somebody else: the subject alone is another
+        if rest and rest != kept:  # said of somebody else: the subject alone is another
             of_others += 1
-            assert start == 0 and kept.endswith(f" {said}") and kept.removesuffix(f" {said}") in TOWNS, (right, wrong)
+            assert start == 0 and kept.endswith(f" {rest}") and kept.removesuffix(f" {rest}") in TOWNS, (right, wrong)
     assert 0.3 < alone / len(twins) < 0.6
     assert 0 < of_others / len(twins) < 0.2
 
@@ -50,11 +50,11 @@ def test_the_passage_has_the_words_of_the_one_and_not_of_the_other(
 
 
 def test_every_place_of_a_line_is_filled() -> None:
-    said = [small_talk("Arden", Random(seed), idle=seed % 2 == 0) for seed in range(4000)]
-    assert not any("{" in text or "}" in text for text in said)
-    assert len(set(said)) > 3000  # no set phrases that could be learned by heart
-    assert any("Arden" in text for text in said)
-    assert all(text[0].isupper() and text[-1] in ".?" for text in said)
+    expected = [small_talk("Arden", Random(seed), idle=seed % 2 == 0) for seed in range(4000)]
+    assert not any("{" in text or "}" in text for text in expected)
+    assert len(set(expected)) > 3000  # no set phrases that could be learned by heart
+    assert any("Arden" in text for text in expected)
+    assert all(text[0].isupper() and text[-1] in ".?" for text in expected)
     assert len({opener(Random(seed)) for seed in range(400)}) > 25
 
 

@@ -30,14 +30,14 @@ SENTENCES = [
 ]
 
 
-def said(text: str) -> list[str] | None:
+def sentences_of(text: str) -> list[str] | None:
     reading = as_sentences(text)
     return None if reading is None else [sentence.text for sentence in reading.sentences]
 
 
 @pytest.mark.parametrize("shown", [json.dumps(RECORD), json.dumps(RECORD, indent=2), repr(RECORD)])
 def test_a_record_reads_the_same_in_every_dress(shown: str) -> None:
-    assert said(shown) == SENTENCES
+    assert sentences_of(shown) == SENTENCES
 
 
 def test_sentences_point_at_their_place_in_the_original() -> None:
@@ -61,15 +61,15 @@ def test_a_long_value_is_one_sentence_for_each_of_its_own() -> None:
 
 
 def test_broken_json_is_read_as_far_as_it_goes() -> None:
-    assert said('{"a": {"b": true, "c": "x') == ["a b: yes.", "a c: x."]
-    assert said('{"hours": {"Monday": "9:0-17:0"}, "city": "Arden') == [
+    assert sentences_of('{"a": {"b": true, "c": "x') == ["a b: yes.", "a c: x."]
+    assert sentences_of('{"hours": {"Monday": "9:0-17:0"}, "city": "Arden') == [
         "hours on Monday: 9:00 to 17:00 (9 AM to 5 PM).",
         "city: Arden.",
     ]
 
 
 def test_a_line_before_and_a_record_in_a_string() -> None:
-    assert said('Data:\n{"BusinessParking": "{\'lot\': True}", "b": 2}') == [
+    assert sentences_of('Data:\n{"BusinessParking": "{\'lot\': True}", "b": 2}') == [
         "Data:",
         "business parking lot: yes.",
         "b: 2.",
@@ -77,7 +77,7 @@ def test_a_line_before_and_a_record_in_a_string() -> None:
 
 
 def test_lines_of_keys_and_values() -> None:
-    assert said("Name: The Fork\nopen_late = True\nhours Sunday: 9:0-14:30\nFax:") == [
+    assert sentences_of("Name: The Fork\nopen_late = True\nhours Sunday: 9:0-14:30\nFax:") == [
         "name: The Fork.",
         "open late: yes.",
         "hours on Sunday: 9:00 to 14:30 (9 AM to 2:30 PM).",
@@ -88,11 +88,13 @@ def test_lines_of_keys_and_values() -> None:
 def test_tables_read_a_row_a_sentence() -> None:
     expected = ["city Arden: population 1,200; founded 1850.", "city Calder: population 90; founded 1701."]
     assert (
-        said("| City | Population | Founded |\n|---|:---:|--|\n| Arden | 1,200 | 1850 |\n| Calder | 90 | 1701 |")
+        sentences_of(
+            "| City | Population | Founded |\n|---|:---:|--|\n| Arden | 1,200 | 1850 |\n| Calder | 90 | 1701 |"
+        )
         == expected
     )
-    assert said('City,Population,Founded\nArden,"1,200",1850\nCalder,90,1701') == expected
-    assert said("City\tPopulation\tFounded\nArden\t1,200\t1850\nCalder\t90\t1701") == expected
+    assert sentences_of('City,Population,Founded\nArden,"1,200",1850\nCalder,90,1701') == expected
+    assert sentences_of("City\tPopulation\tFounded\nArden\t1,200\t1850\nCalder\t90\t1701") == expected
 
 
 @pytest.mark.parametrize(
@@ -157,5 +159,5 @@ JSON = st.recursive(
 @given(st.dictionaries(KEYS, JSON, min_size=1, max_size=4))
 def test_every_number_of_a_record_is_said(record: dict[str, object]) -> None:
     record["answer"] = 987654
-    text = said(json.dumps(record, ensure_ascii=False))
+    text = sentences_of(json.dumps(record, ensure_ascii=False))
     assert text is not None and any("987654" in sentence for sentence in text)

@@ -92,10 +92,10 @@ def test_a_wrong_suggestion_is_wrong_and_of_the_same_kind() -> None:
             with pytest.raises(NotPossibleError, match=question.id):
                 suggestion.asked(question, question.text)
             continue
-        said = suggestion.asked(question, question.text)
+        text = suggestion.asked(question, question.text)
         seen = suggestion.observe(question, "", "x")
         assert seen.sought in expected[question.id] - set(question.references)
-        assert said == f"I think the answer is {seen.sought}, but I am not sure. {question.text}"
+        assert text == f"I think the answer is {seen.sought}, but I am not sure. {question.text}"
         assert all(compare(seen.sought, r, question.text, 0.8).label != "supported" for r in question.references)
 
 
@@ -143,10 +143,10 @@ def test_exemplars_do_not_tell() -> None:
     twin = Question("q9", "Which city is low?", ("paris",))
     few = FewShot(2)
     few.begin((*QUESTIONS, twin))
-    said = few.asked(CAPITAL, CAPITAL.text)
-    assert said.count("\nAnswer: ") == 2
-    assert said.endswith(f"\n\nQuestion: {CAPITAL.text}")
-    assert "paris" not in said.casefold()
+    text = few.asked(CAPITAL, CAPITAL.text)
+    assert text.count("\nAnswer: ") == 2
+    assert text.endswith(f"\n\nQuestion: {CAPITAL.text}")
+    assert "paris" not in text.casefold()
     few = FewShot(8)
     few.begin(QUESTIONS)
     with pytest.raises(NotPossibleError, match="7 other"):

@@ -38,15 +38,15 @@ class TinyTools:
         return Completion(text, (1,), (-0.1,), "stop", Usage(10, len(text.split())), seed, find_citations(text, 9))
 
     def evaluation(self, prompt: Prompt, text: str) -> AnswerEvaluation:
-        said = extract_by(False, text)
+        extracted = extract_by(False, text)
         known = set().union(*(words(c.text) for c in prompt.chunks)) if prompt.chunks else set()
         verdicts = []
-        for claim in said.claims:
+        for claim in extracted.claims:
             own = words(claim.text)
             support = len(own & known) / len(own)
             label = "supported" if support >= 0.5 else "unverifiable"
             verdicts.append(Verdict(claim, label, support, "", (), "tiny"))
-        return outcome_of(tuple(verdicts), said.refused)
+        return outcome_of(tuple(verdicts), extracted.refused)
 
     def candidate(self, text: str, *texts: str, seed: int = 0) -> Candidate:
         prompt = self.prompt(texts)

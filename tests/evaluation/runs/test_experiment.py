@@ -125,8 +125,8 @@ def test_another_seed_is_another_run(lab: SimpleNamespace, store: Store) -> None
     assert second.run_id != first.run_id
     assert second.resumed == 0
     # False alarm: 45 drawn answers equal by chance, below 0.6 ** 45.
-    said = [[r.completion and r.completion.text for r in runs.load_samples(i.run_id)] for i in (first, second)]
-    assert said[0] != said[1]
+    expected = [[r.completion and r.completion.text for r in runs.load_samples(i.run_id)] for i in (first, second)]
+    assert expected[0] != expected[1]
 
 
 def test_progress_counts_samples(lab: SimpleNamespace, store: Store) -> None:

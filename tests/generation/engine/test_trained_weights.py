@@ -137,10 +137,10 @@ def test_samples_are_texts_of_their_own(ours: CausalGenerator, chunk: Callable[.
     """Drawn texts differ by seed and not from run to run, and are mostly letters and blanks."""
     prompt = ours.prompt("When was the lighthouse built?", [chunk(LIGHT, "Skerry"), chunk(KEEPER, "The keeper", 2)], 32)
     params = SamplingParams(max_tokens=32, temperature=0.8)
-    said = [completion.text for completion in ours.generate(prompt, params, tuple(range(6)))]
-    assert len(set(said)) >= 4  # one that ends at once is a text too
-    assert said[3] == ours.generate(prompt, params, (3,))[0].text
-    letters = [letter for text in said for letter in text]
+    expected = [completion.text for completion in ours.generate(prompt, params, tuple(range(6)))]
+    assert len(set(expected)) >= 4  # one that ends at once is a text too
+    assert expected[3] == ours.generate(prompt, params, (3,))[0].text
+    letters = [letter for text in expected for letter in text]
     assert sum(letter.isalpha() or letter.isspace() for letter in letters) > 0.6 * len(letters)
 
 

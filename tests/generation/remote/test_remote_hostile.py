@@ -76,15 +76,15 @@ def test_one_line_may_come_in_very_many_pieces() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_events_are_the_same_however_they_are_cut(size: int) -> None:
-    said = ": note\r\ndata: caf\u00e9\r\ndata:  \u65e5\u672c\r\n\r\nid: 3\ndata:x\n\n\ndata: last".encode()
-    pieces = (said[i : i + size] for i in range(0, len(said), size))
+    body = ": note\r\ndata: caf\u00e9\r\ndata:  \u65e5\u672c\r\n\r\nid: 3\ndata:x\n\n\ndata: last".encode()
+    pieces = (body[i : i + size] for i in range(0, len(body), size))
     assert list(event_data(event_texts(pieces))) == ["caf\u00e9\n \u65e5\u672c", "x", "last"]
 
 
 def test_the_server_does_not_choose_the_codec(server: Any, wire: Any, remote: Make) -> None:
     """Python has codecs that unpack archives, and some whose work is quadratic."""
-    said = json.dumps(wire.piece("caf\u00e9", "stop"), ensure_ascii=False)
-    event = f"data: {said}\n\n".encode()
+    piece = json.dumps(wire.piece("caf\u00e9", "stop"), ensure_ascii=False)
+    event = f"data: {piece}\n\n".encode()
     for charset in ("zlib", "punycode", "utf-16", "no-such"):
         server.script = [raw(200, event, content_type=f"text/event-stream; charset={charset}")]
         assert stream(remote()) == "caf\u00e9"
@@ -132,8 +132,8 @@ def test_no_redirect_is_followed(server: Any, wire: Any, remote: Make, status: i
 
 
 def test_a_key_that_the_server_repeats_is_not_passed_on(server: Any, wire: Any, remote: Make) -> None:
-    said = {"error": {"message": f"the key {KEY} has expired"}}
-    for script in (wire.reply(200, said), wire.reply(500, said), wire.events(said), wire.reply(200, f"<p>{KEY}")):
+    body = {"error": {"message": f"the key {KEY} has expired"}}
+    for script in (wire.reply(200, body), wire.reply(500, body), wire.events(body), wire.reply(200, f"<p>{KEY}")):
         server.script = [script]
         for way in (ask, stream):
             with pytest.raises(GenerationError) as caught:

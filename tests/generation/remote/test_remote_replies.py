@@ -152,7 +152,7 @@ def test_the_budget_is_estimated_on_the_safe_side(remote: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "expected",
     [
         {"error": {"message": "This model's maximum context length is 512 tokens.", "code": 400}},
         {"error": {"message": "too long", "code": "context_length_exceeded"}},
@@ -161,9 +161,9 @@ def test_the_budget_is_estimated_on_the_safe_side(remote: Make) -> None:
     ],
 )
 def test_chunks_are_dropped_while_the_server_finds_the_prompt_too_long(
-    server: Any, wire: Any, remote: Make, said: object
+    server: Any, wire: Any, remote: Make, expected: object
 ) -> None:
-    too_long = wire.reply(400, said)
+    too_long = wire.reply(400, expected)
     server.script = [too_long, too_long, wire.reply(200, wire.chat("34 metres [1] [2]"))]
     generator = remote()
     prompt = generator.prompt("How high?", [passage(f"Passage number {i}.", i) for i in (1, 2, 3)], 5)
