@@ -38,16 +38,16 @@ class QueryRequest:
     style: Style = "short"
 
 
-def query_request(asked: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
+def query_request(question: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
     """What is asked as a request. collection: in place of the request's own, None leaves that.
 
     Raises AppError for an empty question, TypeError for anything that is no question.
     """
-    if isinstance(asked, QueryRequest):
-        return asked if collection is None else replace(asked, collection=collection)
-    text = asked.text if isinstance(asked, Question) else asked
+    if isinstance(question, QueryRequest):
+        return question if collection is None else replace(question, collection=collection)
+    text = question.text if isinstance(question, Question) else question
     if not isinstance(text, str):
-        raise TypeError(f"a question is a str, a Question or a QueryRequest, not {type(asked).__name__}")
+        raise TypeError(f"a question is a str, a Question or a QueryRequest, not {type(question).__name__}")
     if is_blank(text):
         raise AppError("the question is empty: ask something", parameter="question")
     return QueryRequest(text, collection)

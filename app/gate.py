@@ -140,16 +140,16 @@ def _word(arm: str) -> str:
     return re.sub(r"\W+", "_", arm).strip("_") or "arm"
 
 
-def _term(text: str, whole: str) -> Term:
+def _term(text: str, condition: str) -> Term:
     match = _TERM.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"--fail-if {whole!r}: {text.strip()!r} is no condition; write NAME.FIELD OP NUMBER, such as "
+            f"--fail-if {condition!r}: {text.strip()!r} is no condition; write NAME.FIELD OP NUMBER, such as "
             '"hall_all.upper > 0.10", several joined by "or" and "and"'
         )
     field = match["field"] or "rate"
     if field not in FIELDS:
-        raise UsageError(f"--fail-if {whole!r}: there is no field {field!r}; there are {', '.join(FIELDS)}")
+        raise UsageError(f"--fail-if {condition!r}: there is no field {field!r}; there are {', '.join(FIELDS)}")
     number = float(match["number"]) / (100.0 if match["percent"] else 1.0)
     return Term(match["name"], field, match["operator"], number, text.strip())
 

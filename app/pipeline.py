@@ -190,12 +190,12 @@ class Pipeline:
     def retriever(self, name: str) -> Retriever:
         """The published generation of a collection, opened once and again when a newer one is published."""
         with self._lock:
-            held = self._retrievers.get(name)
-            if held is None or not held.is_current():
+            cached = self._retrievers.get(name)
+            if cached is None or not cached.is_current():
                 check_published(self.store, name)  # before the encoder is loaded
-                held = open_retriever(self.store, self.home, name, self.encoder)
-                self._retrievers[name] = held
-            return held
+                cached = open_retriever(self.store, self.home, name, self.encoder)
+                self._retrievers[name] = cached
+            return cached
 
     def search(self, name: str, mode: Mode | None = None, fusion: Fusion | None = None) -> Search:
         """A collection's search: as ``plumbline tune --save`` chose for it, else the default; what is given wins.

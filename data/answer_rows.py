@@ -142,10 +142,10 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
         yield from log_rows(value, shown(path))
         return
     if isinstance(value, dict):
-        held = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
-        if held is None and (columns := _columns(value)) is not None:
-            held = columns
-        value = [value] if held is None else held
+        rows = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
+        if rows is None and (columns := _columns(value)) is not None:
+            rows = columns
+        value = [value] if rows is None else rows
     if not isinstance(value, list):
         raise DataError(f"{shown(path)} holds {kind_of(value)}: a list of objects is needed, one an answer")
     yield from rows_of(value, shown(path))

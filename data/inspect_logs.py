@@ -92,8 +92,8 @@ def _model(evaluation: object) -> str:
 def _row(sample: object, number: int, where: str, model: str) -> Row | Refused:
     if not isinstance(sample, Mapping):
         return Refused(where, "it must be an object")
-    held = sample.get("attachments")
-    attachments = held if isinstance(held, Mapping) else {}
+    files = sample.get("attachments")
+    attachments = files if isinstance(files, Mapping) else {}
     output = sample.get("output")
     answer = _attached(_completion(output), attachments)
     if answer is None:

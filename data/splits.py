@@ -34,14 +34,14 @@ def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_ou
         groups.setdefault(example.source, set()).add(example.group)
     if unknown := sorted(set(hold_out) - set(groups)):
         raise DataError(f"no source is called {unknown[0]}: there are {', '.join(sorted(groups))}")
-    held = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
+    held_out = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
     few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
 
     def out(example: ReadingExample) -> bool:
         if example.source in hold_out:
             return True
         if example.source in few:
-            return example.group in held
+            return example.group in held_out
         return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100 < percent
 
     return Split(tuple(e for e in examples if not out(e)), tuple(e for e in examples if out(e)))

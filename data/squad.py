@@ -47,16 +47,16 @@ def is_squad(path: Path) -> bool:
 
     Raises DataError if it is unreadable.
     """
-    whole = False
+    is_squad = False
     for _, line in islice(numbered_lines(path, "questions, passages and answers"), _LOOKED_AT):
         try:
             value = parse_json(line)
         except (ValueError, RecursionError):
-            whole = whole or '"paragraphs"' in line or '"data"' in line
+            is_squad = is_squad or '"paragraphs"' in line or '"data"' in line
             continue
         if isinstance(value, dict):
             return isinstance(value.get("data"), list) and "question" not in value
-    return whole
+    return is_squad
 
 
 def _document(path: Path) -> list[Any]:

@@ -47,10 +47,10 @@ def fit_chunks(
         if limit is not None and len(shown) == limit:
             return BudgetFit(tuple(shown), tuple(chunks[index:]))
         text = chunk.chunk.text
-        whole = cost(chunk, len(text))
-        if whole <= left:
+        full_cost = cost(chunk, len(text))
+        if full_cost <= left:
             shown.append(FittedChunk(chunk, len(text)))
-            left -= whole
+            left -= full_cost
             continue
         ends = [end for end in sentence_ends(text) if end < len(text) and cost(chunk, end) <= left]
         if ends:

@@ -197,8 +197,8 @@ def evaluate(
 
 def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) -> tuple[Question, ...]:
     items = [given] if isinstance(given, str | Path) else list(given)
-    asked = tuple(item for item in items if isinstance(item, Question))
-    return asked if len(asked) == len(items) else load_question_files([Path(str(item)) for item in items])
+    questions = tuple(item for item in items if isinstance(item, Question))
+    return questions if len(questions) == len(items) else load_question_files([Path(str(item)) for item in items])
 
 
 def figures(pipeline: Pipeline, run: str, looking: AnalysisOptions | None = None) -> RunFigures:

@@ -219,8 +219,8 @@ def _snapshot(store: Store, name: str) -> _Snapshot:
                 .join(generation_documents, generation_documents.c.document_row == documents.c.id)
                 .where(generation_documents.c.generation_id == published.key)
             ).mappings()
-            held = {DocumentVersion(row["document_id"], row["sha256"]): stored_document(row) for row in rows}
-    return _Snapshot(published, held)
+            by_version = {DocumentVersion(row["document_id"], row["sha256"]): stored_document(row) for row in rows}
+    return _Snapshot(published, by_version)
 
 
 def _published(connection: Connection, name: str) -> PublishedGeneration:
@@ -237,7 +237,7 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
 
     Raises RetrievalError if a document's text differs from the text that was indexed.
     """
-    held: list[Document] = []
+    documents: list[Document] = []
     for version in table.versions:
         document = snapshot.documents.get(version)
         if document is None or document.sha256 != version.sha256:
@@ -246,10 +246,10 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
                 f"document {version.document_id!r} of {name!r} is {what} the database; "
                 "run `plumbline index` again with the same sources"
             )
-        held.append(document)
+        documents.append(document)
     chunks: list[Chunk] = []
     for place, start, end in table.rows.tolist():
-        document = held[place]
+        document = documents[place]
         chunks.append(Chunk(document.id, start, end, document.text[start:end], document.title))
     return tuple(chunks)
 

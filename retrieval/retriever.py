@@ -97,7 +97,7 @@ class Retriever:
     def position(self, chunk: Chunk) -> int:
         """Return the index of the chunk in ``chunks``. Raises RetrievalError if it is not in this index."""
         wanted = (chunk.document_id, chunk.start, chunk.end)
-        place = bisect_left(self._chunks, wanted, key=lambda held: (held.document_id, held.start, held.end))
+        place = bisect_left(self._chunks, wanted, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
         if place == len(self._chunks) or self._chunks[place].id != chunk.id:
             raise RetrievalError(f"the chunk {chunk.id!r} is not in this index")
         return place
@@ -169,8 +169,8 @@ class Retriever:
         allowed = self._allowed(params.filters)
         dense = sparse = (NO_HITS,) * len(queries)
         if params.mode != "bm25" and queries:
-            asked = self._encoder.encode_queries(queries) if vectors is None else vectors
-            dense = self._generation.dense.search(asked, params.depth, allowed)
+            query_vectors = self._encoder.encode_queries(queries) if vectors is None else vectors
+            dense = self._generation.dense.search(query_vectors, params.depth, allowed)
         if params.mode != "dense":
             sparse = tuple(self._sparse(query, params.depth, allowed, params.rm3) for query in queries)
         return tuple(Candidates(one, other) for one, other in zip(dense, sparse, strict=True))
@@ -208,14 +208,14 @@ class Retriever:
         if not filters:
             return None
         with self._lock:
-            held = self._masks.get(filters)
-        if held is None:
-            held = self.filters.allowed(filters)
+            mask = self._masks.get(filters)
+        if mask is None:
+            mask = self.filters.allowed(filters)
             with self._lock:
                 while len(self._masks) >= _MASKS_KEPT:
                     self._masks.pop(next(iter(self._masks)))
-                self._masks[filters] = held
-        return held
+                self._masks[filters] = mask
+        return mask
 
 
 def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:

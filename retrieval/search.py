@@ -114,9 +114,9 @@ class Search:
         rewrite = self._helpers.rewrite
         if rewrite is None:
             return self._ranked(queries, k)
-        asked = [_with_rewrites(query, rewrite) for query in queries]
-        found = iter(self._ranked([wording for wordings in asked for wording in wordings], k))
-        return tuple(fuse_runs([next(found) for _ in wordings], k) for wordings in asked)
+        expanded = [_with_rewrites(query, rewrite) for query in queries]
+        found = iter(self._ranked([wording for wordings in expanded for wording in wordings], k))
+        return tuple(fuse_runs([next(found) for _ in wordings], k) for wordings in expanded)
 
     def _ranked(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
         params, retriever = self._params, self._retriever

@@ -94,13 +94,13 @@ def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> No
         max_tokens=arguments.max_tokens,
         upload_bytes=None if megabytes is None else megabytes * 1_000_000,
     )
-    made = keys.create(
+    created = keys.create(
         arguments.name, arguments.scope or ["query"], tenant=arguments.tenant, limits=limits, expires_at=expires
     )
     if output.as_json:
-        output.json(_facts(made.key) | {"key": made.secret})
+        output.json(_facts(created.key) | {"key": created.secret})
         return
-    output.data(made.secret)
+    output.data(created.secret)
     output.say("This is the only time the key is shown. Clients send it as Authorization: Bearer KEY")
 
 

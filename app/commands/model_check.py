@@ -104,12 +104,12 @@ def _fact_lines(facts: DecoderFacts) -> list[tuple[str, str]]:
         ("stored as", ", ".join(facts.stored)),
     ]
     for size in facts.sizes:
-        whole = size.cache_bytes_per_token * facts.context_length
+        full = size.cache_bytes_per_token * facts.context_length
         lines.append(
             (
                 f"in {size.dtype}",
                 f"weights {_bytes(size.weight_bytes)}, KV cache {_bytes(size.cache_bytes_per_token)} a token, "
-                f"{_bytes(whole)} at full context",
+                f"{_bytes(full)} at full context",
             )
         )
     lines.append(("context", f"{facts.context_length:,} tokens"))

@@ -99,39 +99,41 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> None:
     from collections import Counter
 
-    made = result.made
-    kept = Counter(candidate.kind for candidate in made.kept)
-    documents = len({candidate.places[0].document_id for candidate in made.kept})
+    generated = result.made
+    kept = Counter(candidate.kind for candidate in generated.kept)
+    documents = len({candidate.places[0].document_id for candidate in generated.kept})
     if output.as_json:
         output.json(
             {
                 "file": str(path),
                 "kept": dict(kept),
-                "wanted": dict(made.wanted),
-                "made": dict(made.made),
-                "refused": dict(made.refused),
-                "documents": made.documents,
+                "wanted": dict(generated.wanted),
+                "made": dict(generated.made),
+                "refused": dict(generated.refused),
+                "documents": generated.documents,
                 "documents_with_questions": documents,
-                "documents_without_candidates": made.without,
+                "documents_without_candidates": generated.without,
                 "resumed": result.resumed,
                 "seconds": round(seconds, 1),
             }
         )
         return
-    wanted = sum(made.wanted.values())
-    output.data(f"{len(made.kept)} of {wanted} questions about {documents} of {made.documents} documents in {path}")
-    for kind, count in made.wanted.items():
-        output.data(f"  {kind}: {kept[kind]} kept of {made.made[kind]} made ({count} wanted)")
-    for reason, count in made.refused.items():
+    wanted = sum(generated.wanted.values())
+    output.data(
+        f"{len(generated.kept)} of {wanted} questions about {documents} of {generated.documents} documents in {path}"
+    )
+    for kind, count in generated.wanted.items():
+        output.data(f"  {kind}: {kept[kind]} kept of {generated.made[kind]} made ({count} wanted)")
+    for reason, count in generated.refused.items():
         output.data(f"  {count} refused: {reason}")
-    if made.without:
-        output.data(f"  {made.without} documents without a sentence that can be asked about")
-    if len(made.kept) < wanted:
+    if generated.without:
+        output.data(f"  {generated.without} documents without a sentence that can be asked about")
+    if len(generated.kept) < wanted:
         output.say(
-            f"{wanted - len(made.kept)} fewer than wanted: the documents give no more; --no-round-trip keeps more"
+            f"{wanted - len(generated.kept)} fewer than wanted: the documents give no more; --no-round-trip keeps more"
             + (
                 ", and so does a lower --unanswerable: too few near misses were found, whose share is kept"
-                if kept["unanswerable"] < made.wanted["unanswerable"]
+                if kept["unanswerable"] < generated.wanted["unanswerable"]
                 else ""
             )
         )

@@ -291,9 +291,9 @@ def _export(pipeline: Any, run_id: str, kind: str, path: Path, arms: str | None,
     from evaluation.exports.trec import export_trec
 
     wanted = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
-    held = chosen(export_run(pipeline, run_id), wanted)
+    export = chosen(export_run(pipeline, run_id), wanted)
     write = {"ragas": export_ragas, "inspect": export_inspect, "ragtruth": export_ragtruth, "trec": export_trec}[kind]
-    written = write(held, path)
+    written = write(export, path)
     output.say(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")
     if written.left_out:
         output.say(f"{written.left_out} left out: {written.reason}")

@@ -156,8 +156,8 @@ def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
         raise UsageError("nothing to train on: give --data FILE, or --rows-from FOLDER")
     if arguments.output is None and not arguments.rows_to:
         raise UsageError("--output FOLDER is missing: it names the folder of the verifier")
-    asked = {name: getattr(arguments, name) if name in given else default for name, default in ROW_OPTIONS.items()}
-    return argparse.Namespace(**asked)
+    values = {name: getattr(arguments, name) if name in given else default for name, default in ROW_OPTIONS.items()}
+    return argparse.Namespace(**values)
 
 
 def _flag(name: str) -> str:

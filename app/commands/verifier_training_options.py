@@ -138,23 +138,23 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
     from model.verifier.encoder import SupportFeatures
     from model.verifier.files import SupportUse
 
-    asked = asked_rows(arguments)
-    _check(arguments, asked)
-    base = VerifierRecipe(tuple(asked.data))
+    row_options = asked_rows(arguments)
+    _check(arguments, row_options)
+    base = VerifierRecipe(tuple(row_options.data))
     try:
         return replace(
             base,
-            texts=tuple(asked.texts),
-            made=asked.made,
-            replies=asked.replies,
-            reading=tuple(asked.reading),
-            answers=asked.answers,
-            rows=asked.rows,
-            source_cap=asked.source_cap,
-            balance=asked.balance,
-            hold_out=tuple(asked.hold_out),
-            limit=asked.limit,
-            skip_bad=asked.skip_bad,
+            texts=tuple(row_options.texts),
+            made=row_options.made,
+            replies=row_options.replies,
+            reading=tuple(row_options.reading),
+            answers=row_options.answers,
+            rows=row_options.rows,
+            source_cap=row_options.source_cap,
+            balance=row_options.balance,
+            hold_out=tuple(row_options.hold_out),
+            limit=row_options.limit,
+            skip_bad=row_options.skip_bad,
             rows_from=tuple(arguments.rows_from),
             start=arguments.start,
             start_share=arguments.start_share,
@@ -167,15 +167,17 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
             **layers_setting(arguments),
             features=SupportFeatures(marks=not arguments.plain, worst_word=not arguments.plain),
             use=SupportUse(
-                asked.window,
+                row_options.window,
                 number_lack=arguments.number_lack,
                 name_lack=arguments.name_lack,
                 word_lack=arguments.word_lack,
                 question_lack=arguments.question_lack,
             ),
-            windows=WindowMix(asked.windows, asked.strangers),
-            together=AnswerMix(asked.together, asked.windows, asked.smaller) if asked.together else None,
-            altered=asked.altered,
+            windows=WindowMix(row_options.windows, row_options.strangers),
+            together=AnswerMix(row_options.together, row_options.windows, row_options.smaller)
+            if row_options.together
+            else None,
+            altered=row_options.altered,
             settings=replace(
                 base.settings,
                 learning_rate=arguments.learning_rate,
@@ -188,31 +190,31 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
         raise UsageError(str(error)) from error
 
 
-def _check(arguments: argparse.Namespace, asked: argparse.Namespace) -> None:
+def _check(arguments: argparse.Namespace, row_options: argparse.Namespace) -> None:
     """Raise UsageError naming an invalid number."""
     from model.verifier.files import MOST_LACK
 
     for name in ("limit", "rows", "source_cap", "windows"):
-        value = getattr(asked, name)
+        value = getattr(row_options, name)
         if value is not None and value < 1:
             raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least 1")
     for name in ("made", "replies", "answers", "development", "check"):
-        if (value := getattr(asked if name in ROW_OPTIONS else arguments, name)) < 0:
+        if (value := getattr(row_options if name in ROW_OPTIONS else arguments, name)) < 0:
             flag = RENAMED.get(name, name)
             raise UsageError(f"--{flag} is {value}: it must not be negative")
     for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
         if not 0 <= (value := getattr(arguments, name)) <= MOST_LACK:  # rejects NaN too
             flag = f"--{name.removesuffix('_lack')}-penalty"
             raise UsageError(f"{flag} is {value}: it must be a number from 0 to {MOST_LACK}")
-    if asked.balance is not None and not 0 < asked.balance < math.inf:  # rejects NaN too
-        raise UsageError(f"--balance is {asked.balance}: it must be a positive number")
+    if row_options.balance is not None and not 0 < row_options.balance < math.inf:  # rejects NaN too
+        raise UsageError(f"--balance is {row_options.balance}: it must be a positive number")
     if not 0 <= arguments.teacher_share <= 1:  # rejects NaN too
         raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
     if arguments.not_taught and not arguments.teacher:
         raise UsageError("--no-distill excludes sources from distillation: name a --teacher too")
-    if not 0 <= asked.altered <= 1:  # rejects NaN too
-        raise UsageError(f"--altered is {asked.altered}: it must be a share from 0 to 1")
-    if asked.altered and not asked.together:
+    if not 0 <= row_options.altered <= 1:  # rejects NaN too
+        raise UsageError(f"--altered is {row_options.altered}: it must be a share from 0 to 1")
+    if row_options.altered and not row_options.together:
         raise UsageError("--altered needs answers whose claims are read together: not with --joint-tokens 0")
     check_start(arguments)
     if (most := arguments.start_share + sum(_share(part)[1] for part in arguments.mix)) > 1 + 1e-9:

@@ -109,7 +109,9 @@ def _contents(
     Read by the indexer while it holds the collection's lock.
     """
     passed = set(request.remove)
-    versions = {version.document_id: held for version, held in linked_versions(store, stored).items()}
+    versions = {
+        version.document_id: stored_version for version, stored_version in linked_versions(store, stored).items()
+    }
     kept = 0
     if request.uploads:
         if not folder.is_dir():
@@ -124,7 +126,7 @@ def _contents(
                 names.append(document.id)
                 kept += 1
                 yield document
-    staying = [held for document_id, held in versions.items() if document_id not in passed]
+    staying = [version for document_id, version in versions.items() if document_id not in passed]
     if request.remove and not staying and not kept:
         raise AppError("this would leave the collection without a document: delete the collection instead")
     for one in read_documents(store, staying):
@@ -136,8 +138,8 @@ def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersi
 
     Tables often number rows 1, 2, 3; a row replaces an earlier one only if both came from the same file.
     """
-    file, held = dict(document.metadata).get("file"), versions.get(document.id)
-    if file is None or held is None:
+    file, version = dict(document.metadata).get("file"), versions.get(document.id)
+    if file is None or version is None:
         return document
-    before = next(dict(one.document.metadata).get("file") for one in read_documents(store, [held]))
+    before = next(dict(one.document.metadata).get("file") for one in read_documents(store, [version]))
     return document if before in (None, file) else replace(document, id=f"{file}#{document.id}")

@@ -93,9 +93,9 @@ class JobLeases:
         if run_id is not None:
             values["run_id"] = run_id
         with self._store.write() as connection:
-            held = connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
+            renewed = connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
             stopping = connection.execute(select(jobs.c.stopping).where(jobs.c.id == job_id)).scalar()
-        return Heartbeat(held, bool(stopping))
+        return Heartbeat(renewed, bool(stopping))
 
     def end(
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None

@@ -62,9 +62,9 @@ class EvaluationRequest:
     def from_json(cls, fields: Mapping[str, Any]) -> EvaluationRequest:
         """Parse the output of to_json. Raises TypeError for the fields of another version."""
         questions = fields["questions"]
-        held = None if questions is None else tuple(questions)
+        fixed = None if questions is None else tuple(questions)
         arms = fields["arms"]
-        return cls(**{**fields, "questions": held, "arms": None if arms is None else tuple(arms)})
+        return cls(**{**fields, "questions": fixed, "arms": None if arms is None else tuple(arms)})
 
 
 def digest(*parts: object) -> str:

@@ -153,15 +153,15 @@ def open_answer_judge(
             + ("references (the verifier reference)" if kind == "contexts" else "contexts"),
             parameter=f"{kind}_field",
         )
-    missing = tuple("" if held else f"the answer came with no {kind[:-1]}" for held in texts)
+    missing = tuple("" if texts_of_one else f"the answer came with no {kind[:-1]}" for texts_of_one in texts)
     # Each answer has its own evidence, so each is judged under its own question.
-    source = ContextEvidence({str(i): held for i, held in enumerate(texts)}, kind[:-1])
+    source = ContextEvidence({str(i): texts_of_one for i, texts_of_one in enumerate(texts)}, kind[:-1])
     questions = tuple(AnsweredQuestion(str(i), r.question, answerable=r.answerable) for i, r in enumerate(records))
     measure: Measure = "faithfulness" if kind == "contexts" else "factuality"
     threshold = plan.threshold
     if choice == "judge":
-        asked = open_language_judge(plan.source, source, threshold, plan.device)
-        return AnswerJudge(asked, questions, missing, measure, kind, None, tuple(notes), threshold)
+        language_judge = open_language_judge(plan.source, source, threshold, plan.device)
+        return AnswerJudge(language_judge, questions, missing, measure, kind, None, tuple(notes), threshold)
     scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
     together = reads_together(scorer, plan.source.together)
     entailment = EntailmentVerifier(scorer, source, threshold, split=plan.source.split, together=together)
@@ -291,12 +291,12 @@ def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence
     for i in places:
         if records[i].answer.strip():
             extracted[i] = verifier.extract(judge.questions[i], records[i].answer)
-    asked = [i for i in extracted if extracted[i].claims and not judge.missing[i]]
-    items = [VerificationItem(judge.questions[i], extracted[i].claims, records[i].answer) for i in asked]
+    judged = [i for i in extracted if extracted[i].claims and not judge.missing[i]]
+    items = [VerificationItem(judge.questions[i], extracted[i].claims, records[i].answer) for i in judged]
     found = verifier.verify(items) if items else ()
     if [tuple(v.claim for v in verdicts) for verdicts in found] != [item.claims for item in items]:
         raise EvaluationError("its verdicts do not match the given claims")
-    verdicts = dict(zip(asked, found, strict=True))
+    verdicts = dict(zip(judged, found, strict=True))
     results = []
     for i in places:
         if i not in extracted:

@@ -221,8 +221,8 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
     answerable = value.get("answerable", True)
     if not isinstance(answerable, bool):
         return '"answerable" must be true or false'
-    held = tuple(EvidenceText(f"evidence {n}", t, 0) for n, t in enumerate(texts, start=1) if t.strip())
-    return ClaimPair(value["claim"], held, question, "" if name is None else str(name), answerable)
+    passages = tuple(EvidenceText(f"evidence {n}", t, 0) for n, t in enumerate(texts, start=1) if t.strip())
+    return ClaimPair(value["claim"], passages, question, "" if name is None else str(name), answerable)
 
 
 def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:

@@ -68,10 +68,10 @@ def label_items(
     passages in the arm's prompt.
     """
     by_id = {q.id: q for q in questions}
-    held = {(s.question_id, s.arm, s.sample): s for s in samples if s.decoding == decoding}
-    chosen = [(key, by_id[key[0]], held[key]) for key in keys if key in held]
+    by_key = {(s.question_id, s.arm, s.sample): s for s in samples if s.decoding == decoding}
+    chosen = [(key, by_id[key[0]], by_key[key]) for key in keys if key in by_key]
     fetched: dict[str, list[Evidence]] = {}
-    for sample in held.values():
+    for sample in by_key.values():
         fetched.setdefault(sample.question_id, []).extend(_evidence(sample))
     wanted = {e.document_id for found in fetched.values() for e in found if e.document_id is not None}
     wanted |= {span.document_id for _, question, _ in chosen for span in question.evidence}
@@ -131,18 +131,18 @@ def _passages(question: Question, fetched: Iterable[Evidence], texts: Mapping[st
     return tuple(found.values())[:MOST_PASSAGES]
 
 
-def _passage(place: Evidence, held: _Text | None) -> Passage | None:
+def _passage(place: Evidence, source: _Text | None) -> Passage | None:
     """The evidence in its document; without context if the document is gone or has changed."""
-    inside = held is not None and (not place.text or held.text[place.start : place.end] == place.text)
-    if held is None or not inside:
+    inside = source is not None and (not place.text or source.text[place.start : place.end] == place.text)
+    if source is None or not inside:
         return Passage(place.document_id or "", "", place.text, "") if place.text else None
-    start, end = max(0, place.start - _AROUND), min(len(held.text), place.end + _AROUND)
-    before, after = held.text[start : place.start], held.text[place.end : end]
+    start, end = max(0, place.start - _AROUND), min(len(source.text), place.end + _AROUND)
+    before, after = source.text[start : place.start], source.text[place.end : end]
     return Passage(
-        held.title or place.document_id or "",
+        source.title or place.document_id or "",
         ("…" if start else "") + before,
-        held.text[place.start : place.end],
-        after + ("…" if end < len(held.text) else ""),
+        source.text[place.start : place.end],
+        after + ("…" if end < len(source.text) else ""),
     )
 
 

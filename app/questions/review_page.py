@@ -115,16 +115,16 @@ class _Pages:
     def _passages(self, question: Question) -> list[dict[str, str]]:
         found = []
         for span in question.evidence:
-            whole = self._texts(span.document_id)
-            if whole is None or span.end > len(whole):
+            text = self._texts(span.document_id)
+            if text is None or span.end > len(text):
                 found.append({"document": span.document_id, "before": "", "text": "", "after": ""})
                 continue
             found.append(
                 {
                     "document": span.document_id,
-                    "before": whole[max(0, span.start - _AROUND) : span.start],
-                    "text": whole[span.start : span.end],
-                    "after": whole[span.end : span.end + _AROUND],
+                    "before": text[max(0, span.start - _AROUND) : span.start],
+                    "text": text[span.start : span.end],
+                    "after": text[span.end : span.end + _AROUND],
                 }
             )
         return found

@@ -90,15 +90,15 @@ def shown_question(question: Question, place: int, total: int, texts: Texts) -> 
     text.append("Accepted  ", style="bold")
     text.append((terminal_safe(" | ".join(question.references)) or "(the documents do not answer it)") + "\n")
     for span in question.evidence:
-        whole = texts(span.document_id)
+        document = texts(span.document_id)
         text.append(f"Evidence in {terminal_safe(span.document_id)}", style="bold")
-        if whole is None or span.end > len(whole):
+        if document is None or span.end > len(document):
             text.append(f", characters {span.start} to {span.end}\n")
             continue
         text.append("\n")
-        text.append(terminal_safe(whole[max(0, span.start - _AROUND) : span.start]), style="dim")
-        text.append(terminal_safe(whole[span.start : span.end]), style="reverse")
-        text.append(terminal_safe(whole[span.end : span.end + _AROUND]) + "\n", style="dim")
+        text.append(terminal_safe(document[max(0, span.start - _AROUND) : span.start]), style="dim")
+        text.append(terminal_safe(document[span.start : span.end]), style="reverse")
+        text.append(terminal_safe(document[span.end : span.end + _AROUND]) + "\n", style="dim")
     if not question.evidence and question.relevant_document_ids:
         text.append(f"Closest documents: {terminal_safe(', '.join(question.relevant_document_ids))}\n", style="dim")
     text.append("[k/t/r/u/d/s/b/q] ", style="bold")

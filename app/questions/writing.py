@@ -65,14 +65,14 @@ def by_model(
         written = write_questions(generator, items, temperature=writing.temperature, seed=writing.seed)
         for blank, text in zip(unknown, written, strict=True):
             journal.put(_key(blank), text)
-        made = []
+        candidates = []
         for blank in blanks:
             text, reason = _checked(str(journal.get(_key(blank))), context_of(source, blank.places[0]).chunk, blank)
             if reason:
                 refused[reason] += 1
             else:
-                made.append(replace(blank, text=text, writer=generator.name))
-        yield source.document_id, made
+                candidates.append(replace(blank, text=text, writer=generator.name))
+        yield source.document_id, candidates
         if progress is not None:
             progress(number, len(sources))
 

@@ -60,10 +60,10 @@ def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]
         .where(collections.c.name == collection, documents.c.document_id.in_(wanted))
     )
     with store.read() as connection:
-        held = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}
+        by_id = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}
     places = []
     for stretch in stretches:
-        document = held.get(stretch.document_id)
+        document = by_id.get(stretch.document_id)
         same = document is not None and document.text[stretch.start : stretch.end] == stretch.text
         known = document is not None and same and stretch.start < stretch.end
         places.append(

@@ -85,10 +85,10 @@ class GraphNotice:
 def remaining(progress: IndexProgress, first: int, seconds: float) -> float | None:
     """Remaining seconds of the phase, after ``seconds`` from ``first`` to ``done``; None while unknown."""
     power = _GRAPH_GROWS if (progress.kind or "").startswith("hnsw") else 1.0
-    behind = progress.done**power - first**power
-    if progress.total is None or behind <= 0 or seconds <= 0:
+    work_done = progress.done**power - first**power
+    if progress.total is None or work_done <= 0 or seconds <= 0:
         return None
-    return float(seconds * (progress.total**power - progress.done**power) / behind)
+    return float(seconds * (progress.total**power - progress.done**power) / work_done)
 
 
 @contextmanager
@@ -98,11 +98,11 @@ def shown_progress(output: Output, clock: Callable[[], float]) -> Iterator[Calla
     if not output.err.is_terminal:
         lines = ProgressLines(output.say, clock)
 
-        def told(progress: IndexProgress) -> None:
+        def report(progress: IndexProgress) -> None:
             notice.update(progress)
             lines.update(progress)
 
-        yield told
+        yield report
         return
     with output.progress() as bar:
 

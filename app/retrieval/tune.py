@@ -51,12 +51,12 @@ def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ..
         return load_question_files((queries,))
     if qrels is None:
         raise AppError("no questions were given: name a file with --queries")
-    beside = [qrels.parent.parent / f"queries{suffix}" for suffix in JSONL_SUFFIXES]
-    for path in beside:
+    siblings = [qrels.parent.parent / f"queries{suffix}" for suffix in JSONL_SUFFIXES]
+    for path in siblings:
         if path.is_file():
             return load_question_files((path,))
     raise AppError(
-        f"--qrels {qrels} judges questions by id only, and there is no {beside[0]}: give their texts: --queries FILE"
+        f"--qrels {qrels} judges questions by id only, and there is no {siblings[0]}: give their texts: --queries FILE"
     )
 
 

@@ -29,8 +29,8 @@ def corrected_table(run: CorrectedRun) -> Table:
         star = [cell(row.rectified, signed=signed), cell(row.labels_only, signed=signed)]
         chosen = 0 if row.headline is row.rectified else 1
         star[chosen] = f"* {star[chosen]}"
-        beside = "" if row.rogan_gladen is None else cell(row.rogan_gladen, signed=signed)
-        found.add_row(name, cell(row.uncorrected, signed=signed), *star, beside)
+        rogan_gladen = "" if row.rogan_gladen is None else cell(row.rogan_gladen, signed=signed)
+        found.add_row(name, cell(row.uncorrected, signed=signed), *star, rogan_gladen)
     return found
 
 

@@ -106,13 +106,13 @@ def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
 def forced_run(pipeline: Pipeline, info: RunInfo) -> ForcedRun | None:
     """The stored continuations of a run, with their marks; None if there are none, or they are not marked yet."""
     runs, store = RunStore(pipeline.store), ExtraVerdicts(pipeline.store)
-    beside = next((r for r in runs.list_runs(info.config.owner) if dict(r.labels).get(LABEL) == info.id), None)
-    if beside is None:
+    forced = next((r for r in runs.list_runs(info.config.owner) if dict(r.labels).get(LABEL) == info.id), None)
+    if forced is None:
         return None
-    name = next((n for n in store.verifiers(beside.id) if n.startswith(FOLLOWS)), None)
+    name = next((n for n in store.verifiers(forced.id) if n.startswith(FOLLOWS)), None)
     if name is None:
         return None
-    return ForcedRun(runs.load_samples(beside.id), followers(store.load(beside.id, name)), name.removeprefix(FOLLOWS))
+    return ForcedRun(runs.load_samples(forced.id), followers(store.load(forced.id, name)), name.removeprefix(FOLLOWS))
 
 
 def _open(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> _Forced:

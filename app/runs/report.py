@@ -111,8 +111,8 @@ def report_data(
     judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
     if any(read_by(judge, info.config.generator) for judge in judges):
         notes.append(_OWN_JUDGE)
-    asked = looking or AnalysisOptions()
-    cited = run_citations(pipeline, info, in_order, questions, summary.settings, progress) if asked.citations else ()
+    options = looking or AnalysisOptions()
+    cited = run_citations(pipeline, info, in_order, questions, summary.settings, progress) if options.citations else ()
     by_id = {question.id: question for question in questions}
     resampler = Resampler(summary.settings)
     breakdown = tuple(

@@ -25,26 +25,26 @@ def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
 
 def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
     """An empty table with its title and column names."""
-    made = Table(
+    result = Table(
         title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
     )
-    made.add_column(first, no_wrap=True)
+    result.add_column(first, no_wrap=True)
     for name in columns:
-        made.add_column(name, justify="right", no_wrap=True)
-    return made
+        result.add_column(name, justify="right", no_wrap=True)
+    return result
 
 
 def plain_table(columns: tuple[str, ...]) -> Table:
     """A list with left-aligned columns; long cells are wrapped, never truncated."""
-    made = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    result = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name in columns:
-        made.add_column(name, overflow="fold")
-    return made
+        result.add_column(name, overflow="fold")
+    return result
 
 
 def arms_table(summary: RunSummary) -> Table:
     """Rows: the arms. Columns: share of all responses with each outcome, then hallucinated among answered ones."""
-    made = table(
+    result = table(
         f"Share of all responses, {summary.settings.level:.0%} intervals clustered by question;\n"
         "last column: hallucinated among answered ones (neither abstained nor unscored)",
         "arm",
@@ -52,13 +52,13 @@ def arms_table(summary: RunSummary) -> Table:
     )
     for arm in summary.arms:
         measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
-        made.add_row(arm.arm, *(cell(m.default) for m in measured))
-    return made
+        result.add_row(arm.arm, *(cell(m.default) for m in measured))
+    return result
 
 
 def models_table(summaries: Mapping[str, RunSummary]) -> Table:
     """Rows: the models by name, each with its arms. Columns as in ``arms_table``, on the same questions."""
-    made = table(
+    result = table(
         "All models: share of all responses, hallucinated among answered ones last",
         "model, arm",
         ("hallucinated", "supported", "abstained", "unscored", "of answered"),
@@ -66,8 +66,8 @@ def models_table(summaries: Mapping[str, RunSummary]) -> Table:
     for model, summary in summaries.items():
         for arm in summary.arms:
             measured = (arm.hallucinated, arm.supported, arm.abstained, arm.unscored, arm.hall_answered)
-            made.add_row(f"{model}\n{arm.arm}", *(cell(m.default) for m in measured))
-    return made
+            result.add_row(f"{model}\n{arm.arm}", *(cell(m.default) for m in measured))
+    return result
 
 
 def pairs_table(summary: RunSummary) -> Table:
@@ -82,7 +82,7 @@ def pairs_table(summary: RunSummary) -> Table:
         if any(unscored)
         else ""
     )
-    made = table(
+    result = table(
         "Paired difference in hallucinated (positive: the second arm hallucinates less);\nfixed: "
         f"{CHANGES['fixed']},\nbroken: {CHANGES['broken']};\nerrors of the verifier inflate both{note}",
         "pair",
@@ -90,7 +90,7 @@ def pairs_table(summary: RunSummary) -> Table:
     )
     for pair, open_ended in zip(summary.pairs, unscored, strict=True):
         could_be = f"\n{{{100 * pair.bounds.low:+.1f},{100 * pair.bounds.high:+.1f}}}" if open_ended else ""
-        made.add_row(
+        result.add_row(
             f"{pair.baseline}\n− {pair.other}",
             cell(pair.difference.default, signed=True) + could_be,
             cell(pair.fixed.default),
@@ -98,7 +98,7 @@ def pairs_table(summary: RunSummary) -> Table:
             _questions(pair),
             p_value(pair.p_holm),
         )
-    return made
+    return result
 
 
 def _questions(pair: PairSummary) -> str:

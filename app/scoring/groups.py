@@ -19,13 +19,13 @@ def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
     taken = {r.group for r in records if r.group}
     result = []
     for record in records:
-        asked = " ".join(record.question.casefold().split())
+        question = " ".join(record.question.casefold().split())
         key: tuple[str, object]
         if record.group:
             result.append(record.group)
             continue
-        if asked:
-            key = ("question", asked)
+        if question:
+            key = ("question", question)
         elif record.contexts:
             key = ("contexts", record.contexts)
         else:

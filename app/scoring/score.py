@@ -173,8 +173,8 @@ def score(
         OutcomeRecord(a.group, a.record.arm, a.sample, a.evaluation.outcome)
         for a in sorted(answers, key=lambda a: arms.index(a.record.arm))
     )
-    pairs, apart = _pairs(answers, arms, plan.baseline)
-    notes.extend(apart)
+    pairs, unpaired = _pairs(answers, arms, plan.baseline)
+    notes.extend(unpaired)
     threshold = judge.threshold
     if isinstance(judge.verifier, LabelVerifier) and not known and (unused := judge.verifier.unused):
         notes.append(f"{len(unused)} labels match none of these answers, the first at {unused[0]}.")
@@ -220,10 +220,10 @@ def _pairs(
     """The compared pairs of arms, and those that share no question."""
     first = baseline or (arms[0] if len(arms) > ALL_PAIRS else None)
     wanted = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
-    held = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
+    groups = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
     pairs, notes = [], []
     for one, two in wanted:
-        if held[one] & held[two]:
+        if groups[one] & groups[two]:
             pairs.append((one, two))
         else:
             notes.append(f"{one} and {two} have no question in common, so no paired difference is given.")

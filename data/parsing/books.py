@@ -62,14 +62,14 @@ def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             page.close()
             hidden += page.hidden
             text.end_heading()
-    whole = text.text()
-    if not whole:
+    body = text.text()
+    if not body:
         raise ParseError("its chapters have no text (only images?)")
     if hidden:
         yield note(origin.where, f"{hidden:,} characters of hidden text were left out")
     about = {name: one_line(value) for name, value in package.about.items()}
     metadata = origin.metadata_with(("author", about.get("creator", "")), ("language", about.get("language", "")))
-    yield Document(origin.document_id, about.get("title", ""), whole, metadata, text.outline())
+    yield Document(origin.document_id, about.get("title", ""), body, metadata, text.outline())
 
 
 @dataclass(slots=True)

@@ -126,8 +126,8 @@ def _detected(raw: bytes) -> str:
     western = _decoded(sample, _WESTERN)
     if western is not None and not any(map(str.isalpha, _beyond_ascii(western).replace("µ", ""))):
         return _WESTERN  # Quotation marks, degree and currency signs: most code pages agree on these bytes.
-    told = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
-    name = told["encoding"] or ""
+    detected = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
+    name = detected["encoding"] or ""
     if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _TELLING:
         return _WESTERN  # Too few letters to distinguish the code pages of the Latin script.
     text = _decoded(sample, name) if name in DETECTABLE else None

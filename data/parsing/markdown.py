@@ -26,13 +26,13 @@ def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     ParseError.
     """
     decoded = decode(read_whole(file, limits.text_bytes))
-    title, whole = "", decoded.text
-    text = whole
-    first, _, rest = whole.partition("\n")
+    title, content = "", decoded.text
+    text = content
+    first, _, rest = content.partition("\n")
     if first.startswith("# ") and first[2:].strip():
         title, text = first[2:].strip(), rest
     text = text.lstrip("\n")
-    first_line = 1 + whole.count("\n", 0, len(whole) - len(text))
+    first_line = 1 + content.count("\n", 0, len(content) - len(text))
     text = text.rstrip()
     if not text:
         raise ParseError("it has a title but no text" if title else "it contains only white space")

@@ -64,17 +64,17 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         pages_read.add(number, reader)
     if has_xfa(reader):
         pages_read.add_form(xfa_values(reader))
-    text, whole = pages_read.text, pages_read.text.text()
-    if not whole:
+    text, content = pages_read.text, pages_read.text.text()
+    if not content:
         raise ParseError(pages_read.why_nothing())
     yield from pages_read.refusals()
     pages = text.outline().pages
     yield Document(
         origin.document_id,
         _title(_information(reader, "/Title")),
-        whole,
+        content,
         origin.metadata_with(("author", _information(reader, "/Author")), ("pages", str(count))),
-        Outline(bookmarked_headings(whole, pages, _bookmarks(reader)), pages, first_line=0),
+        Outline(bookmarked_headings(content, pages, _bookmarks(reader)), pages, first_line=0),
     )
 
 
@@ -248,14 +248,14 @@ def bookmarked_headings(
 ) -> tuple[Heading, ...]:
     """Return the bookmarks whose words occur on their page, in order, ignoring white space."""
     found: list[Heading] = []
-    behind = 0
+    position = 0
     for page, level, title in sorted(bookmarks, key=lambda bookmark: bookmark[0]):
         words = title[:300].split()
         if page >= len(pages) or not words:
             continue
         end = pages[page + 1] if page + 1 < len(pages) else len(text)
         pattern = re.compile(r"\s+".join(map(re.escape, words)))
-        if match := pattern.search(text, max(pages[page], behind), end):
+        if match := pattern.search(text, max(pages[page], position), end):
             found.append(Heading(match.start(), match.end(), level))
-            behind = match.end()
+            position = match.end()
     return tuple(found)

@@ -39,12 +39,12 @@ def parse_pptx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             text.gap("\n\n")
             _add_frame(text, slide.notes_slide.notes_text_frame)
-    whole = text.text()
-    if not whole:
+    body = text.text()
+    if not body:
         raise ParseError(f"its {len(slides)} slides have no text (only images?)")
     properties = presentation.core_properties
     metadata = origin.metadata_with(("author", one_line(properties.author or "")), ("pages", str(len(slides))))
-    yield Document(origin.document_id, one_line(properties.title or ""), whole, metadata, text.outline())
+    yield Document(origin.document_id, one_line(properties.title or ""), body, metadata, text.outline())
 
 
 def _add_shape(text: TextBuilder, shape: Any, depth: int, *, is_title: bool = False) -> None:

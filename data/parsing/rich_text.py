@@ -37,7 +37,7 @@ def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     marked = _RAISED.sub(lambda m: f"{m[1]}{m[2]} {'_' if m[3].startswith(('sub', 'dn')) else '^'}", source)
     text = storable_text(rtf_to_text(marked, errors="replace"))
     lines = (re.sub(r"\|", "\t", line[:-1]) if line.endswith("|") else line for line in text.split("\n"))
-    whole = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
-    if not whole.strip():
+    content = _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in lines)).strip("\n")
+    if not content.strip():
         raise ParseError("it has no text")
-    yield Document(origin.document_id, one_line(title.group(1)) if title else "", whole, origin.metadata_with())
+    yield Document(origin.document_id, one_line(title.group(1)) if title else "", content, origin.metadata_with())

@@ -96,7 +96,7 @@ def _table(path: Path, text: str, column: str | None) -> Iterator[LoggedQuestion
         )
     try:
         for number, row in enumerate(rows, start=1):
-            asked = (row.get(chosen) or "").strip()
-            yield LoggedQuestion(f"{shown(path)}, record {number}", asked, "" if asked else NO_QUESTION)
+            question = (row.get(chosen) or "").strip()
+            yield LoggedQuestion(f"{shown(path)}, record {number}", question, "" if question else NO_QUESTION)
     except csv.Error as error:
         raise DataError(f"{shown(path)}, line {rows.line_num}: {error}") from error

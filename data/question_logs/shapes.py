@@ -68,10 +68,13 @@ def _found(value: object, depth: int) -> str | None:
     if isinstance(attributes, dict) and (text := _of_attributes(attributes, depth)) is not None:
         return text
     for name in _DIRECT:
-        if isinstance(held := value.get(name), str) and (text := _of_text(held, depth)) is not None:
+        if isinstance(inner_value := value.get(name), str) and (text := _of_text(inner_value, depth)) is not None:
             return text
     for name in _NESTED:
-        if isinstance(held := value.get(name), dict | list) and (text := _found(held, depth + 1)) is not None:
+        if (
+            isinstance(inner_value := value.get(name), dict | list)
+            and (text := _found(inner_value, depth + 1)) is not None
+        ):
             return text
     return None
 
@@ -104,12 +107,14 @@ def _of_messages(messages: list[Any]) -> str | None:
         if not isinstance(message, dict):
             continue
         inner = message.get("kwargs") if isinstance(message.get("kwargs"), dict) else message.get("message")
-        held = inner if isinstance(inner, dict) else message
-        role = str(message.get("role") or held.get("role") or held.get("type") or message.get("type") or "").lower()
+        content = inner if isinstance(inner, dict) else message
+        role = str(
+            message.get("role") or content.get("role") or content.get("type") or message.get("type") or ""
+        ).lower()
         names = message.get("id")
         human = isinstance(names, list) and "HumanMessage" in names
         if role in ("user", "human") or human:
-            return _content(held.get("content", held.get("parts")))
+            return _content(content.get("content", content.get("parts")))
     return None
 
 
@@ -151,8 +156,8 @@ def _otlp(resources: list[Any]) -> Iterator[dict[str, Any]]:
 
 
 def _listed(value: object, name: str) -> list[Any]:
-    held = value.get(name) if isinstance(value, dict) else None
-    return held if isinstance(held, list) else []
+    field = value.get(name) if isinstance(value, dict) else None
+    return field if isinstance(field, list) else []
 
 
 def _flat(attributes: list[Any]) -> dict[str, Any]:

@@ -44,9 +44,9 @@ def shares_by_question(
         if row is None:
             continue
         counts[row] += 1
-        held = base(record)
-        bases[row] += held
-        events[row] += held and event(record)
+        value = base(record)
+        bases[row] += value
+        events[row] += value and event(record)
     each = np.maximum(counts, 1.0)
     return QuestionShares(events / each, bases / each, int(bases.sum()))
 

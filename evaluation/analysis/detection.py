@@ -157,9 +157,9 @@ def _of_meanings(row: _Row, entailing: CachedEntailment | None, biases: list[flo
     samples = row.samples
     if entailing is None:
         return {name: SignalValue(None, NOT_ASKED) for name in names}
-    asked = f"{samples.question} "
-    statements = [asked + s for s in row.statements]
-    consistency = self_consistency(statements, [asked + s.text for s in samples.samples], entailing.supports)
+    prefix = f"{samples.question} "
+    statements = [prefix + s for s in row.statements]
+    consistency = self_consistency(statements, [prefix + s.text for s in samples.samples], entailing.supports)
     entropy = semantic_entropy(samples.question, samples.samples, entailing.entails)
     biases.append(entropy.bias)
     return dict(zip(names, (consistency.inconsistency, entropy.discrete, entropy.likelihood), strict=True))

@@ -66,8 +66,8 @@ def judge_faithfulness(
         verifier = EntailmentVerifier(scorer, ContextEvidence(contexts), threshold, together=together)
         found: list[tuple[SampleRecord, VerificationItem]] = []
         for i, samples in enumerate(batch):
-            asked = by_id[samples[0].question_id]
-            question = AnsweredQuestion(str(i), asked.text, answerable=asked.answerable)
+            own_question = by_id[samples[0].question_id]
+            question = AnsweredQuestion(str(i), own_question.text, answerable=own_question.answerable)
             for record in samples:
                 # Use the claims as the run's verifier read them: only the evidence may differ.
                 claims = tuple(v.claim for v in record.evaluation.verdicts)

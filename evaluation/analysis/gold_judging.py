@@ -86,18 +86,18 @@ def judge_by_both(
     Stored verdicts are not computed again. progress: called with (done, total) cells. Raises the errors of search and
     scorer; verdicts that were committed remain.
     """
-    held = {q.id: q for q in questions if names_gold(q) and gold_chunks(q, sources.source)}
+    with_gold = {q.id: q for q in questions if names_gold(q) and gold_chunks(q, sources.source)}
     both = ((sources.fetched_name, sources.fetched), (sources.gold_name, sources.gold))
     known = [store.load(run_id, name).keys() for name, _ in both]
     cells: dict[tuple[str, str], list[SampleRecord]] = {}
     for record in records:
-        if record.question_id in held and record.completion is not None and record.evaluation.verdicts:
+        if record.question_id in with_gold and record.completion is not None and record.evaluation.verdicts:
             cells.setdefault((record.question_id, record.arm), []).append(record)
     pending = [cell for cell in cells.values() if any(key_of(r) not in have for r in cell for have in known)]
     for start in range(0, len(pending), AT_ONCE):
         batch = [record for cell in pending[start : start + AT_ONCE] for record in cell]
         for (name, verifier), have in zip(both, known, strict=True):
-            _judge(run_id, [r for r in batch if key_of(r) not in have], held, name, verifier, store)
+            _judge(run_id, [r for r in batch if key_of(r) not in have], with_gold, name, verifier, store)
         if progress is not None:
             progress(min(start + AT_ONCE, len(pending)), len(pending))
 

@@ -66,7 +66,7 @@ def grid_figures(
     records: Sequence[SampleRecord],
     pairs: Sequence[tuple[str, str]],
     resampler: Resampler,
-    apart: Collection[str] = (),
+    excluded: Collection[str] = (),
 ) -> GridFigures | None:
     """Grid of a run, None if the run has one setting only.
 
@@ -85,7 +85,7 @@ def grid_figures(
         for one, two in pairs
         if one in by_arm
         and two in by_arm
-        and (found := _pair_grid(one, two, by_arm, frozenset(apart), config, resampler)) is not None
+        and (found := _pair_grid(one, two, by_arm, frozenset(excluded), config, resampler)) is not None
     ]
     settings = tuple(GridSetting(d.label, d.temperature, d.top_p, d.top_k, config.samples_of(d)) for d in ordered)
     return GridFigures(settings, labels.index(config.decoding.label), tuple(arms), tuple(compared))
@@ -114,12 +114,12 @@ def _pair_grid(
     one: str,
     two: str,
     by_arm: dict[str, dict[str, list[SampleRecord]]],
-    apart: frozenset[str],
+    excluded: frozenset[str],
     config: RunConfig,
     resampler: Resampler,
 ) -> PairGrid | None:
     drawn = [cell for arm in (one, two) for cell in by_arm[arm].values()]
-    questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)) - apart)
+    questions = sorted(set.intersection(*({r.question_id for r in cell} for cell in drawn)) - excluded)
     if not questions:
         return None
     (h1, r1), (h2, r2) = (_scored(list(by_arm[arm].values()), questions) for arm in (one, two))

@@ -72,13 +72,13 @@ def gold_rank(question: Question, chunks: Sequence[PromptChunk]) -> int | None:
     relevant document.
     """
     for chunk in chunks:
-        held = chunk.retrieved.chunk
-        start, end = held.start + chunk.start, held.start + chunk.end
+        stored_chunk = chunk.retrieved.chunk
+        start, end = stored_chunk.start + chunk.start, stored_chunk.start + chunk.end
         if question.evidence:
-            spans = (s for s in question.evidence if s.document_id == held.document_id)
+            spans = (s for s in question.evidence if s.document_id == stored_chunk.document_id)
             if any(s.start < end and start < s.end for s in spans):
                 return chunk.number
-        elif held.document_id in question.relevant_document_ids:
+        elif stored_chunk.document_id in question.relevant_document_ids:
             return chunk.number
     return None
 

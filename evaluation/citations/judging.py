@@ -99,10 +99,10 @@ def _judged(sentence: CitedSentence, verdicts: Mapping[tuple[Claim, tuple[int, .
     if not numbers:
         return JudgedSentence(sentence.claim, (), False)
     claim = sentence.claim
-    whole = verdicts[claim, numbers]
-    if whole.label == "unscored":
-        return JudgedSentence(sentence.claim, numbers, None, reason=whole.reason)
-    if whole.label != "supported":
+    together = verdicts[claim, numbers]
+    if together.label == "unscored":
+        return JudgedSentence(sentence.claim, numbers, None, reason=together.reason)
+    if together.label != "supported":
         return JudgedSentence(sentence.claim, numbers, False)
     needless = tuple(
         n

@@ -64,13 +64,13 @@ def _answering(text: str, span: Span) -> Span:
     """The part of a text from the first to the last sentence that does not decline."""
     sentences = sentence_spans(text[span.start : span.end])
     kept = [s for s in sentences if not is_refusal(text[span.start + s.start : span.start + s.end])]
-    whole = stated_span(text[span.start : span.end])
+    sentence = stated_span(text[span.start : span.end])
     if kept and len(kept) < len(sentences):
         first, last = kept[0].start, kept[-1].end
         stated = stated_span(text[span.start + first : span.start + last])
         if stated is not None:
             return Span(span.start + first + stated.start, span.start + first + stated.end)
-    return Span(span.start + whole.start, span.start + whole.end) if whole else span
+    return Span(span.start + sentence.start, span.start + sentence.end) if sentence else span
 
 
 def stated_span(text: str) -> Span | None:

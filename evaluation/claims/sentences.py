@@ -124,8 +124,8 @@ def _lead(sentence: str) -> int:
 def _sentences(text: str, block: Span) -> Iterator[Span]:
     """Span of each sentence of a block, without markers at its ends."""
     for sentence in sentence_spans(text[block.start : block.end]):
-        whole = Span(block.start + sentence.start, block.start + sentence.end)
-        cuts = sorted({whole.start, *_after_times(text, whole), *_after_full_stops(text, whole), whole.end})
+        absolute = Span(block.start + sentence.start, block.start + sentence.end)
+        cuts = sorted({absolute.start, *_after_times(text, absolute), *_after_full_stops(text, absolute), absolute.end})
         for start, end in pairwise(cuts):
             stated = stated_span(text[start:end])
             if stated is not None:

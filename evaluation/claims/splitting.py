@@ -102,13 +102,13 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
             joint, start = (index - 1 if words[index - 1] == "," else index), index + 1
         else:
             continue
-        if _stands(words[begun:joint]) and _begins_clause(sentence, tokens, words, start):
+        if _is_complete(words[begun:joint]) and _begins_clause(sentence, tokens, words, start):
             found.append((joint, start))
             begun = start
     return found
 
 
-def _stands(words: Sequence[str]) -> bool:
+def _is_complete(words: Sequence[str]) -> bool:
     """Whether a clause is complete: it has a finite verb and no word with scope beyond it."""
     return len(words) >= _LEAST_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
 
@@ -135,14 +135,14 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
 
 def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> Iterator[Span]:
     """A clause, and its final relative clause, if any, with the preceding noun."""
-    whole = Span(tokens[0].start, tokens[-1].end)
+    span = Span(tokens[0].start, tokens[-1].end)
     comma = _relative_at(words)
     noun = noun_before(sentence, tokens, comma) if comma is not None else None
-    if comma is None or noun is None or not _stands(words[:comma]):
-        yield whole
+    if comma is None or noun is None or not _is_complete(words[:comma]):
+        yield span
         return
-    yield Span(whole.start, tokens[comma - 1].end)
-    yield Span(tokens[noun].start, whole.end)
+    yield Span(span.start, tokens[comma - 1].end)
+    yield Span(tokens[noun].start, span.end)
 
 
 def _relative_at(words: Sequence[str]) -> int | None:

@@ -111,10 +111,10 @@ def only_compares(text: Statement) -> bool:
 def _agreements(own: Compared, others: Iterable[Compared]) -> set[int]:
     found = set()
     for other in others:
-        alike = 1 if own.scale == other.scale else same_scale(own.scale, other.scale)
+        same = 1 if own.scale == other.scale else same_scale(own.scale, other.scale)
         order = _order(own, other)
-        if alike and order:
-            found.add(alike * own.sign * other.sign * order)
+        if same and order:
+            found.add(same * own.sign * other.sign * order)
     return found
 
 

@@ -26,12 +26,12 @@ def contradiction(claim: str, evidence: str) -> str:
     own = statement(claim)
     if not own.values or own.words & _HEDGES:
         return ""
-    alike = [other for other in statements(evidence) if _alike(own, other) and not other.words & _HEDGES]
-    reasons = [_other_value(own, other) for other in alike]
+    similar = [other for other in statements(evidence) if _similar(own, other) and not other.words & _HEDGES]
+    reasons = [_other_value(own, other) for other in similar]
     return reasons[0] if reasons and all(reasons) else ""
 
 
-def _alike(claim: Statement, other: Statement) -> bool:
+def _similar(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words besides their values, and both or neither contain a negation."""
     own, theirs = _stems(claim), _stems(other)
     shared = len(own & theirs)

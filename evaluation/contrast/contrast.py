@@ -66,10 +66,10 @@ def contrast(claim: str, evidence: str) -> str:
 
 
 def _covered(claim: Statement, other: Statement) -> float:
-    held, words = other.stems, {i.word for i in other.items}
+    stems, words = other.stems, {i.word for i in other.items}
     own = {i.stem: i.word for i in claim.items}
-    found = sum(s in held or any(_opposite(w, v) or converse(w, v) for v in words) for s, w in own.items())
-    shared = len(own.keys() & held)
+    found = sum(s in stems or any(_opposite(w, v) or converse(w, v) for v in words) for s, w in own.items())
+    shared = len(own.keys() & stems)
     return found / len(own) if shared >= _LEAST or found == len(own) > 1 else 0.0
 
 
@@ -93,7 +93,7 @@ def _difference(claim: Statement, other: Statement) -> str:
     opposites = _opposites(claim, other)
     if opposites % 2:
         flips.append("a word is replaced by its opposite")
-    exchanged, converses, voices = _exchange(claim, other) if _alike(claim, other) else (False, False, False)
+    exchanged, converses, voices = _exchange(claim, other) if _similar(claim, other) else (False, False, False)
     if converses:
         flips.append("the verb is replaced by its converse")
     if voices:
@@ -102,11 +102,11 @@ def _difference(claim: Statement, other: Statement) -> str:
         flips.append("two of its arguments are exchanged")
     if len(flips) % 2:
         return flips[-1] if exchanged else flips[0]
-    moved = not exchanged and _alike(claim, other) and _roles_exchanged(claim, other)
+    moved = not exchanged and _similar(claim, other) and _roles_exchanged(claim, other)
     return "two of its arguments have changed roles" if moved else ""
 
 
-def _alike(claim: Statement, other: Statement) -> bool:
+def _similar(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words, so that word order can be compared."""
     return _covered(other, claim) >= ALIKE
 

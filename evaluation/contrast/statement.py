@@ -194,5 +194,5 @@ def _is_passive(tokens: Sequence[Token], place: int) -> bool:
         return False
     before = [t.lower for t in tokens[max(0, place - 3) : place]]
     after = [t.lower for t in tokens[place + 1 : place + 6]]
-    whole = stem(tokens[place].lower) in _HOLDING and after[:1] == ["in"]
-    return any(w in _BE for w in before) and ("by" in after or whole)
+    holds_in = stem(tokens[place].lower) in _HOLDING and after[:1] == ["in"]
+    return any(w in _BE for w in before) and ("by" in after or holds_in)

@@ -20,7 +20,7 @@ _MOST_DROPPED = 4
 _LEAST = 2
 
 
-def told(claim: str, evidence: str) -> bool | None:
+def states(claim: str, evidence: str) -> bool | None:
     """Return True if a sentence or clause of the evidence contains the claim's words in order, False if it does so with
     one negation more or less, None otherwise.
 
@@ -29,7 +29,7 @@ def told(claim: str, evidence: str) -> bool | None:
     words = _words(claim)
     if len(words) < _LEAST:
         return None
-    found = [_told(words, _words(clause)) for clause in _SENTENCE.split(evidence)]
+    found = [_clause_states(words, _words(clause)) for clause in _SENTENCE.split(evidence)]
     return True if True in found else False if False in found else None
 
 
@@ -37,7 +37,7 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(text.replace("'", " ").replace("’", " "))
 
 
-def _told(claim: Sequence[str], clause: Sequence[str]) -> bool | None:
+def _clause_states(claim: Sequence[str], clause: Sequence[str]) -> bool | None:
     own, there = _without_denial(claim), _without_denial(clause)
     if len(own) < _LEAST or not _within(own, there):
         return None
@@ -61,18 +61,18 @@ def _denies(word: str) -> bool:
 
 def _within(own: Sequence[str], there: Sequence[str]) -> bool:
     """Return whether words occur in a clause in order, with at most one gap, which is a name or number."""
-    low, whole = [word.casefold() for word in own], [word.casefold() for word in there]
-    for start, word in enumerate(whole):
+    low, there_low = [word.casefold() for word in own], [word.casefold() for word in there]
+    for start, word in enumerate(there_low):
         if word != low[0]:
             continue
         place = start
         at = 0
-        while at < len(low) and place < len(whole) and whole[place] == low[at]:
+        while at < len(low) and place < len(there_low) and there_low[place] == low[at]:
             place, at = place + 1, at + 1
         if at == len(low):
             return True
         for gap in range(1, _MOST_DROPPED + 1):
-            if whole[place + gap :][: len(low) - at] == low[at:] and _names(there[place : place + gap]):
+            if there_low[place + gap :][: len(low) - at] == low[at:] and _names(there[place : place + gap]):
                 return True
     return False
 

@@ -202,14 +202,14 @@ def _answered(run: LabelledRun, a: int, settings: CorrectedSettings, seen: Hallu
     sample = run.quantities([(a, (HALLUCINATED,)), (a, (HALLUCINATED, SUPPORTED))])
     w = design_of(sample).weights
     w = w / w.mean()
-    told, predicted = sample.labels.T
+    human, predicted = sample.labels.T
     used = predicted > 0
     if not used.any():
         nothing = undefined(settings.level, "no labelled response is an answer")
         return Corrected(seen, nothing, nothing, "labels_only", "no labelled response is an answer", ())
     rows = w[used]
     only = verifier_rate(
-        told[used] * rows, rows, int(used.sum()), float(rows.sum() ** 2 / (rows**2).sum()), settings.level
+        human[used] * rows, rows, int(used.sum()), float(rows.sum() ** 2 / (rows**2).sum()), settings.level
     )
     questions = len(sample.predicted)
     only = dataclasses.replace(only, questions=questions, responses=int(used.sum()))

@@ -43,10 +43,10 @@ def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int)
 
 def few_for_ratio(sample: LabelledSample, positives: int, disagreements: int) -> str:
     """Reason why the corrected ratio is not yet reliable, or an empty string: counts among the labelled answers."""
-    told, predicted = sample.labels.T
+    human, predicted = sample.labels.T
     counts = (
-        (int(told.sum()), positives, "labelled answers that are hallucinated"),
-        (int((predicted - told).sum()), positives, "labelled answers that are not"),
+        (int(human.sum()), positives, "labelled answers that are hallucinated"),
+        (int((predicted - human).sum()), positives, "labelled answers that are not"),
         (int(np.any(sample.labels != sample.verifier, axis=1).sum()), disagreements, "labels the verifier got wrong"),
     )
     for count, needed, what in counts:

@@ -194,8 +194,8 @@ def _begins(pattern: re.Pattern[str], text: str) -> bool:
 
 
 def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
-    def of(alternatives: str, whole: bool = False) -> re.Pattern[str]:
-        if whole or not stems:
+    def of(alternatives: str, full_match: bool = False) -> re.Pattern[str]:
+        if full_match or not stems:
             return re.compile(f"(?:{alternatives})")
         return re.compile(rf"\b(?:{alternatives})\w*")
 
@@ -208,8 +208,8 @@ def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
         of(lexicon.lacking),
         of(lexicon.cannot),
         of(lexicon.answering if not _written_together(lexicon) else rf"\w*(?:{lexicon.answering})"),
-        of(lexicon.alone, whole=True),
-        of(lexicon.empty, whole=True),
+        of(lexicon.alone, full_match=True),
+        of(lexicon.empty, full_match=True),
         of(lexicon.subordinate),
         re.compile(rf"\b(?:{lexicon.but})\b" if stems else f"(?:{lexicon.but})"),
         of(lexicon.unwilling or _NEVER),

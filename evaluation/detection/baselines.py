@@ -48,8 +48,8 @@ class TokenOverlapScorer:
             words = content or everything
             if not words:
                 raise ModelError(f"the claim {pair.claim[:80]!r} has no words to look for")
-            held = set(next(iter(tokenise_all((pair.evidence,), _ALL_WORDS))))
-            scores.append(sum(word in held for word in words) / len(words))
+            evidence_words = set(next(iter(tokenise_all((pair.evidence,), _ALL_WORDS))))
+            scores.append(sum(word in evidence_words for word in words) / len(words))
         if progress is not None:
             progress(len(pairs), len(pairs))
         return tuple(scores)

@@ -174,8 +174,8 @@ def _calibration(arrays: _Arrays, draws: Draws) -> ScoreEstimate:
         return calibration_error(drawn[:, :-1], drawn[:, -1])
 
     few = "" if size >= FEW_GROUPS * CALIBRATION_BINS else f"only {size / CALIBRATION_BINS:.1f} statements a bin"
-    whole = sums.sum(axis=0)
-    estimate = float(calibration_error(whole[:-1], whole[-1]))
+    totals = sums.sum(axis=0)
+    estimate = float(calibration_error(totals[:-1], totals[-1]))
     return error_estimate(estimate, draws.over(statistic, sums.shape[1]), arrays.groups, few)
 
 

@@ -153,18 +153,18 @@ def _jobs(
         open_claims = [i for i, refused in enumerate(best[index]) if refused is None]
         if not open_claims:
             continue
-        whole = ""
+        full_text = ""
         for places, answer in _read_together(scorer, statement, open_claims, at_once):
             parts = (" ".join(answer),) if at_once else answer
             room = min(scorer.room(text, statement.question) for text in parts)
             windows = cut(statement.evidence, room)
-            if len(windows) > 1 and not whole:
+            if len(windows) > 1 and not full_text:
                 # As it is read: of a record the sentences, which the windows are cut from.
-                whole = read_evidence(statement.evidence).text
+                full_text = read_evidence(statement.evidence).text
             for window in windows:
                 for (claim, part), text in zip(places, answer, strict=True):
-                    held, among = whole if len(windows) > 1 else "", answer if at_once else ()
-                    pair = Pair(window.text, text, statement.question, held, among)
+                    context, among = full_text if len(windows) > 1 else "", answer if at_once else ()
+                    pair = Pair(window.text, text, statement.question, context, among)
                     yield _Job(index, claim, part, pair)
 
 
@@ -200,18 +200,18 @@ def _read_together(
             yield [(claims[i], n)], (text,)
 
 
-def _better(held: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
-    if held is not None and held.support is None:
-        return held
+def _better(best: ClaimSupport | None, score: float, pair: Pair, scorer: str) -> ClaimSupport:
+    if best is not None and best.support is None:
+        return best
     if not math.isfinite(score) or not 0.0 <= score <= 1.0:
         return ClaimSupport(None, reason=f"{scorer} gave a window the support {score}, which is not a number in [0, 1]")
-    if held is not None and held.support is not None and score <= held.support:
-        return held
+    if best is not None and best.support is not None and score <= best.support:
+        return best
     return ClaimSupport(score, pair.evidence, answer=pair.answer)
 
 
-def _worse(held: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
+def _worse(worst: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
     """The worse of two parts of a claim: unscored if either is."""
-    if held is None or part.support is None:
+    if worst is None or part.support is None:
         return part
-    return held if held.support is None or held.support <= part.support else part
+    return worst if worst.support is None or worst.support <= part.support else part

@@ -58,8 +58,10 @@ def score_pairs(
     found = claim_supports(scorer, statements, progress, together=together)
     judged = []
     for example, supports in zip(examples, found.claims, strict=True):
-        whole = worst(supports)
-        judged.append(ScoredStatement(whole.support, example.supported, example.group, example.source, whole.reason))
+        overall = worst(supports)
+        judged.append(
+            ScoredStatement(overall.support, example.supported, example.group, example.source, overall.reason)
+        )
     return VerifierReport(detection_table(judged, seed), 0, *_speed(found.blocks, seed))
 
 
@@ -91,16 +93,18 @@ def score_responses(
     judged: list[ScoredStatement] = []
     low: list[tuple[Weakness, ...] | None] = []
     for response, extraction, supports in zip(responses, extracted, found.claims, strict=True):
-        whole = ClaimSupport(1.0) if extraction.refused else worst(supports)
+        overall = ClaimSupport(1.0) if extraction.refused else worst(supports)
         judged.append(
-            ScoredStatement(whole.support, not response.hallucinated, response.source_id, response.task, whole.reason)
+            ScoredStatement(
+                overall.support, not response.hallucinated, response.source_id, response.task, overall.reason
+            )
         )
         weak = tuple(
             Weakness(claim, support.window, response.question, support.support, response.evidence, support.answer)
             for claim, support in zip(extraction.claims, supports, strict=True)
             if support.support is not None and support.support < THRESHOLD
         )
-        low.append(None if whole.support is None else weak)
+        low.append(None if overall.support is None else weak)
     return VerifierReport(
         detection_table(judged, seed),
         sum(e.refused for e in extracted),

@@ -103,14 +103,14 @@ def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], ki
     """
     h, a = np.zeros(len(ids)), np.zeros(len(ids))
     for row, question in enumerate(ids):
-        made = by[question].get(kind, [])
-        for c in made:
+        chains = by[question].get(kind, [])
+        for c in chains:
             kept = [v for v, follows in zip(c.unsupported, c.follows, strict=True) if not follows and v is not None]
-            h[row] += sum(kept) / len(made)
-            a[row] += len(kept) / len(made)
+            h[row] += sum(kept) / len(chains)
+            a[row] += len(kept) / len(chains)
     return h, a
 
 
 def _count(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> int:
-    made = [c for q in ids for c in by[q].get(kind, [])]
-    return sum(not f and v is not None for c in made for v, f in zip(c.unsupported, c.follows, strict=True))
+    chains = [c for q in ids for c in by[q].get(kind, [])]
+    return sum(not f and v is not None for c in chains for v, f in zip(c.unsupported, c.follows, strict=True))

@@ -52,21 +52,21 @@ def gather(responses: Sequence[ClaimSequence]) -> Sequences:
 
     Raises EvaluationError if no response has a claim.
     """
-    made = [r for r in responses if r.unsupported]
-    if not made:
+    erring = [r for r in responses if r.unsupported]
+    if not erring:
         raise EvaluationError("no response makes a claim, so there are no sequences to analyse")
-    ids = tuple(sorted({r.question_id for r in made}))
+    ids = tuple(sorted({r.question_id for r in erring}))
     place = {question: i for i, question in enumerate(ids)}
-    longest = max(len(r.unsupported) for r in made)
-    unsupported, scored = np.zeros((len(made), longest)), np.zeros((len(made), longest))
-    for row, response in enumerate(made):
+    longest = max(len(r.unsupported) for r in erring)
+    unsupported, scored = np.zeros((len(erring), longest)), np.zeros((len(erring), longest))
+    for row, response in enumerate(erring):
         for k, value in enumerate(response.unsupported):
             scored[row, k] = value is not None
             unsupported[row, k] = value is True
     return Sequences(
         ids,
-        np.array([place[r.question_id] for r in made], dtype=np.intp),
-        np.array([len(r.unsupported) for r in made], dtype=np.intp),
+        np.array([place[r.question_id] for r in erring], dtype=np.intp),
+        np.array([len(r.unsupported) for r in erring], dtype=np.intp),
         unsupported,
         scored,
     )

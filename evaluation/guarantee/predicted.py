@@ -67,8 +67,8 @@ def uniform_p_value(gain: Floats, guess: Floats, others: Floats, alpha: float) -
     each = others.shape[-1] // max(1, m)
     if m == 0 or each == 0:
         raise EvaluationError(f"{m} labelled and {others.shape[-1]} other answers: as many others are needed")
-    beside = others[..., : m * each].reshape(*others.shape[:-1], m, each).mean(axis=-1)
-    return _p_value([log_capitals(gain + w * (beside - guess), 1.0 - alpha + w) for w in WEIGHTS])
+    pooled = others[..., : m * each].reshape(*others.shape[:-1], m, each).mean(axis=-1)
+    return _p_value([log_capitals(gain + w * (pooled - guess), 1.0 - alpha + w) for w in WEIGHTS])
 
 
 def _p_value(capitals: list[Floats]) -> Floats:

@@ -34,13 +34,13 @@ class ItemCoverage:
         return 2 * self.matched / total if total else 0.0
 
 
-def contains(whole: Sequence[str], part: Sequence[str]) -> int | None:
+def contains(tokens: Sequence[str], part: Sequence[str]) -> int | None:
     """Return the first index at which ``part`` occurs in ``whole`` as complete tokens, or None."""
     size = len(part)
     if size == 0:
         return None
-    for index in range(len(whole) - size + 1):
-        if tuple(whole[index : index + size]) == tuple(part):
+    for index in range(len(tokens) - size + 1):
+        if tuple(tokens[index : index + size]) == tuple(part):
             return index
     return None
 

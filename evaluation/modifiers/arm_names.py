@@ -110,19 +110,19 @@ def parse_arm(text: str) -> ArmName:
     return ArmName(base, modifiers)
 
 
-def _modifier(part: str, whole: str) -> ModifierName:
+def _modifier(part: str, name: str) -> ModifierName:
     kind, colon, value = part.partition(":")
     known = KINDS.get(kind)
     if known is None:
         raise EvaluationError(
-            f"the arm {whole!r}: there is no modifier {kind!r}{_meant(kind)}; there are {', '.join(KINDS)}"
+            f"the arm {name!r}: there is no modifier {kind!r}{_meant(kind)}; there are {', '.join(KINDS)}"
         )
     if not known.takes and colon:
-        raise EvaluationError(f"the arm {whole!r}: {kind} takes no value")
+        raise EvaluationError(f"the arm {name!r}: {kind} takes no value")
     value = value if colon else known.default
     if known.takes and not _fits(value, known):
         example = f"{kind}:{known.choices[0] if known.choices else 3}"
-        raise EvaluationError(f"the arm {whole!r}: {kind} needs {known.takes}, as in {example}; {value!r} is not that")
+        raise EvaluationError(f"the arm {name!r}: {kind} needs {known.takes}, as in {example}; {value!r} is not that")
     return ModifierName(kind, str(int(value)) if known.number and value.isdecimal() else value)
 
 

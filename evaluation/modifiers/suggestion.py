@@ -28,8 +28,8 @@ _ROLE = {"whom": "who", "whose": "who"}
 
 def answer_kind(question: Question) -> tuple[str, str]:
     """(kind of its first reference, question word): questions with equal results can exchange answers."""
-    asked = _WH.search(question.text.casefold())
-    word = asked.group() if asked else ""
+    match = _WH.search(question.text.casefold())
+    word = match.group() if match else ""
     return (_shape(question.references[0]) if question.references else "", _ROLE.get(word, word))
 
 

@@ -31,14 +31,14 @@ class Correct:
         """The answer after at most so many rounds. Expects one answer (see ``check_samples``)."""
         (best,) = draft.candidates
         rounds: list[Round] = []
-        asked: set[str] = set()
+        questions: set[str] = set()
         left = self._tokens
         notes: list[str] = []
         while len(rounds) < self._rounds:
-            claim = next((c for c in self._open_claims(best) if c not in asked), None)
+            claim = next((c for c in self._open_claims(best) if c not in questions), None)
             if claim is None:
                 break
-            asked.add(claim)
+            questions.add(claim)
             query, prompt, found = await _searched(draft.question, claim, best.prompt, tools)
             if prompt.token_ids == best.prompt.token_ids:
                 notes.append(f"correct found no other passages for {claim[:_SHOWN]!r}")

@@ -35,7 +35,7 @@ class Strip:
         verdicts = [_behind_marks(v, text) for v in ordered]
         spans = cut_spans(text, [Span(v.claim.start, v.claim.end) for v in verdicts], fails)
         removed = tuple(self._removed(v, f) for v, f in zip(verdicts, fails, strict=True) if _touches(v, spans))
-        kept = tuple(_moved(v, spans) for v in verdicts if not _touches(v, spans))
+        kept = tuple(_mapped(v, spans) for v in verdicts if not _touches(v, spans))
         if not kept:
             return candidate.withhold(self.name, "no claim is left once the unsupported ones are removed", removed)
         completion = candidate.completion
@@ -66,6 +66,6 @@ def _touches(verdict: Verdict, spans: tuple[Span, ...]) -> bool:
     return any(s.start < verdict.claim.end and verdict.claim.start < s.end for s in spans)
 
 
-def _moved(verdict: Verdict, spans: tuple[Span, ...]) -> Verdict:
+def _mapped(verdict: Verdict, spans: tuple[Span, ...]) -> Verdict:
     claim = verdict.claim
     return replace(verdict, claim=replace(claim, start=moved(claim.start, spans), end=moved(claim.end, spans)))

@@ -51,11 +51,11 @@ class Journal:
 
     def _read(self, path: Path, settings: dict[str, object]) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
-        whole = lines[:-1]  # an incomplete last line was being written when the process ended
+        complete = lines[:-1]  # an incomplete last line was being written when the process ended
         if lines[-1]:
-            path.write_text("".join(f"{line}\n" for line in whole), encoding="utf-8")
+            path.write_text("".join(f"{line}\n" for line in complete), encoding="utf-8")
         rows = []
-        for number, line in enumerate(whole, start=1):
+        for number, line in enumerate(complete, start=1):
             try:
                 rows.append(json.loads(line))
             except ValueError as error:

@@ -12,12 +12,12 @@ _WORD: Final = re.compile(r"\w+")
 
 def longest_shared_run(question: str, passage: str) -> int:
     """Length in words of the longest run that occurs in both, ignoring case. O(Q P) for Q and P words."""
-    asked, held = _WORD.findall(question.lower()), _WORD.findall(passage.lower())
+    question_words, passage_words = _WORD.findall(question.lower()), _WORD.findall(passage.lower())
     best = 0
-    row = [0] * (len(held) + 1)
-    for word in asked:
-        following = [0] * (len(held) + 1)
-        for index, other in enumerate(held):
+    row = [0] * (len(passage_words) + 1)
+    for word in question_words:
+        following = [0] * (len(passage_words) + 1)
+        for index, other in enumerate(passage_words):
             if word == other:
                 following[index + 1] = row[index] + 1
                 best = max(best, following[index + 1])
@@ -27,5 +27,5 @@ def longest_shared_run(question: str, passage: str) -> int:
 
 def leaks(question: str, passage: str, answer: str) -> bool:
     """Whether the question contains its answer, or repeats LONGEST_RUN consecutive words of the passage."""
-    held = re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", question.lower()) if answer else None
-    return held is not None or longest_shared_run(question, passage) >= LONGEST_RUN
+    match = re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", question.lower()) if answer else None
+    return match is not None or longest_shared_run(question, passage) >= LONGEST_RUN

@@ -149,9 +149,9 @@ class _Selection:
         for kind in ("one_fact", "number", "paraphrase", "list", "two_passage"):
             self._fill(kind, most - len(self._kept) + count[kind], count, progress)
         self._kept.sort(key=lambda c: (c.places[0].document_id, c.places[0].start, c.text))
-        made = {kind: self._made[kind] for kind in KINDS}
+        generated = {kind: self._made[kind] for kind in KINDS}
         refused = dict(self._refused.most_common())
-        return MadeSet(tuple(self._kept), made, refused, wanted, len(self._sources), self._without)
+        return MadeSet(tuple(self._kept), generated, refused, wanted, len(self._sources), self._without)
 
     def _add(self, candidate: Candidate) -> None:
         self._made[candidate.kind] += 1

@@ -47,10 +47,10 @@ class RoundTrip:
         found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
         others = [self._others(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
         own = [self._own(candidate) for candidate in candidates]
-        tasks = [ask for asked in own for ask in asked]
+        tasks = [ask for tasks_of_one in own for ask in tasks_of_one]
         tasks += [_Asked(c.text, chunk) for c, chunks in zip(candidates, others, strict=True) for chunk in chunks]
         answers = iter(self._answers(tasks))
-        read = [[next(answers) for _ in asked] for asked in own]
+        read = [[next(answers) for _ in tasks_of_one] for tasks_of_one in own]
         elsewhere = [[next(answers) for _ in chunks] for chunks in others]
         return tuple(
             _refusal(candidate, here, there) for candidate, here, there in zip(candidates, read, elsewhere, strict=True)
@@ -79,11 +79,11 @@ class RoundTrip:
         if candidate.parts:
             return []
         here = candidate.places[0]
-        asked = stems(candidate.text)
+        question_stems = stems(candidate.text)
         return [
             chunk
             for chunk in found
-            if asked <= stems(f"{chunk.chunk.title} {chunk.chunk.text}")
+            if question_stems <= stems(f"{chunk.chunk.title} {chunk.chunk.text}")
             and (not candidate.answerable or not _holds(chunk.chunk, here))
         ]
 

@@ -114,14 +114,14 @@ def _retrieval(part: RetrievalPart) -> Iterator[AnalysisRow]:
             yield _estimate("faithfulness", part.arm, name, estimate)
 
 
-def _gold(beside: GoldComparison) -> Iterator[AnalysisRow]:
-    for arm in beside.arms:
-        for whole, rates in (("hallucinated", arm.of_all), ("hallucinated of answered", arm.of_answered)):
-            yield _estimate("gold evidence", arm.arm, f"{whole}, own verdict", rates.own)
-            yield _estimate("gold evidence", arm.arm, f"{whole}, fetched evidence", rates.fetched)
-            yield _estimate("gold evidence", arm.arm, f"{whole}, gold passages", rates.gold)
-            yield _estimate("gold evidence", arm.arm, f"{whole}, gold less fetched", rates.change)
-    for pair in beside.pairs:
+def _gold(comparison: GoldComparison) -> Iterator[AnalysisRow]:
+    for arm in comparison.arms:
+        for rate_name, rates in (("hallucinated", arm.of_all), ("hallucinated of answered", arm.of_answered)):
+            yield _estimate("gold evidence", arm.arm, f"{rate_name}, own verdict", rates.own)
+            yield _estimate("gold evidence", arm.arm, f"{rate_name}, fetched evidence", rates.fetched)
+            yield _estimate("gold evidence", arm.arm, f"{rate_name}, gold passages", rates.gold)
+            yield _estimate("gold evidence", arm.arm, f"{rate_name}, gold less fetched", rates.change)
+    for pair in comparison.pairs:
         for source, estimate in (("fetched evidence", pair.fetched), ("gold passages", pair.gold)):
             row = _estimate("gold evidence", pair.baseline, f"difference, {source}", estimate)
             yield replace(row, against=pair.other)

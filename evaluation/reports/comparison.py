@@ -49,16 +49,16 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
         for s in arm.samples
     ]
     table = OutcomeTable.from_records(records)
-    apart = {q.id for q in both if q.apart or theirs[q.id].apart}
-    summary = summarise(table, named[0][0], named, run.summary.settings, apart)
+    excluded = {q.id for q in both if q.apart or theirs[q.id].apart}
+    summary = summarise(table, named[0][0], named, run.summary.settings, excluded)
     sentence = (
         f"{len(both)} questions are shared and compared; {len(mine.keys() - theirs.keys())} are only in {run_name}, "
         f"{len(theirs.keys() - mine.keys())} only in {against_name}"
         + (f", {reworded} have one id and other words, and are left out." if reworded else ".")
     )
     notes = [sentence, *_differences(run, against, run_name, against_name)]
-    if apart:
-        notes.append(left_out_note(len(apart)))
+    if excluded:
+        notes.append(left_out_note(len(excluded)))
     references = sum(q.references != theirs[q.id].references for q in both)
     if references:
         notes.append(f"{references} shared questions have other reference answers in the two runs.")
@@ -92,8 +92,8 @@ def _joined(
     for new, old in pairs:
         arms.extend(replace(a, arm=f"{old} @{against_name}") for a in theirs.arms if a.arm == old)
         arms.extend(replace(a, arm=f"{new} @{run_name}") for a in mine.arms if a.arm == new)
-    entailed, apart = mine.by_entailment and theirs.by_entailment, mine.apart or theirs.apart
-    return replace(mine, arms=tuple(arms), by_entailment=entailed, apart=apart)
+    entailed, excluded = mine.by_entailment and theirs.by_entailment, mine.apart or theirs.apart
+    return replace(mine, arms=tuple(arms), by_entailment=entailed, apart=excluded)
 
 
 def _entries(data: ReportData) -> dict[str, str]:

@@ -157,8 +157,10 @@ def _agreed(found: Agreement) -> str:
     limits = ""
     if found.lower is not None and found.upper is not None:
         limits = f" {limits_text(found.lower, found.upper, 2, scale=1.0)}"
-    alike = f", {percent(found.observed)} alike" if found.observed is not None else ""
-    return f"{found.value:.2f}{limits}, {found.items} responses{alike}" + (f" ({found.reason})" if found.reason else "")
+    agreement = f", {percent(found.observed)} alike" if found.observed is not None else ""
+    return f"{found.value:.2f}{limits}, {found.items} responses{agreement}" + (
+        f" ({found.reason})" if found.reason else ""
+    )
 
 
 def corrected_json(figures: CorrectedFigures | None) -> dict[str, Any] | None:
@@ -208,8 +210,8 @@ def corrected_markdown(figures: CorrectedFigures | None) -> list[str]:
         for row in corrected_rows(figures.run):
             signed = bool(row.against)
             shown = [figure(e, signed) for e in (row.uncorrected, row.headline)]
-            beside = "" if row.rogan_gladen is None else figure(row.rogan_gladen, signed)
-            lines.append(f"| {_plain(row.name)} | {row.what} | {' | '.join(shown)} | {row.method} | {beside} |")
+            rogan_gladen = "" if row.rogan_gladen is None else figure(row.rogan_gladen, signed)
+            lines.append(f"| {_plain(row.name)} | {row.what} | {' | '.join(shown)} | {row.method} | {rogan_gladen} |")
         lines += ["", "| arm | labelled | hallucinated | verifier wrong | sensitivity | specificity |"]
         lines += ["|---|---:|---:|---:|---:|---:|"]
         for a in figures.run.arms:

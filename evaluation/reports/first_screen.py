@@ -162,9 +162,9 @@ def _verifier(data: ReportData, entries: dict[str, str]) -> str:
     if entailed:
         trusted = entries.get("trusted", "")
         kinds.append(f"the documents of {trusted or 'the trusted collection'} ({counted(entailed, 'question')})")
-    apart = len(data.questions) - len(shown)
-    if apart:
-        kinds.append(f"the passages shown ({counted(apart, 'question')})")
+    excluded = len(data.questions) - len(shown)
+    if excluded:
+        kinds.append(f"the passages shown ({counted(excluded, 'question')})")
     return ", ".join(kinds)
 
 

@@ -58,8 +58,8 @@ def own_documents(
             "them: nothing is left out"
         )
         return OwnDocuments(notes=(note,))
-    alike = sum(_shares_words(by_id[name].text, " ".join(held)) for name, held in texts.items())
-    if all(name.isdecimal() for name in texts) and 2 * alike <= len(texts):
+    similar = sum(_shares_words(by_id[name].text, " ".join(excerpts)) for name, excerpts in texts.items())
+    if all(name.isdecimal() for name in texts) and 2 * similar <= len(texts):
         return OwnDocuments()
     note = (
         f"{len(texts)} of {len(questions)} questions are documents of the collection (the same id, first {first!r}): "
@@ -69,5 +69,5 @@ def own_documents(
 
 
 def _shares_words(question: str, document: str) -> bool:
-    asked = set(_WORD.findall(question.casefold()))
-    return len(asked & set(_WORD.findall(document.casefold()))) >= _SHARED * len(asked) > 0
+    question_words = set(_WORD.findall(question.casefold()))
+    return len(question_words & set(_WORD.findall(document.casefold()))) >= _SHARED * len(question_words) > 0

@@ -64,10 +64,10 @@ class CellDrawer:
         step: Failure = "retrieval"
         try:
             chunks = arm.chunks(question)
-            asked = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
+            question_text = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
             beginning = arm.beginning(question) if isinstance(arm, PrefixedArm) else ""
             step = "prompt"
-            prompt = begun_prompt(self._generator, asked, chunks, self._longest, beginning)
+            prompt = begun_prompt(self._generator, question_text, chunks, self._longest, beginning)
             step = "generator"
             completions = self._completions(prompt, slots)
         except NotPossibleError as error:
@@ -76,8 +76,8 @@ class CellDrawer:
             reason = f"the {_STEPS[step]} failed: {_described(error)}"
             return _unscored(question, arm, slots, reason, step)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
-        asked = storable(asked) if asked != question.text else ""
-        return self._judge(_Drawn(question, arm, slots, prompt, asked, completions))
+        question_text = storable(question_text) if question_text != question.text else ""
+        return self._judge(_Drawn(question, arm, slots, prompt, question_text, completions))
 
     def _slots(self, question: Question, arm: Arm) -> tuple[_Slot, ...]:
         config = self._config

@@ -86,7 +86,7 @@ def make_claims(
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class _Pair:
     """The supported and the corrupted pair for one piece of text, which identifies duplicates."""
 
     about: str
@@ -113,11 +113,11 @@ def _from_passage(passage: SourceText, seed: int, per_passage: int, mix: ClaimMi
             continue
         if kind not in suited:
             suited[kind] = _suited(kind, article)
-        made = _made(kind, article, suited[kind], pool, mix, chance)
-        if made is not None and (kind, made.about) not in used:
-            used.add((kind, made.about))
+        result = _pair_of(kind, article, suited[kind], pool, mix, chance)
+        if result is not None and (kind, result.about) not in used:
+            used.add((kind, result.about))
             given += 1
-            yield from made.pairs if chance.random() < mix.twins else (chance.choice(made.pairs),)
+            yield from result.pairs if chance.random() < mix.twins else (chance.choice(result.pairs),)
 
 
 def _suited(kind: str, article: Article) -> tuple[int, ...]:
@@ -129,27 +129,27 @@ def _suited(kind: str, article: Article) -> tuple[int, ...]:
     return tuple(i for i in article.claimable if fits(article.sentences[i], article))
 
 
-def _made(
+def _pair_of(
     kind: str, article: Article, suited: Sequence[int], pool: Pool, mix: ClaimMix, chance: Random
-) -> _Made | None:
+) -> _Pair | None:
     # Word swaps are rejected in proportion to the rarity of the new word; retrying would undo that.
     for _ in range((1 if kind in ("word", "relation") else _TRIES) if suited else 0):
         if kind == "answer":
-            made = _answer(article, suited, pool, chance)
+            pair = _answer(article, suited, pool, chance)
         elif kind == "reply":
-            made = _reply(article, mix, chance)
+            pair = _reply(article, mix, chance)
         elif kind in ("neighbour", "removed"):
-            made = _elsewhere(kind, article, mix, chance)
+            pair = _elsewhere(kind, article, mix, chance)
         else:
-            made = _contrast(kind, article, suited, pool, mix, chance)
-        if made is not None:
-            return made
+            pair = _contrast(kind, article, suited, pool, mix, chance)
+        if pair is not None:
+            return pair
     return None
 
 
 def _contrast(
     kind: str, article: Article, suited: Sequence[int], pool: Pool, mix: ClaimMix, chance: Random
-) -> _Made | None:
+) -> _Pair | None:
     plain = kind in ("negation", "role", "crossed", "added")
     drawn = draw_claim(article, suited, chance, mix.merged / 4 if plain else mix.merged)
     window = window_around(article, drawn.needed, (), chance, drawn.named)
@@ -159,18 +159,18 @@ def _contrast(
     if contrast is None:
         return None
     right = _pair(kind, article, window, EditedClaim(contrast.right, ()), True, chance)
-    return _Made(drawn.used, (right, _pair(kind, article, window, contrast.wrong, False, chance)))
+    return _Pair(drawn.used, (right, _pair(kind, article, window, contrast.wrong, False, chance)))
 
 
-def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Made:
+def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Pair:
     drawn = draw_claim(article, article.claimable, chance, mix.merged / 2)
     window = reply_window(drawn, article, chance)
     contrast = reply(drawn, article, chance)
     right = _pair("reply", article, window, EditedClaim(contrast.right, ()), True, chance)
-    return _Made(drawn.used, (right, _pair("reply", article, window, contrast.wrong, False, chance)))
+    return _Pair(drawn.used, (right, _pair("reply", article, window, contrast.wrong, False, chance)))
 
 
-def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Made | None:
+def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Pair | None:
     """Return a true claim with evidence that contains it and evidence that does not: from another position, or with the
     sentence removed."""
     drawn = draw_claim(article, article.claimable, chance, mix.merged)
@@ -187,7 +187,7 @@ def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _M
     if right is None or wrong is None or article.sentences[missing] in wrong or holds(wrong, part):
         return None
     unsupported = EditedClaim(drawn.text, ((drawn.last, len(drawn.text)),) if partly else ())
-    return _Made(
+    return _Pair(
         drawn.used,
         (
             _pair(kind, article, right, EditedClaim(drawn.text, ()), True, chance),
@@ -196,7 +196,7 @@ def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _M
     )
 
 
-def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random) -> _Made | None:
+def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random) -> _Pair | None:
     index = chance.choice(suited)
     question = synthetic_question(article.resolved(index, chance), chance)
     if question is None:
@@ -219,7 +219,7 @@ def _answer(article: Article, suited: Sequence[int], pool: Pool, chance: Random)
     right = answer_sentence(question.answer, question.kind, chance)
     wrong = answer_sentence(question.answer.replace(bare, new), question.kind, chance)
     at = wrong.find(new)
-    return _Made(
+    return _Pair(
         question.question,
         (
             _pair("answer", article, window, EditedClaim(right, ()), True, chance, question.question),

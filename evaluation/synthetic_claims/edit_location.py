@@ -63,9 +63,9 @@ def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, i
     for neighbour in neighbours:
         theirs = [match.group().lower() for match in _WORD.finditer(neighbour)]
         matcher = SequenceMatcher(None, theirs, words, autojunk=False)
-        alike = matcher.ratio()
-        if alike >= _LEAST_ALIKE and (best is None or alike > best[0]):
-            best = alike, matcher
+        similarity = matcher.ratio()
+        if similarity >= _LEAST_ALIKE and (best is None or similarity > best[0]):
+            best = similarity, matcher
     if best is None:
         return ()
     changed = [

@@ -78,7 +78,7 @@ def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | Non
     for left, right in pairs:
         one, two = _known(left, article), _known(right, article)
         between = text[left.end : right.start]
-        if one is None or two is None or one.kind != two.kind or _alike(left.name, right.name):
+        if one is None or two is None or one.kind != two.kind or _similar(left.name, right.name):
             continue
         if (one.kind in ("other", "people")) or not _BETWEEN_ROLES.match(between) or _SYMMETRIC.search(between):
             continue
@@ -97,7 +97,7 @@ def cross_subjects(text: str, other: str, article: Article) -> EditedClaim | Non
     if mine is None or theirs is None or _BAD_SUBJECT.search(mine["subject"]) or _BAD_SUBJECT.search(theirs["subject"]):
         return None
     old, new = mine["subject"], theirs["subject"]
-    if _alike(old.removeprefix("The "), new.removeprefix("The ")) or new.lower() in text.lower():
+    if _similar(old.removeprefix("The "), new.removeprefix("The ")) or new.lower() in text.lower():
         return None
     if (mine["verb"] in ("are", "were", "have")) != (theirs["verb"] in ("are", "were", "have")):
         return None
@@ -115,7 +115,7 @@ def _known(mention: Mention, article: Article) -> KnownName | None:
     return article.names.get(mention.name)
 
 
-def _alike(one: str, two: str) -> bool:
+def _similar(one: str, two: str) -> bool:
     a, b = set(one.lower().split()), set(two.lower().split())
     initials = "".join(word[0] for word in one.split()), "".join(word[0] for word in two.split())
     return bool((a & b) - {"of", "the", "de"}) or one in two or two in one or initials[0] == two or initials[1] == one
@@ -128,7 +128,7 @@ def _replacement(old: KnownName, used: str, window: str, article: Article, pool:
         if known.kind == old.kind
         and known.article == old.article
         and known.name not in used
-        and not _alike(known.name, old.name)
+        and not _similar(known.name, old.name)
         and (old.kind != "other" or abs(len(known.name.split()) - len(old.name.split())) < 2)
     ]
     inside = [known for known in near if known.name in window]
@@ -140,4 +140,4 @@ def _replacement(old: KnownName, used: str, window: str, article: Article, pool:
     if old.kind == "other":
         return chance.choice(near).name if near else None
     new = pool.name(old.kind, chance)
-    return new if new is not None and new not in used and not _alike(new, old.name) else None
+    return new if new is not None and new not in used and not _similar(new, old.name) else None

@@ -131,11 +131,11 @@ def _ordinal(n: int) -> str:
 
 def _value(old: str, chance: Random, percent: bool) -> str | None:
     comma = "," in old
-    whole, _, fraction = old.replace(",", "").partition(".")
-    if len(whole) > 12:
+    integer, _, fraction = old.replace(",", "").partition(".")
+    if len(integer) > 12:
         return None
     places = len(fraction)
-    digits = int(whole + fraction)
+    digits = int(integer + fraction)
     way = chance.random()
     if way < 0.25 and len(set(str(digits))) > 1:
         swapped = list(str(digits))
@@ -156,7 +156,7 @@ def _value(old: str, chance: Random, percent: bool) -> str | None:
     if new <= 0 or new == digits or (percent and new >= 100 * 10**places):
         return None
     shown = str(new).rjust(places + 1, "0")
-    whole, fraction = (shown[:-places], shown[-places:]) if places else (shown, "")
-    if comma or (len(whole) > 4 and "," in old):
-        whole = f"{int(whole):,}"
-    return whole + ("." + fraction if fraction else "")
+    integer, fraction = (shown[:-places], shown[-places:]) if places else (shown, "")
+    if comma or (len(integer) > 4 and "," in old):
+        integer = f"{int(integer):,}"
+    return integer + ("." + fraction if fraction else "")

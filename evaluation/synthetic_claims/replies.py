@@ -39,8 +39,8 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
         wrong = EditedClaim(f"{talk} {right.text}", ((0, len(talk)),))
     else:
         between = joint(chance)
-        whole = between.strip() in (".", "!") or talk.startswith(("I ", "I'"))
-        chat = talk if whole else talk[0].lower() + talk[1:]
+        new_sentence = between.strip() in (".", "!") or talk.startswith(("I ", "I'"))
+        chat = talk if new_sentence else talk[0].lower() + talk[1:]
         before = right.text.removesuffix(".") + between
         wrong = EditedClaim(before + chat, ((len(before), len(before) + len(chat)),))
     if chance.random() < _CARELESS and len(wrong.text.lower()) == len(wrong.text):  # otherwise the marks would be wrong

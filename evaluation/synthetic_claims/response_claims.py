@@ -36,7 +36,7 @@ def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[Pai
                 group=f"{name}:{response.source_id}",
                 answer=f"{number}:{response.id}",
             )
-            yield replace(example, wrong=_moved(claim.text, plain, marked)) if marked else example
+            yield replace(example, wrong=_mapped(claim.text, plain, marked)) if marked else example
 
 
 def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
@@ -45,7 +45,7 @@ def _inside(claim: Claim, response: RagResponse) -> list[tuple[int, int]]:
     return [(start, end) for start, end in pieces if any(c.isalnum() for c in claim.text[start : max(start, end)])]
 
 
-def _moved(text: str, plain: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
+def _mapped(text: str, plain: str, spans: Sequence[tuple[int, int]]) -> tuple[tuple[int, int], ...] | None:
     """Map spans of ``text`` to the claim text, which lacks its markers, emphasis and wide spaces.
 
     Returns None if the claim text is not what remains of ``text``, or if nothing remains of a span.

@@ -52,9 +52,9 @@ def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: 
     with a long answer, or with an answer that is not in the context are skipped. The result depends only on the seed,
     the example and the other questions on the same context.
     """
-    asked: dict[str, list[ReadingExample]] = defaultdict(list)
+    by_context: dict[str, list[ReadingExample]] = defaultdict(list)
     for example in examples:
-        asked[example.context].append(example)
+        by_context[example.context].append(example)
     cut: dict[str, _Spans] = {}
     for example in examples:
         chance = seeded_random(seed, "short answers", example.context, example.question)
@@ -65,13 +65,13 @@ def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: 
                 cut.clear()
             cut[example.context] = _spans(example.context)
         if not example.answerable:
-            yield from _wrong(example, asked, cut, chance)
+            yield from _wrong(example, by_context, cut, chance)
             continue
         answer = example.answers[0].strip(" .")
         if not answer or len(answer.split()) > _LONGEST_ANSWER or answer.lower() not in example.context.lower():
             continue
         right = [_pair(example, example.question, answer, True, chance)]
-        wrong = list(_wrong(example, asked, cut, chance))
+        wrong = list(_wrong(example, by_context, cut, chance))
         if wrong and chance.random() < both:
             yield from right + wrong
         else:
@@ -80,7 +80,7 @@ def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: 
 
 def _wrong(
     example: ReadingExample,
-    asked: Mapping[str, Sequence[ReadingExample]],
+    by_context: Mapping[str, Sequence[ReadingExample]],
     cut: Mapping[str, _Spans],
     chance: Random,
 ) -> Iterator[PairExample]:
@@ -91,9 +91,9 @@ def _wrong(
     if example.wrong and chance.random() < _WRITTEN_DOWN:
         ways.insert(0, _written_down)
     for way in ways:
-        made = way(example, asked[example.context], spans, chance)
-        if made is not None:
-            question, answer = made
+        wrong = way(example, by_context[example.context], spans, chance)
+        if wrong is not None:
+            question, answer = wrong
             yield _pair(example, question, answer, False, chance)
             return
 
@@ -103,7 +103,7 @@ def _written_down(
 ) -> tuple[str, str] | None:
     """Return the wrong answer that the author of the question noted."""
     found = [text.strip(" .") for text in example.wrong]
-    kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _alike(text, example)]
+    kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _similar(text, example)]
     return (example.question, chance.choice(kept)) if kept else None
 
 
@@ -116,17 +116,17 @@ def _other_answer(
         for other in others
         if other.answerable
         for answer in [other.answers[0].strip(" .")]
-        if answer and len(answer.split()) <= _LONGEST_ANSWER and not _alike(answer, example)
+        if answer and len(answer.split()) <= _LONGEST_ANSWER and not _similar(answer, example)
     ]
-    alike = [a for a in found if example.answerable and _figure(a) == _figure(example.answers[0])]
-    return (example.question, chance.choice(alike or found)) if found else None
+    same_form = [a for a in found if example.answerable and _figure(a) == _figure(example.answers[0])]
+    return (example.question, chance.choice(same_form or found)) if found else None
 
 
 def _other_span(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
     """Return another candidate of the passage, of the kind that the question asks for if known."""
-    found = [(text, kind) for text, kind in spans.found if not _alike(text, example)]
+    found = [(text, kind) for text, kind in spans.found if not _similar(text, example)]
     if not found:
         return None
     wanted = _wanted(example)
@@ -147,7 +147,7 @@ def _question_words(
         for run in runs
         if run[0].lower() not in _SMALL and run[-1].lower() not in _SMALL
         for text in [" ".join(run).strip(",'\"")]
-        if len(text) > 3 and text.lower() in low and not _alike(text, example)
+        if len(text) > 3 and text.lower() in low and not _similar(text, example)
     ]
     return (example.question, chance.choice(kept)) if kept else None
 
@@ -210,7 +210,7 @@ def _figure(text: str) -> bool:
     return any(character.isdigit() for character in text)
 
 
-def _alike(text: str, example: ReadingExample) -> bool:
+def _similar(text: str, example: ReadingExample) -> bool:
     """Return whether a text may be correct too: it shares a content word with a correct answer, or has none."""
     words = {w for w in _WORD.findall(text.lower()) if w not in _SMALL}
     if not words:

@@ -271,9 +271,9 @@ def _years(year: int, chance: Random) -> tuple[str, ...]:
 
 
 def _prices(price: str, chance: Random) -> tuple[str, ...]:
-    whole, _, cents = price[1:].partition(".")
+    integer, _, cents = price[1:].partition(".")
     return tuple(
-        f"${max(5, int(whole) + step)}.{cents}"
+        f"${max(5, int(integer) + step)}.{cents}"
         for step in chance.sample((-100, -20, -1, 1, 10, 20, 100, 300), 3)
-        if max(5, int(whole) + step) != int(whole)
+        if max(5, int(integer) + step) != int(integer)
     )

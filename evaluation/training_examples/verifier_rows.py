@@ -89,9 +89,9 @@ def wrong_words(example: PairExample, claim: Encoding) -> tuple[int, ...]:
 
 
 def _parts(
-    text: str, whole: Encoding, tokens: SupportTokens, claim: Encoding, question: Encoding, most: int
+    text: str, encoded: Encoding, tokens: SupportTokens, claim: Encoding, question: Encoding, most: int
 ) -> list[tuple[int, ...]]:
     room = tokens.room(claim, question)
-    if len(whole.token_ids) <= room:
-        return [whole.token_ids]
+    if len(encoded.token_ids) <= room:
+        return [encoded.token_ids]
     return closest(cut_evidence(text, room, tokens), set(claim.token_ids), most)

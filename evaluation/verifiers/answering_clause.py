@@ -30,7 +30,7 @@ def outranked_value(a: Reading, q: Reading, value: Value, asked_kind: Sequence[V
         for v in asked_kind
         if v is not value
         and comparable(value, v)
-        and _alike(value, v)
+        and _similar(value, v)
         and not (same_value(value, v) or same_value(v, value))
     ]
     if not rivals:
@@ -69,7 +69,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
     return None
 
 
-def _alike(a: Value, b: Value) -> bool:
+def _similar(a: Value, b: Value) -> bool:
     """Whether two values could answer the same question: both years, or numbers with the same unit or noun."""
     if a.number is None or b.number is None:
         return True
@@ -94,8 +94,8 @@ def _overlap(tokens: Sequence[Token], q: Reading) -> int:
     words = [t.lower for t in tokens if t.kind != "mark"]
     if "answer" in words[:4] and "is" in words[:6]:
         return _EXPLICIT
-    asked = {singular(t.lower)[:_STEM] for t in q.tokens if t.kind == "word" and t.lower not in STOP_WORDS}
-    return len(asked & {singular(w)[:_STEM] for w in words})
+    question_words = {singular(t.lower)[:_STEM] for t in q.tokens if t.kind == "word" and t.lower not in STOP_WORDS}
+    return len(question_words & {singular(w)[:_STEM] for w in words})
 
 
 def _clauses(tokens: Sequence[Token]) -> list[range]:
@@ -141,13 +141,13 @@ def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) 
 
 def _left_behind(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
     """Whether a mention is the X of "from X to Y" and the question does not ask for the origin."""
-    asked = {t.lower for t in q.tokens}
+    question_words = {t.lower for t in q.tokens}
     return (
         start > 0
         and tokens[start - 1].lower == "from"
         and end + 1 < len(tokens)
         and tokens[end].lower in ("to", "into")
-        and not asked & {"from", "origin", "original", "originally", "first", "before"}
+        and not question_words & {"from", "origin", "original", "originally", "first", "before"}
     )
 
 
@@ -166,8 +166,8 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
     if first[0] is None or first[1] is None:
         return None
     chosen_right = first[0] < first[1]
-    asked = {t.lower for t in q.tokens}
-    reversed_ = any(opposite_comparatives(t.lower, word) for t in a.tokens for word in asked)
+    question_words = {t.lower for t in q.tokens}
+    reversed_ = any(opposite_comparatives(t.lower, word) for t in a.tokens for word in question_words)
     if chosen_right == reversed_:
         return Match("contradicted", 0.0, "the answer chooses the other of the two that were asked about")
     return None

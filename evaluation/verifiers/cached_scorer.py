@@ -22,8 +22,8 @@ class CachedScorer(ScorerInFront):
             raise ValueError(f"the limit is {limit}: at least one score must be kept")
         super().__init__(scorer)
         self._limit = limit
-        behind = without_reader(scorer)
-        self._network = self if behind is scorer else CachedScorer(behind, limit)
+        inner = without_reader(scorer)
+        self._network = self if inner is scorer else CachedScorer(inner, limit)
         self._known: OrderedDict[bytes, float] = OrderedDict()
         self.asked = self.scored = 0
 
@@ -72,8 +72,8 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _key(pair: Pair, whole: bytes) -> bytes:
-    digest = hashlib.sha256(whole)
+def _key(pair: Pair, evidence_hash: bytes) -> bytes:
+    digest = hashlib.sha256(evidence_hash)
     for data in map(_bytes, (pair.evidence, pair.claim, pair.question, *pair.answer)):
         digest.update(len(data).to_bytes(8))
         digest.update(data)

@@ -27,9 +27,9 @@ def claim_texts(claims: Sequence[Claim]) -> tuple[str, ...]:
     return tuple(text for claim in claims if _says(text := plain_claim_text(claim.text)))
 
 
-def distinct_requests(asked: Sequence[ClaimRequest]) -> list[ClaimRequest]:
+def distinct_requests(requests: Sequence[ClaimRequest]) -> list[ClaimRequest]:
     """Distinct requests that say something."""
-    return [r for r in dict.fromkeys(asked) if _says(r.claim)]
+    return [r for r in dict.fromkeys(requests) if _says(r.claim)]
 
 
 def _says(text: str) -> bool:
@@ -38,12 +38,12 @@ def _says(text: str) -> bool:
 
 def align_verdicts(
     items: Sequence[VerificationItem],
-    asked: Sequence[ClaimRequest],
+    wanted: Sequence[ClaimRequest],
     found: Mapping[ClaimRequest, Found],
     verdict: Callable[[Claim, Found | None], Verdict],
 ) -> tuple[tuple[Verdict, ...], ...]:
     """A verdict for each claim of each item, from the result for its request; unscored if the claim says nothing."""
-    requests = iter(asked)
+    requests = iter(wanted)
     return tuple(tuple(verdict(claim, found.get(next(requests))) for claim in item.claims) for item in items)
 
 

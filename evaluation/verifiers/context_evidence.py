@@ -28,8 +28,8 @@ class ContextEvidence:
         """texts: by question id. kind: display name of a text, "context" or "reference"; texts are numbered from 1."""
         self._kind = kind
         self._texts = {
-            question: tuple(EvidenceText(f"{kind} {n}", text, 0) for n, text in enumerate(held, start=1))
-            for question, held in texts.items()
+            question: tuple(EvidenceText(f"{kind} {n}", text, 0) for n, text in enumerate(given, start=1))
+            for question, given in texts.items()
         }
 
     @property

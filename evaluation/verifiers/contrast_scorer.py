@@ -27,8 +27,8 @@ class ContrastScorer(ScorerInFront):
 
     def __init__(self, scorer: PairScorer) -> None:
         super().__init__(scorer)
-        behind = without_reader(scorer)
-        self._network: PairScorer = self if behind is scorer else ContrastScorer(behind)
+        inner = without_reader(scorer)
+        self._network: PairScorer = self if inner is scorer else ContrastScorer(inner)
 
     @property
     def name(self) -> str:

@@ -16,7 +16,7 @@ from data.questions import Question
 from evaluation.claims.extraction import Extraction
 from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
-from evaluation.contrast.verbatim import told
+from evaluation.contrast.verbatim import states
 from evaluation.errors import EvaluationError
 from evaluation.language.language_detection import other_language
 from evaluation.outcomes import Claim, Verdict
@@ -116,8 +116,8 @@ class EntailmentVerifier:
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of search and scorer."""
-        asked = requests_of(items, self._together)
-        return align_verdicts(items, asked, self._judge(asked), self._verdict)
+        requests = requests_of(items, self._together)
+        return align_verdicts(items, requests, self._judge(requests), self._verdict)
 
     @property
     def together(self) -> bool:
@@ -136,9 +136,9 @@ class EntailmentVerifier:
         no weak words. Raises the errors of search and scorer.
         """
         others = claim_texts(answer or claims) if self._together else ()
-        asked = [ClaimRequest(question, plain_claim_text(c.text), others) for c in claims]
-        judged = self._judge(asked)
-        supports = [judged.get(request) for request in asked]
+        requests = [ClaimRequest(question, plain_claim_text(c.text), others) for c in claims]
+        judged = self._judge(requests)
+        supports = [judged.get(request) for request in requests]
         failed = [
             Weakness(claim, s.premise, s.asked, s.support, s.whole, s.answer)
             for claim, s in zip(claims, supports, strict=True)
@@ -151,9 +151,9 @@ class EntailmentVerifier:
         weak = {w.claim: next(found) for w in failed}
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
-    def _judge(self, asked: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
+    def _judge(self, wanted: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
         """Support of each non-empty request, each scored once; UnreadableClaim if the scorer cannot read it."""
-        requests = distinct_requests(asked)
+        requests = distinct_requests(wanted)
         if not requests:
             return {}
         # A claim's evidence does not depend on its neighbours, so it is retrieved once.
@@ -167,7 +167,7 @@ class EntailmentVerifier:
         for request, case in zip(requests, cases, strict=True):
             language = self._unread_language(case)
             if language:
-                stated = told(case.claim, "\n".join(text.text for text in case.evidence))
+                stated = states(case.claim, "\n".join(text.text for text in case.evidence))
                 found[request] = UnreadableClaim(language) if stated is None else Support(float(stated), windows=1)
         for scoring, answerable in ((self._scoring, True), (self._without_reader, False)):
             mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]

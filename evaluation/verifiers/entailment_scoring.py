@@ -159,10 +159,10 @@ class SupportScoring:
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
         whole_answer = (" ".join(answer),) if answer else parts
         alone = min(self._scorer.room(part) for part in whole_answer)
-        asked = case.question
-        room = min(self._scorer.room(part, asked) for part in whole_answer)
+        question = case.question
+        room = min(self._scorer.room(part, question) for part in whole_answer)
         if room < min(_QUESTION_LEAVES, alone // 2):
-            asked, room = "", alone
+            question, room = "", alone
         if room > _ROOM_STEP:
             room -= room % _ROOM_STEP
         places: list[_Place] = []
@@ -172,8 +172,8 @@ class SupportScoring:
             places.extend(cut[source, room])
         if case.evidence not in wholes:  # one text for all claims that are held against it
             wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
-        whole = wholes[case.evidence] if len(places) > 1 else ""
-        return _Read(parts, asked, room, tuple(places), whole, answer)
+        full_text = wholes[case.evidence] if len(places) > 1 else ""
+        return _Read(parts, question, room, tuple(places), full_text, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Groups of an answer's claims that are read together; empty for a claim that is read alone."""

@@ -78,8 +78,8 @@ def weak_words(
 
 def _among(weakness: Weakness, variant: str) -> tuple[str, ...]:
     """The claims that the claim was read with, with ``variant`` in its place."""
-    whole = plain_claim_text(weakness.claim.text)
-    return tuple(variant if claim == whole else claim for claim in weakness.answer)
+    plain = plain_claim_text(weakness.claim.text)
+    return tuple(variant if claim == plain else claim for claim in weakness.answer)
 
 
 def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:

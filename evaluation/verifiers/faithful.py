@@ -72,7 +72,7 @@ class FaithfulVerifier:
         verifier = EntailmentVerifier(
             self._scorer, evidence, self._threshold, split=self._split, together=self._together
         )
-        asked = [
+        items_asked = [
             # Answers to one prompt share evidence, and equal claims of theirs are scored once.
             VerificationItem(
                 AnsweredQuestion(prompts[item.question.text, item.shown], item.question.text),
@@ -82,7 +82,7 @@ class FaithfulVerifier:
             for item in items
             if item.shown
         ]
-        judged = iter(verifier.verify(asked))
+        judged = iter(verifier.verify(items_asked))
         return tuple(
             tuple(Verdict(v.claim, v.label, v.support, v.reason, v.evidence, self._name) for v in next(judged))
             if item.shown

@@ -62,8 +62,8 @@ class LabelVerifier:
 
     def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
         """Label for this question's id, else for its text, else for any question."""
-        answer, asked = squeezed(text), squeezed(question.text).casefold()
-        for key in ((question.id, asked), (question.id, ""), ("", asked), ("", "")):
+        answer, question_text = squeezed(text), squeezed(question.text).casefold()
+        for key in ((question.id, question_text), (question.id, ""), ("", question_text), ("", "")):
             label = self._labels.get((*key, answer, claim))
             if label is not None:
                 self._used.add(label.where)

@@ -88,11 +88,11 @@ class LanguageJudge:
 
         If the generator fails, the claim is unscored. Raises the errors of the search for evidence.
         """
-        asked = requests_of(items)
-        requests = distinct_requests(asked)
+        all_requests = requests_of(items)
+        requests = distinct_requests(all_requests)
         evidence = self._evidence.evidence_for(requests) if requests else ()
         found = dict(zip(requests, self._ask(requests, evidence), strict=True))
-        return align_verdicts(items, asked, found, self._verdict)
+        return align_verdicts(items, all_requests, found, self._verdict)
 
     def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
         """Answers of the generator for all requests in one call; one by one if that call fails."""
@@ -195,6 +195,10 @@ def _answered(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> 
 
 
 def _question(request: ClaimRequest) -> str:
-    asked = " ".join(request.question.text.split())
-    head = f'To the question "{asked}" somebody answered: "{request.claim}" ' if asked else f'Claim: "{request.claim}" '
+    question = " ".join(request.question.text.split())
+    head = (
+        f'To the question "{question}" somebody answered: "{request.claim}" '
+        if question
+        else f'Claim: "{request.claim}" '
+    )
     return head + "Do the passages say that this is so? Answer with one word, yes or no."

@@ -32,7 +32,7 @@ class ScorerInFront:
         return self._scorer.count(texts)
 
     @property
-    def behind(self) -> PairScorer:
+    def inner(self) -> PairScorer:
         """The inner scorer."""
         return self._scorer
 

@@ -99,15 +99,15 @@ class ShortAnswerScorer(ScorerInFront):
         for pair in unique:
             if not is_short_answer(pair):
                 continue
-            if self._stands(pair.claim, pair.evidence):
+            if self._occurs(pair.claim, pair.evidence):
                 reading[pair.question, pair.evidence].append(pair)
-            elif pair.whole and self._stands(pair.claim, pair.whole):
+            elif pair.whole and self._occurs(pair.claim, pair.whole):
                 found[pair] = 0.0
 
         to_read = sum(map(len, reading.values()))
         steps = len(unique) + (to_read if self._use.network else 0)  # those are looked at twice
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             if progress is not None and unique:
                 progress(len(pairs) * done // steps, len(pairs))
 
@@ -115,12 +115,12 @@ class ShortAnswerScorer(ScorerInFront):
         for (question, evidence), mine in reading.items():
             logs = self.log_expected(question, evidence, [pair.claim for pair in mine])
             read.update((pair, x) for pair, x in zip(mine, logs, strict=True) if not math.isnan(x))
-            told(len(found) + len(read))
-        asked = [p for p in unique if p not in found and (p not in read or self._use.network)]
-        before = steps - len(asked)
-        if asked:
-            scores = self._scorer.score(asked, lambda done, _: told(before + done))
-            found.update(zip(asked, scores, strict=True))
+            report(len(found) + len(read))
+        to_score = [p for p in unique if p not in found and (p not in read or self._use.network)]
+        before = steps - len(to_score)
+        if to_score:
+            scores = self._scorer.score(to_score, lambda done, _: report(before + done))
+            found.update(zip(to_score, scores, strict=True))
         found.update((pair, self._use.support(x, found.get(pair, 0.5))) for pair, x in read.items())
         return tuple(found[pair] for pair in pairs)
 
@@ -129,7 +129,7 @@ class ShortAnswerScorer(ScorerInFront):
         alone.
         """
         return is_short_answer(pair) and any(
-            self._stands(pair.claim, text) for text in (pair.evidence, pair.whole) if text
+            self._occurs(pair.claim, text) for text in (pair.evidence, pair.whole) if text
         )
 
     def log_expected(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
@@ -137,13 +137,13 @@ class ShortAnswerScorer(ScorerInFront):
         room.
         """
         tokens = [self._claim_tokens(claim) for claim in claims]
-        asked = [ids for ids in tokens if ids]
+        batch = [ids for ids in tokens if ids]
         reader = self._opened()
         try:
             prompt = reader.prompt(question, self._chunks(evidence), MAX_TOKENS)
         except GenerationError:
             return [math.nan] * len(claims)
-        known = belief(reader, prompt, asked)
+        known = belief(reader, prompt, batch)
         logprobs = iter(known.logprobs)
         return [self._expected(ids, next(logprobs), known) if ids else math.nan for ids in tokens]
 
@@ -172,7 +172,7 @@ class ShortAnswerScorer(ScorerInFront):
     def _reader_count(self, texts: Sequence[str]) -> Sequence[int]:
         return [len(e.token_ids) for e in self._opened().vocabulary.tokenizer.encode_many(texts)]
 
-    def _stands(self, claim: str, evidence: str) -> bool:
+    def _occurs(self, claim: str, evidence: str) -> bool:
         ids = self._claim_tokens(claim)
         return bool(ids) and f" {' '.join(map(str, ids))} " in self._ids(evidence)
 

@@ -90,10 +90,10 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
         reasons.append(reason)
     if reasons:
         return reasons[0]
-    whole = blocked_by(a, r, q, *_shared_span(a, r))
+    blocked = blocked_by(a, r, q, *_shared_span(a, r))
     f1 = token_f1([singular(w.text) for w in a.words], [singular(w.text) for w in r.words])
-    if whole is not None:
-        return Match(whole.label, min(whole.support, f1), whole.reason) if f1 >= HALF else _weak(f1)
+    if blocked is not None:
+        return Match(blocked.label, min(blocked.support, f1), blocked.reason) if f1 >= HALF else _weak(f1)
     if _carries(a, r, q):
         return Match("supported", 1.0, "stands in the reference and carries its content")
     one, other = Counter(content_of(a.words)), Counter(content_of(r.words))
@@ -123,11 +123,11 @@ def _carries(a: Reading, r: Reading, q: Reading) -> bool:
     """Whether the answer is a part of the reference with enough content beyond the question."""
     if not _occurrences(r.words, a.words) or not content_of(a.words):
         return False
-    asked = set(content_of(q.words))
-    needed = [w for w in content_of(r.words) if w not in asked] or list(content_of(r.words))
+    question_words = set(content_of(q.words))
+    needed = [w for w in content_of(r.words) if w not in question_words] or list(content_of(r.words))
     given = set(content_of(a.words))
-    held = sum(w in given for w in needed)
-    return held >= _CARRIED_SHARE * len(needed)
+    count = sum(w in given for w in needed)
+    return count >= _CARRIED_SHARE * len(needed)
 
 
 def _other_values(a: Reading, r: Reading) -> Match:

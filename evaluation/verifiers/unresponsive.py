@@ -40,11 +40,11 @@ def repeats_question(question: Question, answer: str) -> bool:
     that the question lacks.
     """
     words = content_and_numbers(answer)
-    asked = content_and_numbers(question.text)
+    question_words = content_and_numbers(question.text)
     named = any(content_words(reference) <= content_words(question.text) for reference in question.references)
     if len(words) < _FEWEST_WORDS or named or asks_yes_or_no(read_text(question.text).tokens):
         return False
-    if not words <= asked | SOURCE_WORDS or not _numbers(answer) <= _numbers(question.text):
+    if not words <= question_words | SOURCE_WORDS or not _numbers(answer) <= _numbers(question.text):
         return False
     return not _denials(answer) - _denials(question.text)
 

@@ -98,8 +98,8 @@ def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
     prompt.
     """
     bare = raw.encode("a", add_special_tokens=False).ids
-    whole = raw.encode("a").ids
-    return next((tuple(whole[:i]) for i in range(len(whole)) if whole[i : i + len(bare)] == bare), ())
+    ids = raw.encode("a").ids
+    return next((tuple(ids[:i]) for i in range(len(ids)) if ids[i : i + len(bare)] == bare), ())
 
 
 def chat_template(folder: Path) -> str | None:

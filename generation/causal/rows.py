@@ -63,8 +63,8 @@ def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     # case-sensitive: "US" is not "us".
     for flags in (0, re.IGNORECASE):
         for answer in filter(None, wanted):
-            whole = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)
+            pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)
             for part in prompt.chunks:
-                if found := whole.search(part.text):
+                if found := pattern.search(part.text):
                     return f"{found[0]} [{part.number}]"
     return None

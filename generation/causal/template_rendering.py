@@ -94,10 +94,10 @@ class _Namespace(Namespace):
     """
 
     def __init__(*args: Any, **more: Any) -> None:
-        made, items = args[0], dict(*args[1:], **more)
+        target, items = args[0], dict(*args[1:], **more)
         for name in items:
             _check_name(name)
-        Namespace.__init__(made, items)
+        Namespace.__init__(target, items)
 
     def __setitem__(self, name: str, value: Any) -> None:
         _check_name(name)

@@ -208,9 +208,9 @@ class _StopFilter:
             if complete:
                 self.stopped, self._waiting = True, ""
                 return buffer[: place + 1 - complete]
-        held = max(self._matched)
-        self._waiting = buffer[len(buffer) - held :]
-        return buffer[: len(buffer) - held]
+        longest = max(self._matched)
+        self._waiting = buffer[len(buffer) - longest :]
+        return buffer[: len(buffer) - longest]
 
     def finish(self) -> str:
         """Return the text that was held back, at the end of the input."""

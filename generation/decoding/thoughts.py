@@ -146,17 +146,17 @@ class ThoughtFilter:
             else:
                 self._literal = True
                 out.append(self._passed(tag[0]))
-        held = _possible_tag(buffer)
-        certain, self._waiting = buffer[: len(buffer) - held], buffer[len(buffer) - held :]
-        out.append(self._told(certain))
+        pending = _possible_tag(buffer)
+        certain, self._waiting = buffer[: len(buffer) - pending], buffer[len(buffer) - pending :]
+        out.append(self._visible(certain))
         return "".join(out)
 
     def finish(self) -> str:
         """Return the text that was held back, at the end of the input."""
         rest, self._waiting = self._waiting, ""
-        return self._told(rest)
+        return self._visible(rest)
 
-    def _told(self, text: str) -> str:
+    def _visible(self, text: str) -> str:
         if self._inside:
             self._thought.append(text)
             return ""

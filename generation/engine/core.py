@@ -37,8 +37,10 @@ class Engine:
         self, model: Decoder, options: EngineOptions | None = None, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._model, self._options, self._clock = model, options or EngineOptions(), clock
-        memory, beside = self._options.memory_bytes, ending_bytes_per_position(model)
-        self._arena = KeyValueArena(model.config, memory, dtype=model.dtype, device=model.device, beside=beside)
+        memory, ending_bytes = self._options.memory_bytes, ending_bytes_per_position(model)
+        self._arena = KeyValueArena(
+            model.config, memory, dtype=model.dtype, device=model.device, extra_bytes=ending_bytes
+        )
         self._admission = Admission(model.config, self._arena, self._options)
         self._prompts = PromptPass(model, self._arena, self._options)
         self._decoding = DecodingPass(model, self._arena, self._options, self._admission.spare)

@@ -15,7 +15,7 @@ from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.decode_state import DecodeState
 from model.engine_state.reads import RowGroup
-from model.engine_state.unshared_reads import prepare_lone_reads
+from model.engine_state.unshared_reads import prepare_unshared_reads
 from model.row_steps import RowSteps
 
 _FEW_ROWS = 8
@@ -35,7 +35,7 @@ class DecodingPass:
         if model.row_steps is not None:
             _take_one_step(model.row_steps, DecodeState(arena, [RowGroup(1, (), spare, 1, 1)], 1))
         elif options.invariant:
-            prepare_lone_reads(arena)
+            prepare_unshared_reads(arena)
         if options.cuda_graphs and model.device.type == "cuda" and not (options.invariant or model.config.prefix):
             self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
 

@@ -62,8 +62,8 @@ def _candidate(
     if not _TOKEN_END.match(passage.text, shown_last):
         return None
     subject = _subject(tokens, clause, document_name(source.title), _before(passage, number))
-    asked = question_for_answer(tokens, clause, span, subject, _STEADY) if subject is not None else None
-    text = polished(asked, dict(names)) if asked is not None else None
+    question = question_for_answer(tokens, clause, span, subject, _STEADY) if subject is not None else None
+    text = polished(question, dict(names)) if question is not None else None
     if text is None or not good_question(text, answer) or (span.kind == "date" and _DATED.search(text)):
         return None
     past = tokens[clause.verb].low in PAST or tokens[clause.verb].low in ("was", "were", "had")
@@ -72,8 +72,8 @@ def _candidate(
     first, last = passage.spans[number]
     at = paragraph.start
     place = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
-    whole = (span.left, span.right) == clause.subject
-    rest = text.split(" ", 1)[1].rstrip("?") if whole and text.startswith(("Who ", "What ")) else ""
+    is_subject = (span.left, span.right) == clause.subject
+    rest = text.split(" ", 1)[1].rstrip("?") if is_subject and text.startswith(("Who ", "What ")) else ""
     return Candidate(text, kind, accepted_answers(answer, span, document), (place,), span.kind, rest)
 
 

@@ -111,7 +111,7 @@ class NearMisses:
         match = rng.choice(found)
         name = match.group()
         about = stems(candidate.text.replace(name, " "))
-        for other in self._alike(name, rng):
+        for other in self._similar(name, rng):
             if other in candidate.text or any(other in ref or ref in other for ref in candidate.references):
                 continue
             if about and not self._together(other, about):
@@ -119,7 +119,7 @@ class NearMisses:
                 return before + other + candidate.text[match.end() :]
         return None
 
-    def _alike(self, name: str, rng: random.Random) -> Iterator[str]:
+    def _similar(self, name: str, rng: random.Random) -> Iterator[str]:
         """Return similar names in random order: countries, persons, members of the same list, names that differ in
         one word.
         """

@@ -118,5 +118,5 @@ def _form(question: str, answer: str) -> str:
 
 
 def _overlap(question: str, evidence: str) -> float:
-    asked = stems(question)
-    return len(asked & stems(evidence)) / len(asked) if asked else 0.0
+    question_stems = stems(question)
+    return len(question_stems & stems(evidence)) / len(question_stems) if question_stems else 0.0

@@ -26,12 +26,12 @@ def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
         if candidate.clause and candidate.answer_kind == "person" and len(name.split()) > 1:
             describing[name].append(candidate)
     names = sorted(describing, key=len, reverse=True)
-    for asked in candidates:
+    for first in candidates:
         for name in names:
-            if re.search(rf"(?<!\w){re.escape(name)}(?![\w’'])(?! [A-Z])", asked.text) and name not in asked.references:
-                made = next((m for d in describing[name] if (m := _joined(d, asked, name)) is not None), None)
-                if made is not None:
-                    yield made
+            if re.search(rf"(?<!\w){re.escape(name)}(?![\w’'])(?! [A-Z])", first.text) and name not in first.references:
+                joined = next((m for d in describing[name] if (m := _joined(d, first, name)) is not None), None)
+                if joined is not None:
+                    yield joined
                 break
 
 
@@ -51,16 +51,16 @@ def paired(first: Candidate, second: Candidate) -> Candidate | None:
     return Candidate(text, "two_passage", (answer,), places, "pair", parts=(first, second))
 
 
-def _joined(describing: Candidate, asked: Candidate, name: str) -> Candidate | None:
-    if _near(describing, asked) or stems(describing.clause) & stems(asked.text.replace(name, "")):
+def _joined(describing: Candidate, candidate: Candidate, name: str) -> Candidate | None:
+    if _near(describing, candidate) or stems(describing.clause) & stems(candidate.text.replace(name, "")):
         return None
     relative = f"the person who {describing.clause}"
-    text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: relative, asked.text, count=1)
+    text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", lambda _: relative, candidate.text, count=1)
     text = text[:1].upper() + text[1:]
     if len(text.split()) > _MOST_WORDS or len(re.findall(re.escape(name), text)):
         return None
-    places = (*asked.places, *describing.places)
-    return replace(asked, text=text, kind="two_passage", places=places, parts=(asked, describing), clause="")
+    places = (*candidate.places, *describing.places)
+    return replace(candidate, text=text, kind="two_passage", places=places, parts=(candidate, describing), clause="")
 
 
 def _near(one: Candidate, other: Candidate) -> bool:

@@ -87,8 +87,10 @@ def polished(question: str, names: dict[str, str]) -> str | None:
     head, *rest = text.split(" ")
     before = [head.lower(), *(word.lower() for word in rest)]
     restored = [
-        word.lower() if asked in ("what", "which") and word.lower() in GROUP_NOUNS else _capital(word, following, names)
-        for asked, word, following in zip(before, rest, [*rest[1:], ""], strict=False)
+        word.lower()
+        if previous in ("what", "which") and word.lower() in GROUP_NOUNS
+        else _capital(word, following, names)
+        for previous, word, following in zip(before, rest, [*rest[1:], ""], strict=False)
     ]
     text = " ".join([head, *restored])
     if any(one in _STRANDED and other in PREPOSITIONS for one, other in pairwise(before)):

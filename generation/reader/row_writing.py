@@ -45,7 +45,7 @@ class ReaderRowWriter:
             # Only an answer that occurs in the shown text, token for token, teaches copying. A match may also be part
             # of a word ("no" in "know"), or in a chunk outside the budget.
             passages = prompt.token_ids[prompt.token_ids.index(vocabulary.separator) :]
-            choices = [choice for choice in choices if _stands(choice, passages)]
+            choices = [choice for choice in choices if _occurs(choice, passages)]
         elif not answers:
             choices = [(vocabulary.no_answer,)]
         if not choices or not 0 < len(choices[0]) <= self._longest:
@@ -53,5 +53,5 @@ class ReaderRowWriter:
         return TokenRow(prompt.token_ids, (*choices[0], vocabulary.separator))
 
 
-def _stands(ids: Sequence[int], inside: Sequence[int]) -> bool:
+def _occurs(ids: Sequence[int], inside: Sequence[int]) -> bool:
     return f" {' '.join(map(str, ids))} " in f" {' '.join(map(str, inside))} "

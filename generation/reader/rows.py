@@ -128,8 +128,8 @@ class ReaderRows:
                 yield from self._row(example, shown, ())
             return
         if rng.random() < self._mix.alone:
-            whole = rng.random() < self._mix.whole
-            shown = [gold, *siblings][: self._mix.max_chunks if whole else 1]
+            full_text = rng.random() < self._mix.whole
+            shown = [gold, *siblings][: self._mix.max_chunks if full_text else 1]
             rng.shuffle(shown)
         else:
             near = siblings[:2]
@@ -156,8 +156,8 @@ class ReaderRows:
         return None
 
     def _nearest(self, question: str, own: Sequence[int], rng: random.Random) -> int:
-        asked = set(question.lower().split())
-        shared = [len(asked & set(self._pool.chunks[i].text.lower().split())) for i in own]
+        question_words = set(question.lower().split())
+        shared = [len(question_words & set(self._pool.chunks[i].text.lower().split())) for i in own]
         most = max(shared)
         return rng.choice([i for i, n in zip(own, shared, strict=True) if n == most])
 

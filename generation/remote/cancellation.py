@@ -37,8 +37,8 @@ class RequestCancellation:
         with self._lock:
             self._reason = self._reason or reason
             self._cut.set()
-            for held in self._sockets:
-                _shut(held)
+            for open_socket in self._sockets:
+                _shut(open_socket)
             self._sockets.clear()
 
     def check(self) -> None:
@@ -67,8 +67,8 @@ class RequestCancellation:
                 self._sockets.append(opened)
 
 
-def _shut(held: socket.socket) -> None:
+def _shut(open_socket: socket.socket) -> None:
     # Not close, which does not wake a blocked reader. And the plain socket's shutdown: TLS would first send a close
     # notification.
     with suppress(OSError):
-        socket.socket.shutdown(held, socket.SHUT_RDWR)
+        socket.socket.shutdown(open_socket, socket.SHUT_RDWR)

@@ -74,14 +74,14 @@ def as_sentence(question: str, answer: str) -> str:
         short = short[:-1]
     if not short or len(short.split()) > _MAX_ANSWER or _is_sentence(short):
         return answer
-    asked = question.strip()
-    parts = tuple(asked[:-1].split()) if asked.endswith("?") else ()
-    made = None
-    if 3 <= len(parts) <= _MAX_QUESTION and len(asked) < 300 and not _SEVERAL.search(asked[:-1].strip()):
-        made = _turned(parts, tuple(part.lower().rstrip(",") for part in parts), short)
-    if made is None:
+    text = question.strip()
+    parts = tuple(text[:-1].split()) if text.endswith("?") else ()
+    statement = None
+    if 3 <= len(parts) <= _MAX_QUESTION and len(text) < 300 and not _SEVERAL.search(text[:-1].strip()):
+        statement = _turned(parts, tuple(part.lower().rstrip(",") for part in parts), short)
+    if statement is None:
         return f'The answer is "{short}".' if '"' not in short else f"The answer is: {short}."
-    return _begun(made) + ("" if made.endswith((".", "!", "?")) else ".")
+    return _begun(statement) + ("" if statement.endswith((".", "!", "?")) else ".")
 
 
 def _is_sentence(answer: str) -> bool:
@@ -154,8 +154,10 @@ def _how_many(parts: Sequence[str], low: Sequence[str], answer: str) -> str | No
     if low[at] in BE and at + 1 < len(low) and low[at + 1] == "there":
         return " ".join(["There", low[at], counted, *parts[at + 2 :]])
     if low[at] in BE or low[at] in _HAVE or (low[at] in MODALS and not noun):
-        held = low[at] in BE and at + 1 < len(low) and (low[at + 1] in PREPOSITIONS or _is_participle(low[at + 1]))
-        return " ".join([counted, *parts[at:]]) if held and noun else None
+        participle = (
+            low[at] in BE and at + 1 < len(low) and (low[at + 1] in PREPOSITIONS or _is_participle(low[at + 1]))
+        )
+        return " ".join([counted, *parts[at:]]) if participle and noun else None
     clause = _clause(parts[at:], low[at:])
     return clause.statement(middle=counted) if clause is not None and clause.verb else None
 

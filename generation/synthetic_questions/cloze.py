@@ -60,10 +60,10 @@ def cloze_questions(
                     by_kind.setdefault(span.kind, []).append((passage, number, span))
     for candidates in by_kind.values():
         rng.shuffle(candidates)
-    made = 0
+    count = 0
     used: set[tuple[int, int]] = set()
     tries = 0
-    while by_kind and made < most and tries < 12 * most:
+    while by_kind and count < most and tries < 12 * most:
         tries += 1
         kinds = list(by_kind)
         kind = rng.choices(kinds, [_WEIGHTS[k] for k in kinds])[0]
@@ -77,12 +77,12 @@ def cloze_questions(
             used.add((id(passage), number))
             if rng.random() < changed:
                 one = ClozeQuestion(_kept(reworded(one.question, rng), one), one.answer, one.kind, passage, number)
-            made += 1
+            count += 1
             yield one
 
 
-def _kept(question: str, made: ClozeQuestion) -> str:
-    return made.question if _holds(question.lower(), made.answer.lower()) else question
+def _kept(question: str, cloze: ClozeQuestion) -> str:
+    return cloze.question if _holds(question.lower(), cloze.answer.lower()) else question
 
 
 def question_for(

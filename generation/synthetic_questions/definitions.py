@@ -69,18 +69,18 @@ def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator
     name = re.sub(r"\s*\(.*?\)$", "", article.title)
     if passage is None or name.lower() not in passage.low or "list of" in name.lower():
         return
-    made: list[ClozeQuestion] = []
-    for asked in (*_first_sentence(name, passage), *_attributes(name, passage)):
-        answer = asked.answer.strip(" ,")
+    questions: list[ClozeQuestion] = []
+    for question in (*_first_sentence(name, passage), *_attributes(name, passage)):
+        answer = question.answer.strip(" ,")
         if (
             good_answer(answer, passage.low)
             and answer.lower() not in name.lower()
             and name.lower() not in answer.lower()
         ):
-            sentence = next((i for i, (_, end) in enumerate(passage.spans) if asked.at < end), 0)
-            made.append(ClozeQuestion(rng.choice(asked.questions), answer, asked.kind, passage, sentence))
-    rng.shuffle(made)
-    yield from made
+            sentence = next((i for i, (_, end) in enumerate(passage.spans) if question.at < end), 0)
+            questions.append(ClozeQuestion(rng.choice(question.questions), answer, question.kind, passage, sentence))
+    rng.shuffle(questions)
+    yield from questions
 
 
 def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
@@ -95,23 +95,23 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
         r" (?:of|for) (?:[\w’'-]+ ){0,5}?[\w’'-]+(?=[.,;(]| (?:that|which|who|in|from|by|to|with|on|and|used|at)\b)",
         first[match.end() :],
     )
-    whole = phrase + longer[0] if longer and first[match.start(3) :].startswith(phrase + longer[0]) else phrase
+    definition = phrase + longer[0] if longer and first[match.start(3) :].startswith(phrase + longer[0]) else phrase
     parts = phrase.split()
-    after = first[match.start(3) + len(whole) :]
+    after = first[match.start(3) + len(definition) :]
     if (
         not parts
         or re.match(r" (?:of|for|and|or|to)\b", after)
         or (len(parts) == 1 and parts[0].lower() in words.VAGUE)
     ):
         return  # truncated in the middle
-    whole = re.sub(r"(?: \w+(?:ed|ly))+$", "", whole)
+    definition = re.sub(r"(?: \w+(?:ed|ly))+$", "", definition)
     person = any(part.strip(",").lower() in words.PERSON_NOUNS for part in parts[-2:])
     life = _LIFE.search(first, 0, match.start() + 1)
     if person or (life and life[2]):
-        if whole:
+        if definition:
             yield _Asked(
                 (f"Who {verb} {name}?", f"What was {name}?", f"What did {name} do?", f"What was {name} by profession?"),
-                whole,
+                definition,
                 "phrase",
                 at,
             )
@@ -141,7 +141,7 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
                 f"How would you define {name}?",
                 f"What {verb} {name}?",
             ),
-            whole,
+            definition,
             "phrase",
             at,
         )

@@ -36,11 +36,13 @@ def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
             and tokens[end].tag in ",C"
         )
         listed = listed or _begins_list(tokens, end)
-        whole = (
+        is_name = (
             listed or (index and tokens[index - 1].tag in "#'") or (before_low in ("and", "or") and end - index == 1)
         )
-        whole = (
-            whole or (end < len(tokens) and tokens[end].tag in "NXG") or (end < len(tokens) and tokens[end].tag == "'")
+        is_name = (
+            is_name
+            or (end < len(tokens) and tokens[end].tag in "NXG")
+            or (end < len(tokens) and tokens[end].tag == "'")
         )
         before = index
         if before > 0 and tokens[before - 1].low in words.PERSON_NOUNS:
@@ -48,7 +50,7 @@ def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
         while before > 0 and tokens[before - 1].tag in "J":
             before -= 1
         left = before - 1 if before and tokens[before - 1].tag == "D" else before
-        if not whole and len(tokens[end - 1].text) > 1 and (left == before or tokens[left].low in ("the", "a", "an")):
+        if not is_name and len(tokens[end - 1].text) > 1 and (left == before or tokens[left].low in ("the", "a", "an")):
             kind, ask = _name_kind(tokens, index, end, left)
             yield AnswerSpan(index, end, left, end, kind, ask)
         index = end

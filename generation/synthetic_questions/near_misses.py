@@ -33,15 +33,15 @@ def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) 
         raise GenerationError(f"the share of near misses is {share}: it must be a share, in [0, 1]")
     answerable = [e for e in examples if e.answerable and len(e.context) >= _SHORTEST]
     rng = random.Random(f"near misses:{seed}")
-    made = []
+    questions = []
     for example in answerable:
         if rng.random() >= share:
             continue
         strangers = [rng.choice(answerable).context for _ in range(4)]
         question = _changed(example, strangers, rng)
         if question is not None:
-            made.append(ReadingExample(question, (), example.context, example.title, False, example.source))
-    return made
+            questions.append(ReadingExample(question, (), example.context, example.title, False, example.source))
+    return questions
 
 
 def _changed(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
@@ -62,10 +62,10 @@ def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random
     """Replace a name of the passage in the question (in any case, since searches are lower case) by another one."""
     question, low = example.question, example.question.lower()
     here = _names(example.context)
-    asked = [name for name in here if re.search(rf"\b{re.escape(name.lower())}\b", low)]
-    if not asked:
+    mentioned = [name for name in here if re.search(rf"\b{re.escape(name.lower())}\b", low)]
+    if not mentioned:
         return None
-    name = max(rng.sample(asked, min(2, len(asked))), key=len)
+    name = max(rng.sample(mentioned, min(2, len(mentioned))), key=len)
     # A name of the same passage is the nearer miss; a name in the answer would make the question trivial.
     near = [other for other in here if other.lower() not in low and not _answers(example, other)]
     far = sorted({other for text in strangers for other in _names(text) if other not in example.context})

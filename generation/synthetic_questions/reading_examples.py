@@ -59,31 +59,31 @@ def _examples(article: SourceArticle, seed: int, count: int, mix: ReadingMix) ->
     drawn = passages(article, max(2, (3 * count + 3) // 4), rng)
     if not drawn:
         return
-    made: dict[str, Iterator[ClozeQuestion]] = {
+    sources: dict[str, Iterator[ClozeQuestion]] = {
         "wiki_cloze": cloze_questions(article.title, drawn, count, mix.noisy, mix.reworded, rng),
         "wiki_recurring": recurring_questions(article, drawn, count, rng),
         "wiki_definition": definition_questions(article, rng),
     }
     weights = {"wiki_cloze": mix.cloze, "wiki_recurring": mix.recurring, "wiki_definition": mix.definition}
-    asked: set[str] = set()
-    left = [name for name in made if weights[name] > 0]
-    while left and len(asked) < count:
+    questions: set[str] = set()
+    left = [name for name in sources if weights[name] > 0]
+    while left and len(questions) < count:
         source = rng.choices(left, [weights[name] for name in left])[0]
-        one = next(made[source], None)
+        one = next(sources[source], None)
         if one is None:
             left.remove(source)
             continue
-        if one.question in asked:
+        if one.question in questions:
             continue
-        asked.add(one.question)
+        questions.add(one.question)
         yield _example(article.title, source, one, drawn, mix, rng)
 
 
 def _example(
-    title: str, source: str, made: ClozeQuestion, drawn: list[Passage], mix: ReadingMix, rng: random.Random
+    title: str, source: str, cloze: ClozeQuestion, drawn: list[Passage], mix: ReadingMix, rng: random.Random
 ) -> ReadingExample:
-    if rng.random() < mix.unanswerable and not (source == "wiki_definition" and made.kind == "phrase"):
-        refused = unanswerable(made, drawn, rng)
+    if rng.random() < mix.unanswerable and not (source == "wiki_definition" and cloze.kind == "phrase"):
+        refused = unanswerable(cloze, drawn, rng)
         if refused is not None:
             return ReadingExample(refused.question, (), refused.context, title, False, source)
-    return ReadingExample(made.question, (made.answer,), made.passage.text, title, True, source)
+    return ReadingExample(cloze.question, (cloze.answer,), cloze.passage.text, title, True, source)

@@ -41,9 +41,9 @@ def recurring_questions(
         if span.kind in _KINDS and (span.kind != "phrase" or span.end - span.start > 1)
     ]
     rng.shuffle(candidates)
-    made = 0
+    count = 0
     for passage, number, tokens, span in candidates[: 12 * most]:
-        if made == most:
+        if count == most:
             break
         answer = passage.text[tokens[span.start].start : tokens[span.end - 1].end]
         if not good_answer(answer, passage.low) or answer.lower() in article.title.lower():
@@ -52,7 +52,7 @@ def recurring_questions(
         for sentence in _elsewhere(article.text, answer, passage.text):
             question = _question(article.title, sentence, answer, rng)
             if question is not None and len(stems(question) & here) >= 1:
-                made += 1
+                count += 1
                 yield ClozeQuestion(question, answer, span.kind, passage, number)
                 break
 
@@ -85,9 +85,9 @@ def _question(title: str, sentence: str, answer: str, rng: random.Random) -> str
     tokens = other.sentences[0]
     for span in other.answers[0]:
         if span.kind in _KINDS and _text(sentence, tokens, span) == answer:
-            made = question_for(title, other, 0, span, 0.15, rng)
-            if made is not None:
-                return made.question
+            question = question_for(title, other, 0, span, 0.15, rng)
+            if question is not None:
+                return question.question
     return None
 
 

@@ -47,27 +47,27 @@ class UnanswerableQuestion:
     context: str
 
 
-def unanswerable(made: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
+def unanswerable(cloze: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
     """Return ``made`` as an unanswerable question, or None if that is not safe."""
-    low = made.answer.lower()
+    low = cloze.answer.lower()
     way = rng.random()
     if way < 0.4:
-        changed = perturbed(made.question, made.passage, drawn, rng)
+        changed = perturbed(cloze.question, cloze.passage, drawn, rng)
         if changed is not None:
-            return UnanswerableQuestion(changed, made.passage.text)
+            return UnanswerableQuestion(changed, cloze.passage.text)
     if way < 0.7:
-        other = _nearest(made, [p for p in drawn if p is not made.passage and low not in p.low])
+        other = _nearest(cloze, [p for p in drawn if p is not cloze.passage and low not in p.low])
         if other is not None:
-            return UnanswerableQuestion(made.question, other.text)
-    rest = made.passage.without(made.sentence)
-    return UnanswerableQuestion(made.question, rest) if low not in rest.lower() and len(rest) > 150 else None
+            return UnanswerableQuestion(cloze.question, other.text)
+    rest = cloze.passage.without(cloze.sentence)
+    return UnanswerableQuestion(cloze.question, rest) if low not in rest.lower() and len(rest) > 150 else None
 
 
-def _nearest(made: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
+def _nearest(cloze: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
     """Return the passage that shares most words with the question, and so is the hardest."""
-    asked = stems(made.question)
-    ranked = sorted(others, key=lambda passage: -len(asked & stems(passage.text)))
-    return ranked[0] if ranked and asked & stems(ranked[0].text) else None
+    question_stems = stems(cloze.question)
+    ranked = sorted(others, key=lambda passage: -len(question_stems & stems(passage.text)))
+    return ranked[0] if ranked and question_stems & stems(ranked[0].text) else None
 
 
 def perturbed(question: str, passage: Passage, drawn: Sequence[Passage], rng: random.Random) -> str | None:

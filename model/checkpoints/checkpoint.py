@@ -229,12 +229,12 @@ def _sharded(index: Path) -> tuple[StoredTensor, ...]:
             "fetch them again"
         )
     headers = {shard: stored_tensors(index.parent / shard) for shard in sorted(by_shard)}
-    held = {shard: {tensor.key for tensor in tensors} for shard, tensors in headers.items()}
+    shard_keys = {shard: {tensor.key for tensor in tensors} for shard, tensors in headers.items()}
     for shard, keys in by_shard.items():
-        if absent := sorted(keys - held[shard]):
+        if absent := sorted(keys - shard_keys[shard]):
             raise ModelError(f"{index} places {_some(absent)} in {shard}, where they are not")
     for shard, keys in by_shard.items():
-        if unknown := sorted(held[shard] - keys):
+        if unknown := sorted(shard_keys[shard] - keys):
             raise ModelError(f"{index.parent / shard} holds {_some(unknown)}, which {INDEX} does not place there")
     return tuple(tensor for tensors in headers.values() for tensor in tensors)
 

@@ -33,9 +33,9 @@ class KeyValueArena:
         *,
         dtype: torch.dtype,
         device: torch.device | str = "cpu",
-        beside: int = 0,
+        extra_bytes: int = 0,
     ) -> None:
-        each = bytes_per_position(config, dtype) + beside
+        each = bytes_per_position(config, dtype) + extra_bytes
         self.total = budget // each
         if self.total < 1:
             raise ModelError(f"a budget of {budget} bytes holds no position: one takes {each} bytes; give more memory")

@@ -15,11 +15,11 @@ from model.engine_state.cascade import PartialAttention, merge, merge_invariant,
 from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
 from model.engine_state.unshared_reads import (
     SplitPlan,
-    lone_rows,
     ranges_of,
-    read_lone,
+    read_unshared,
     split_plan,
     supports_unshared_reads,
+    unshared_rows,
 )
 from model.errors import ModelError
 from model.row_steps import RowReads
@@ -116,8 +116,8 @@ class DecodeState:
         plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
         if self._padding:
             plan = (*plan, self._spare_read())
-        lone = lone_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
-        return RowReads(lone.ranges, lone.offsets, lone.order)
+        unshared = unshared_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
+        return RowReads(unshared.ranges, unshared.offsets, unshared.order)
 
     def _spare_read(self) -> CacheRead:
         spare = self._groups[-1]
@@ -132,7 +132,7 @@ class DecodeState:
             if not self._invariant:
                 self._plans[window] = split_plan(plan, self.rows, self._arena)
             elif supports_unshared_reads(self._arena):
-                mine = lone_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
+                mine = unshared_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
                 self._plans[window] = SplitPlan(mine, ())
             else:
                 self._plans[window] = SplitPlan(None, plan)
@@ -140,9 +140,9 @@ class DecodeState:
 
     def _read(self, layer: int, query: Tensor, plan: SplitPlan) -> Tensor:
         """(N, Hkv, G, D) -> (N, Hkv, G, D)."""
-        if plan.lone is not None and plan.lone.every:
-            return read_lone(self._arena, layer, query, plan.lone)
-        if plan.lone is None and len(plan.others) == 1:
+        if plan.unshared is not None and plan.unshared.every:
+            return read_unshared(self._arena, layer, query, plan.unshared)
+        if plan.unshared is None and len(plan.others) == 1:
             return self._part(layer, query, plan.others[0]).output
         joined = merge_invariant if self._invariant else merge
         output = log_sum = None
@@ -163,8 +163,8 @@ class DecodeState:
             output[rows], log_sum[rows] = part.output, part.log_sum
         if output is None:
             output = torch.empty_like(query, memory_format=torch.contiguous_format)
-        if plan.lone is not None:
-            output.index_copy_(0, plan.lone.rows, read_lone(self._arena, layer, query, plan.lone))
+        if plan.unshared is not None:
+            output.index_copy_(0, plan.unshared.rows, read_unshared(self._arena, layer, query, plan.unshared))
         return output
 
     def _part(self, layer: int, query: Tensor, read: CacheRead) -> PartialAttention:

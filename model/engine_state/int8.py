@@ -97,11 +97,11 @@ def logit_loss(full: Decoder, other: Decoder, token_ids: Tensor) -> LogitLoss:
 def logit_loss_between(first: Tensor, second: Tensor) -> LogitLoss:
     """Compare logits (N, V) in fp32 with the first ones."""
     # Adding a constant to all logits changes nothing: compare them around their mean.
-    apart = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))
+    difference = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))
     p, q = torch.log_softmax(first, dim=-1), torch.log_softmax(second, dim=-1)
     return LogitLoss(
-        float(apart.abs().mean()),
-        float(apart.abs().max()),
+        float(difference.abs().mean()),
+        float(difference.abs().max()),
         float((p.exp() * (p - q)).sum(-1).mean()),
         float((first.argmax(-1) == second.argmax(-1)).float().mean()),
     )

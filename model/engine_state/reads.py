@@ -75,8 +75,8 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
         own_skipped = max(skipped - prompt.length, 0)
         if near.length:
             last = reads[-1] if reads else None
-            beside = last is not None and last.first_row + last.rows == row
-            if last is not None and beside and (last.start, last.length) == (near.start, near.length):
+            adjacent = last is not None and last.first_row + last.rows == row
+            if last is not None and adjacent and (last.start, last.length) == (near.start, near.length):
                 reads[-1] = replace(last, rows=last.rows + group.rows)
             else:
                 reads.append(CacheRead(row, group.rows, near.start, 0, near.length, True))

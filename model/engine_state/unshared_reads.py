@@ -42,7 +42,7 @@ class UnsharedReads:
 class SplitPlan:
     """A step's reads: those of unshared rows, if any, and the others."""
 
-    lone: UnsharedReads | None
+    unshared: UnsharedReads | None
     others: tuple[CacheRead, ...]
 
 
@@ -71,16 +71,17 @@ def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> Sp
             reads_of[row].append(read)
             if read.rows > 1:
                 shares.add(row)
-    lone = [row for row in range(rows) if row not in shares]
-    if len(lone) < 2 or not supports_unshared_reads(arena):
+    unshared = [row for row in range(rows) if row not in shares]
+    if len(unshared) < 2 or not supports_unshared_reads(arena):
         return SplitPlan(None, tuple(plan))
-    ranges = [[(read.start, read.length) for read in reads_of[row]] for row in lone]
+    ranges = [[(read.start, read.length) for read in reads_of[row]] for row in unshared]
     return SplitPlan(
-        lone_rows(lone, ranges, every=len(lone) == rows), tuple(read for read in plan if read.first_row in shares)
+        unshared_rows(unshared, ranges, every=len(unshared) == rows),
+        tuple(read for read in plan if read.first_row in shares),
     )
 
 
-def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> UnsharedReads:
+def unshared_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> UnsharedReads:
     """rows of a step and the ranges each reads, in order of position; every: they are all rows of the step."""
     flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
     offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
@@ -88,26 +89,28 @@ def lone_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], 
     return UnsharedReads(torch.tensor(rows), flat, offsets, _dealt(lengths, torch.get_num_threads()), every)
 
 
-def read_lone(arena: KeyValueArena, layer: int, query: Tensor, lone: UnsharedReads) -> Tensor:
+def read_unshared(arena: KeyValueArena, layer: int, query: Tensor, unshared: UnsharedReads) -> Tensor:
     """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the unshared ones."""
     from model.engine_state.row_kernel import read_rows
 
-    mine = (query if lone.every else query[lone.rows]).float().contiguous()
+    mine = (query if unshared.every else query[unshared.rows]).float().contiguous()
     threads = torch.get_num_threads()
     with ONE_AT_A_TIME:
-        output = read_rows(mine.numpy(), *arena.numbers(layer), lone.ranges, lone.offsets, lone.order, threads)
+        output = read_rows(
+            mine.numpy(), *arena.numbers(layer), unshared.ranges, unshared.offsets, unshared.order, threads
+        )
     if torch.get_num_threads() != threads:  # numba's first call sets OpenMP's number of threads for this thread
         torch.set_num_threads(threads)
     return torch.from_numpy(output).to(query.dtype)
 
 
-def prepare_lone_reads(arena: KeyValueArena) -> None:
+def prepare_unshared_reads(arena: KeyValueArena) -> None:
     """Load the kernel for this arena, or compile it (seconds, once on a machine), so that no request waits for it."""
     if supports_unshared_reads(arena):
         heads, dim = arena.keys.shape[2:]
         with torch.inference_mode():
             query = torch.zeros(1, heads, 1, dim, dtype=arena.keys.dtype)
-            read_lone(arena, 0, query, lone_rows([0], [[(0, 1)]], every=True))
+            read_unshared(arena, 0, query, unshared_rows([0], [[(0, 1)]], every=True))
 
 
 def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:

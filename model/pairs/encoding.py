@@ -31,23 +31,23 @@ class PairFrame:
 
     before: tuple[int, ...]
     between: tuple[int, ...]
-    behind: tuple[int, ...]
+    after: tuple[int, ...]
     types: tuple[int, int, int, int, int] | None
 
     @property
     def tokens(self) -> int:
         """Number of special tokens of a pair."""
-        return len(self.before) + len(self.between) + len(self.behind)
+        return len(self.before) + len(self.between) + len(self.after)
 
     def ids(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
         """A pair's token ids."""
-        return [*self.before, *first, *self.between, *second, *self.behind]
+        return [*self.before, *first, *self.between, *second, *self.after]
 
     def type_ids(self, first: int, second: int) -> list[int]:
         """Type ids of a pair, for texts of so many tokens. Empty if the model takes none."""
         if self.types is None:
             return []
-        sizes = (len(self.before), first, len(self.between), second, len(self.behind))
+        sizes = (len(self.before), first, len(self.between), second, len(self.after))
         return [kind for kind, size in zip(self.types, sizes, strict=True) for _ in range(size)]
 
 

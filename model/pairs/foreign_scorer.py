@@ -124,9 +124,11 @@ class ForeignPairScorer:
             if not pair.claim.strip():
                 raise ModelError("the claim is empty: there is nothing to judge")
         distinct = list(dict.fromkeys(pairs))
-        asked = [_asked(pair.claim, pair.question) for pair in distinct]
-        encoded = encode_texts(self._tokenizer, (*(pair.evidence for pair in distinct), *asked))
-        sides = [self._sides(encoded[p.evidence], encoded[claim]) for p, claim in zip(distinct, asked, strict=True)]
+        pairs_of_text = [_asked(pair.claim, pair.question) for pair in distinct]
+        encoded = encode_texts(self._tokenizer, (*(pair.evidence for pair in distinct), *pairs_of_text))
+        sides = [
+            self._sides(encoded[p.evidence], encoded[claim]) for p, claim in zip(distinct, pairs_of_text, strict=True)
+        ]
         sizes = [len(first) + len(second) for first, second in sides]
         order = sorted(range(len(distinct)), key=lambda i: -sizes[i])
         found: dict[Pair, float] = {}

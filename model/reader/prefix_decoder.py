@@ -149,7 +149,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     try:
         facts = json.loads(config.read_text("utf-8"))
         expected = facts["weights_sha256"]
-        made = _made_with(facts.get("features", {}))
+        features = _made_with(facts.get("features", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
@@ -161,7 +161,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     state = {name: tensor.float() for name, tensor in state.items()}
     state["embedding.weight"] = minilm_word_embeddings()
     with torch.random.fork_rng(devices=[]):
-        model = Decoder(made)
+        model = Decoder(features)
     try:
         model.load_state_dict(state)
     except RuntimeError as error:

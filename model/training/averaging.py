@@ -32,8 +32,8 @@ def average_with(model: nn.Module, others: Sequence[tuple[Mapping[str, Tensor], 
         raise ModelError(f"the shares of other weights come to {1 - rest:g}: no more than 1 can be theirs")
     own = model.state_dict()
     for state, _ in others:
-        if apart := sorted(own.keys() ^ state.keys()) or sorted(n for n in own if own[n].shape != state[n].shape):
-            raise ModelError(f"the weights to be mixed in are another network's: {', '.join(apart[:5])}")
+        if differing := sorted(own.keys() ^ state.keys()) or sorted(n for n in own if own[n].shape != state[n].shape):
+            raise ModelError(f"the weights to be mixed in are another network's: {', '.join(differing[:5])}")
     for name, tensor in own.items():
         mean = max(0.0, rest) * tensor
         for state, share in others:

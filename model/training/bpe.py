@@ -96,7 +96,7 @@ class BpeEncoder:
 
     def encode_many(self, texts: Sequence[str]) -> list[NDArray[np.uint16]]:
         """The ids of each text, without an end token."""
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # lone surrogates are no characters
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # unshared surrogates are no characters
         encodings = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [np.asarray(encoding.ids, dtype=np.uint16) for encoding in encodings]
 

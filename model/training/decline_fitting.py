@@ -67,13 +67,13 @@ def first_states(
 
     bf16: read in half precision, as in training. progress: called with the number of rows read, and the total.
     """
-    asked = [TokenRow(row.prompt, row.answer[:1]) for row in rows]
+    first_rows = [TokenRow(row.prompt, row.answer[:1]) for row in rows]
     size = model.config.hidden_size
     states, pointed = torch.zeros(len(rows), 2 * size), torch.zeros(len(rows))
     done = 0
     with torch.inference_mode(), torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
-        for batch in row_batches(asked, tokens=tokens_per_batch, answer_tokens=tokens_per_batch, seed=0, epoch=0):
-            found = collate([asked[i] for i in batch]).to(model.device)
+        for batch in row_batches(first_rows, tokens=tokens_per_batch, answer_tokens=tokens_per_batch, seed=0, epoch=0):
+            found = collate([first_rows[i] for i in batch]).to(model.device)
             ids = found.token_ids
             mask = prefix_mask(found.prompt_lengths, found.lengths, ids.shape[1])
             hidden = model(ids, mask=mask, prompt_lengths=found.prompt_lengths)  # (B, T, E)
@@ -90,7 +90,7 @@ def first_states(
 
 
 def fit_decline(
-    train: FirstStates, held: FirstStates, *, seed: int, units: int = UNITS, begun: Decline | None = None
+    train: FirstStates, held_out: FirstStates, *, seed: int, units: int = UNITS, begun: Decline | None = None
 ) -> tuple[Decline, DeclineFit]:
     """Fit the network on ``train`` by cross-entropy (AdamW, dropout), and evaluate it on ``held``.
 
@@ -98,7 +98,7 @@ def fit_decline(
     unseen rows, so that an earlier network may be the better one. ``held`` only determines ``used``. The same states
     and seed give the same network on one machine. Raises ModelError if either set lacks one of the two classes.
     """
-    for name, found in (("train", train), ("held", held)):
+    for name, found in (("train", train), ("held", held_out)):
         if not 0 < int(found.declines.sum()) < len(found.declines):
             raise ModelError(f"{name}: to fit when a reader declines, rows to answer and rows to decline are needed")
     mean = train.states.mean(0)
@@ -116,15 +116,15 @@ def fit_decline(
         decline.inner.bias.sub_(decline.inner.weight @ mean)
         for parameter in decline.parameters():  # as its file will store it
             parameter.copy_(parameter.half().float())
-        after = _loss(decline.log_odds(held.states, held.pointed), held)
-        before = _loss(plain.log_odds(held.states, held.pointed), held)
-        earlier = None if begun is None else _loss(begun.log_odds(held.states, held.pointed), held)
+        after = _loss(decline.log_odds(held_out.states, held_out.pointed), held_out)
+        before = _loss(plain.log_odds(held_out.states, held_out.pointed), held_out)
+        earlier = None if begun is None else _loss(begun.log_odds(held_out.states, held_out.pointed), held_out)
     decline.requires_grad_(False).eval()
     worth: dict[Correction, float] = {"none": before, "fitted": after}
     if earlier is not None:
         worth["begun"] = earlier
     used = min(worth, key=lambda name: worth[name])
-    return decline, DeclineFit(len(train.declines), len(held.declines), before, after, earlier, used)
+    return decline, DeclineFit(len(train.declines), len(held_out.declines), before, after, earlier, used)
 
 
 def _loss(odds: Tensor, found: FirstStates) -> float:

@@ -18,7 +18,7 @@ def exclusive_run(folder: Path) -> Iterator[None]:
     It is a kernel lock on the folder itself, so that it leaves no file and ends with its process, however that ends. A
     folder that was created and is still empty at the end, because the run never started, is removed.
     """
-    made = not folder.exists()
+    created = not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -35,7 +35,7 @@ def exclusive_run(folder: Path) -> Iterator[None]:
         try:
             yield
         finally:
-            if made:
+            if created:
                 with suppress(OSError):
                     folder.rmdir()
     finally:

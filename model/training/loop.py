@@ -154,7 +154,7 @@ def run_steps(
     device = next(model.parameters()).device
     learn = [p for p in model.parameters() if p.requires_grad]
     optimizer = _optimizer(learn, settings)
-    whole: dict[str, object] = {
+    record: dict[str, object] = {
         "settings": asdict(settings),
         **identity,
         "steps": steps,
@@ -162,7 +162,7 @@ def run_steps(
     }
     folder.mkdir(parents=True, exist_ok=True)
     # Measured once a run: a resumed one must not continue in another precision because the machine is busy.
-    found = load_state(folder, model, optimizer, whole) or Progress(
+    found = load_state(folder, model, optimizer, record) or Progress(
         0, 0.0, math.nan, bf16_pays(device), first=FirstLosses()
     )
     limit = settings.seconds
@@ -202,7 +202,7 @@ def run_steps(
                 schedules = ((0, done),)
             stand = Progress(done, seconds, loss_average, found.bf16, schedules, first)
             with machine_failures(kept, folder):  # weights are read from the device
-                save_state(folder, model, optimizer, stand, whole)
+                save_state(folder, model, optimizer, stand, record)
             saved, kept = now, done
     model.eval()
     done = max(steps, done) if limit is None else done

@@ -90,9 +90,9 @@ class CorpusWriter:
         shards = list(self._facts.shards)
         try:
             for stream, parts in self._pending.items():
-                whole = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint16)
-                for start in range(0, len(whole), self._limit):  # one document may be longer than a shard
-                    piece = whole[start : start + self._limit]
+                ids = np.concatenate(parts) if parts else np.empty(0, dtype=np.uint16)
+                for start in range(0, len(ids), self._limit):  # one document may be longer than a shard
+                    piece = ids[start : start + self._limit]
                     number = sum(shard.stream == stream for shard in shards)
                     name = f"{stream}-{number:05d}.tokens"
                     write_whole(self._folder / name, piece.astype("<u2").tobytes())

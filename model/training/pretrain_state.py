@@ -43,8 +43,8 @@ def save_checkpoint(
     try:
         save_state(stage, model, optimizer, progress, identity)
         aside.mkdir()
-        whole = stage / target.name / _TENSORS
-        with whole.open("rb") as file:
+        source = stage / target.name / _TENSORS
+        with source.open("rb") as file:
             number = 0
             while part := file.read(part_bytes):
                 write_whole(aside / f"{_TENSORS}.{number:03d}", part)

@@ -71,11 +71,11 @@ def validate(
     model.eval()
     # The first token of the stream is predicted from an end token, as every document's first is.
     ids = torch.from_numpy(np.concatenate(([end_id], stream.read(0, count))))
-    whole = count // context
-    groups = [ids[: whole * context + 1].unfold(0, context + 1, context)] if whole else []
+    windows = count // context
+    groups = [ids[: windows * context + 1].unfold(0, context + 1, context)] if windows else []
     batches: list[Tensor] = [part for group in groups for part in torch.split(group, windows_at_once)]
     if count % context:
-        batches.append(ids[None, whole * context :])
+        batches.append(ids[None, windows * context :])
     nats = 0.0
     for batch in batches:
         batch = batch.to(model.device)

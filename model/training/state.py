@@ -117,7 +117,7 @@ def load_state(
             tensors = load_file(path / "state.safetensors")
             theirs, step = dict(facts["identity"]), int(facts["step"])
             schedules = tuple((int(a), int(b)) for a, b in facts.get("schedules") or ((0, theirs.get("steps", 0)),))
-            first = FirstLosses(float(told[0]), int(told[1])) if (told := facts.get("first")) else None
+            first = FirstLosses(float(stored[0]), int(stored[1])) if (stored := facts.get("first")) else None
             progress = Progress(
                 step, float(facts["seconds"]), float(facts["loss"]), bool(facts["bf16"]), schedules, first
             )

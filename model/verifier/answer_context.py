@@ -36,8 +36,8 @@ def asked_around(question: str, answer: str, evidence: str) -> float:
     neighbours. Words are compared by prefix, without stop words. An answer of stop words alone ("yes") occurs
     everywhere. 1 for a question without words.
     """
-    asked, answer_words = content_words(question), content_words(answer)
-    if not asked:
+    question_words, answer_words = content_words(question), content_words(answer)
+    if not question_words:
         return 1.0
     sentences = _sentences(evidence)
     best = 0.0
@@ -45,7 +45,7 @@ def asked_around(question: str, answer: str, evidence: str) -> float:
         share = len(answer_words & words) / len(answer_words) if answer_words else 1.0
         if share > best:  # else it cannot be better
             around = frozenset().union(*sentences[max(0, place - 1) : place + 2])
-            best = max(best, share * len(asked & around) / len(asked))
+            best = max(best, share * len(question_words & around) / len(question_words))
     return best
 
 

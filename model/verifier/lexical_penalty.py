@@ -15,12 +15,12 @@ def lack(pair: Pair, use: SupportUse) -> float:
     The claim's words are searched in all of the evidence, since they may be in another window; the question's only in
     the window, where they should be around the answer.
     """
-    missing, whole = 0.0, pair.whole or pair.evidence
+    missing, evidence = 0.0, pair.whole or pair.evidence
     if use.number_lack or use.name_lack:
-        found = extrinsic(pair.claim, whole, pair.question)
+        found = extrinsic(pair.claim, evidence, pair.question)
         missing += use.number_lack * bool(found.numbers) + use.name_lack * bool(found.names)
     if use.word_lack:
-        missing += use.word_lack * share_missing(pair.claim, whole)
+        missing += use.word_lack * share_missing(pair.claim, evidence)
     if use.question_lack and is_short_answer_claim(pair.question, pair.claim):
         missing += use.question_lack * (1.0 - asked_around(pair.question, pair.claim, pair.evidence))
     return missing

@@ -85,8 +85,8 @@ class SupportScorer:
         texts = list(dict.fromkeys(evidence for evidence, _, _ in unique))
         evidence = dict(zip(texts, self.tokens.tokenizer.encode_many(texts), strict=True))
         windows = [
-            self.tokens.answer_window(self._encode(asked), self._said(claims), evidence[text].token_ids)
-            for text, asked, claims in unique
+            self.tokens.answer_window(self._encode(question), self._said(claims), evidence[text].token_ids)
+            for text, question, claims in unique
         ]
 
         def scaled(done: int, total: int) -> None:

@@ -46,8 +46,8 @@ class SupportTokens:
 
         Tokens of claims beyond MAX_CLAIM_TOKENS in total are dropped.
         """
-        asked = question.token_ids[:MAX_QUESTION_TOKENS]
-        first = len(asked) + 2
+        question_ids = question.token_ids[:MAX_QUESTION_TOKENS]
+        first = len(question_ids) + 2
         answer_ids: list[int] = []
         places = []
         for claim in claims:
@@ -57,5 +57,5 @@ class SupportTokens:
             answer_ids += claim.token_ids[: MAX_CLAIM_TOKENS - start]
             places.append((first + start, first + len(answer_ids)))
         room = self.room_beside(len(answer_ids), question)
-        ids = (CLS_ID, *asked, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
+        ids = (CLS_ID, *question_ids, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
         return AnswerWindow(ids, tuple(places))

@@ -66,9 +66,9 @@ class BertPass:
         bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            asked = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_AT_ONCE]]
+            prompted = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_AT_ONCE]]
             with panics_named():
-                rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(asked)]
+                rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prompted)]
             for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
                 vectors = self._embedded([rows[place] for place in places], bert)
                 found[[start + place for place in places]] = vectors
@@ -138,22 +138,22 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
         dimension, pad = int(model.get_embedding_dimension()), int(model.tokenizer.pad_token_id or 0)
         return BertPass(bert, coarse, tokenizer, pool, dimension=dimension, pad=pad, prompts=prompts)
 
-    made = made_with(None)
+    candidate = made_with(None)
     kinds: tuple[Kind, ...] = ("passage",) if prompts["query"] == prompts["passage"] else ("passage", "query")
-    if not all(_alike(model, made, kind) for kind in kinds):
+    if not all(_reproduces(model, candidate, kind) for kind in kinds):
         return None
-    return made_with(Bert(config, theirs, torch.bfloat16)) if bf16 else made
+    return made_with(Bert(config, theirs, torch.bfloat16)) if bf16 else candidate
 
 
-def _alike(model: Any, made: BertPass, kind: Kind) -> bool:
+def _reproduces(model: Any, bert: BertPass, kind: Kind) -> bool:
     """Return whether the probe texts get the library's vectors: truncated, lower-cased and prompted in the same way."""
     encode = model.encode_query if kind == "query" else model.encode_document
     expected = encode(list(_PROBES), show_progress_bar=False, convert_to_numpy=True)
     if not np.isfinite(expected).all():
         return False
-    found = made(_PROBES, kind)
-    apart = np.abs(found - expected).max() if found.shape == expected.shape else np.inf
-    return bool(apart <= _CLOSE * np.abs(expected).max())
+    found = bert(_PROBES, kind)
+    distance = np.abs(found - expected).max() if found.shape == expected.shape else np.inf
+    return bool(distance <= _CLOSE * np.abs(expected).max())
 
 
 def _prompt(model: Any, names: Sequence[str]) -> str:

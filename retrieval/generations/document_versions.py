@@ -108,8 +108,8 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
                 if details["outline"] != _parsed(outline):
                     reoutlined.add(document_id)
                 if (title, text) != (document.title, document.text):  # the row was damaged: restore its content
-                    whole = {"title": document.title, "text": document.text}
-                    connection.execute(update(documents).where(documents.c.id == row).values(whole))
+                    fields = {"title": document.title, "text": document.text}
+                    connection.execute(update(documents).where(documents.c.id == row).values(fields))
         fresh = [document_values(document, collection_id) for document in batch if document.id not in found]
         if fresh:
             returned = connection.execute(

@@ -149,12 +149,12 @@ def load_generation(folder: Path, manifest: Manifest) -> Generation:
 
 def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
     """Raise RetrievalError if the manifest's hash, counts or index kind do not match its other parts."""
-    told = (manifest.documents, manifest.chunks, manifest.index)
-    held = (len(table.versions), len(table.rows), resolved_kind(manifest.params.dense, len(table.rows)))
-    if told != held:
+    declared = (manifest.documents, manifest.chunks, manifest.index)
+    actual = (len(table.versions), len(table.rows), resolved_kind(manifest.params.dense, len(table.rows)))
+    if declared != actual:
         raise RetrievalError(
-            f"the manifest of {folder} was changed: it lists {told} (documents, chunks, kind of index), but its "
-            f"files have {held}; run `plumbline index` again with the same sources"
+            f"the manifest of {folder} was changed: it lists {declared} (documents, chunks, kind of index), but its "
+            f"files have {actual}; run `plumbline index` again with the same sources"
         )
     found = generation_hash(table.versions, table.rows, manifest.params, manifest.encoder)
     if found != manifest.hash:
@@ -203,10 +203,10 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
     """Load the (N, 32) hashes of the embedded texts, after checking that file only. Raises RetrievalError."""
     entries = [entry for entry in manifest.files if entry.name == _TEXTS]
     try:
-        whole = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
+        intact = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
     except OSError:
-        whole = False
-    if not whole:
+        intact = False
+    if not intact:
         raise RetrievalError(f"the index is damaged: {folder / _TEXTS} is not what was written")
     texts: NDArray[np.uint8] = np.load(folder / _TEXTS, allow_pickle=False)
     return texts

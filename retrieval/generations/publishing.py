@@ -88,8 +88,8 @@ def publish_generation(
         mine = generations.c.collection_id == collection_id
         others = mine & (generations.c.id != key)
         connection.execute(update(generations).where(others).values(status="retired"))
-        held = generation_documents.c.generation_id.in_(select(generations.c.id).where(mine))
-        connection.execute(delete(generation_documents).where(held))
+        in_generation = generation_documents.c.generation_id.in_(select(generations.c.id).where(mine))
+        connection.execute(delete(generation_documents).where(in_generation))
         for part in batches(versions, 10_000):
             connection.execute(
                 insert(generation_documents), [{"generation_id": key, "document_row": v.row} for v in part]

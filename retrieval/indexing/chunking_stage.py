@@ -88,8 +88,8 @@ def cut_batches(
         todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
             # Earlier versions chunked texts with script-specific marks differently; chunking them again is cheap.
-            anew = version.reoutlined or cut_otherwise_before(document)
-            found = None if anew else known.get(DocumentVersion(document_id, version.sha256))
+            recut = version.reoutlined or cut_otherwise_before(document)
+            found = None if recut else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)
             if found is None:
                 todo.append(TextToChunk(document.text, document.outline))

@@ -60,10 +60,10 @@ def fuse_reciprocal_rank(
     ValueError for invalid weights.
     """
     weights = _checked(weights if weights is not None else (1.0,) * len(runs), len(runs))
-    held = [Hits.of(run) for run in runs]
+    hits = [Hits.of(run) for run in runs]
     return _summed(
-        held,
-        [weight * (1.0 / (constant + np.arange(1.0, len(run) + 1))) for run, weight in zip(held, weights, strict=True)],
+        hits,
+        [weight * (1.0 / (constant + np.arange(1.0, len(run) + 1))) for run, weight in zip(hits, weights, strict=True)],
     )
 
 
@@ -86,8 +86,8 @@ def fuse_z_score(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hit
 def _fuse_normalised(runs: Sequence[Sequence[Hit]], weights: Sequence[float], normalise: Normalise) -> Hits:
     weights = _checked(weights, len(runs))
     total = sum(weights)
-    held = [Hits.of(run) for run in runs]
-    return _summed(held, [weight / total * normalise(run.scores) for run, weight in zip(held, weights, strict=True)])
+    hits = [Hits.of(run) for run in runs]
+    return _summed(hits, [weight / total * normalise(run.scores) for run, weight in zip(hits, weights, strict=True)])
 
 
 def _checked(weights: Sequence[float], runs: int) -> Sequence[float]:

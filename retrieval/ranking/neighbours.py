@@ -17,7 +17,7 @@ def with_neighbours(
     chunks: all, in index order. position: index of a chunk in it. A neighbour has the score of the retrieved chunk and
     no rank or score of a retriever. Chunks are not merged: text between two of them is not part of either.
     """
-    held = {item.chunk.id for item in found}
+    ids = {item.chunk.id for item in found}
     listed: list[RetrievedChunk] = []
     for item in found:
         listed.append(item)
@@ -27,8 +27,8 @@ def with_neighbours(
             if not 0 <= other < len(chunks):
                 continue
             chunk = chunks[other]
-            if chunk.document_id != item.chunk.document_id or chunk.id in held:
+            if chunk.document_id != item.chunk.document_id or chunk.id in ids:
                 continue
-            held.add(chunk.id)
+            ids.add(chunk.id)
             listed.append(RetrievedChunk(chunk, item.score, 0))
     return tuple(replace(item, rank=rank) for rank, item in enumerate(listed, start=1))

@@ -43,11 +43,11 @@ def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAg
     queries = [question]
     runs = [tuple(retrieve((question,), k)[0])]
     while len(queries) < budget.hops:
-        asked = ask_again(question, fuse_runs(runs, k)[: budget.read])
-        if asked is None or not asked.strip() or asked in queries:
+        next_queries = ask_again(question, fuse_runs(runs, k)[: budget.read])
+        if next_queries is None or not next_queries.strip() or next_queries in queries:
             break
-        queries.append(asked)
-        runs.append(tuple(retrieve((asked,), k)[0]))
+        queries.append(next_queries)
+        runs.append(tuple(retrieve((next_queries,), k)[0]))
     return HopResult(tuple(queries), fuse_runs(runs, k))
 
 

@@ -40,8 +40,8 @@ def vector_problems(
     if (dense.size, dense.dimension) != (manifest.chunks, manifest.dimension) or dense.size != len(table.texts):
         yield f"it holds {dense.size} vectors of {dense.dimension}, not {manifest.chunks} of {manifest.dimension}"
         return
-    whole = "int8" not in manifest.index
-    allowed = _WHOLE_NORM if whole else _QUANTISED_NORM
+    full_precision = "int8" not in manifest.index
+    allowed = _WHOLE_NORM if full_precision else _QUANTISED_NORM
     damaged = 0
     for positions in batches(range(dense.size), _BLOCK):
         kept = dense.vectors(np.asarray(positions, dtype=np.int64))

@@ -66,12 +66,12 @@ def repair_collection(
     before = verify_collection(store, home, name)
     if not before.problems:
         return RepairReport((), before)
-    key, held = _held(store, name)
-    whole = _whole_folder(home, name)
-    if whole is not None:
-        done = _relink(store, home, name, key, held, whole)
+    key, documents = _held(store, name)
+    folder = _whole_folder(home, name)
+    if folder is not None:
+        done = _relink(store, home, name, key, documents, folder)
     else:
-        done = _rebuild(store, home, name, key, held, encoder, progress, job)
+        done = _rebuild(store, home, name, key, documents, encoder, progress, job)
     return RepairReport(tuple(done), verify_collection(store, home, name))
 
 
@@ -110,12 +110,12 @@ def _whole_folder(home: Path, name: str) -> Manifest | None:
 
 
 def _relink(
-    store: Store, home: Path, name: str, key: int, held: dict[DocumentVersion, _Held], manifest: Manifest
+    store: Store, home: Path, name: str, key: int, documents: dict[DocumentVersion, _Held], manifest: Manifest
 ) -> list[str]:
     folder = generations_folder(home, name) / manifest.hash
     with collection_lock(home, name):
         generation = load_generation(folder, manifest)
-        rows = _all_held(name, generation.table.versions, held)
+        rows = _all_held(name, generation.table.versions, documents)
         with readable_rows("documents"), store.write() as connection:
             mended = sum(_mend_row(connection, item) for item in rows)
         versions = [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows]
@@ -146,7 +146,7 @@ def _rebuild(
     home: Path,
     name: str,
     key: int,
-    held: dict[DocumentVersion, _Held],
+    documents: dict[DocumentVersion, _Held],
     encoder: Encoder,
     progress: ProgressListener | None,
     job: JobParams | None,
@@ -160,7 +160,7 @@ def _rebuild(
             parameter="encoder",
         )
     wanted = table.versions if table is not None else _linked(store, key)
-    rows = _all_held(name, wanted, held)
+    rows = _all_held(name, wanted, documents)
     if len(rows) != manifest.documents:
         raise RetrievalError(
             f"{name!r} was indexed with {manifest.documents} documents and the database still links {len(rows)}: which "
@@ -261,13 +261,13 @@ def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
     return tuple(sorted({DocumentVersion(row.document_id, row.sha256) for row in rows}, key=lambda v: v.document_id))
 
 
-def _all_held(name: str, wanted: Sequence[DocumentVersion], held: dict[DocumentVersion, _Held]) -> list[_Held]:
+def _all_held(name: str, wanted: Sequence[DocumentVersion], documents: dict[DocumentVersion, _Held]) -> list[_Held]:
     """Return the row of each version. Raises RetrievalError, naming them, if some are missing from the database."""
-    gone = [version.document_id for version in wanted if version not in held]
+    gone = [version.document_id for version in wanted if version not in documents]
     if gone:
         raise RetrievalError(
             f"{len(gone)} documents of {name!r} are damaged or missing in the database and lie nowhere else, the first "
             f"of them {', '.join(map(repr, gone[:5]))}: run `plumbline index` again with the same sources; nothing was "
             "changed"
         )
-    return [held[version] for version in wanted]
+    return [documents[version] for version in wanted]

@@ -104,12 +104,12 @@ def verify_collection(
     table = _files(check, manifest) if manifest else None
     if manifest is not None and table is not None and published is not None:
         rows = _rows(check, published, table)
-        whole = _documents(check, table, rows)
+        intact = _documents(check, table, rows)
         folder = generations_folder(home, name) / manifest.hash
         for reason in vector_problems(store, folder, manifest, table, progress):
             check.found("vectors.faiss", reason)
         check.vectors = len(table.rows)
-        if whole:
+        if intact:
             with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
                 for reason in word_problems(store, folder, manifest, table, rows, Path(aside), progress):
                     check.found("BM25", reason)
@@ -198,8 +198,8 @@ def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, Sto
     starts = _starts(table)
     total = len(table.versions)
     for group in batches(range(total), 100):
-        held = [place for place in group if table.versions[place] in rows]
-        for place in held:
+        present = [place for place in group if table.versions[place] in rows]
+        for place in present:
             first, last = starts[place], starts[place + 1]
             _document(check, table, place, range(first, last), rows[table.versions[place]])
         check.progress("documents", group[-1] + 1, total)

@@ -161,11 +161,11 @@ class FaissIndex:
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
         flat = not self._graph and not self._lists
-        whole = flat or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
-        index = self._stored if whole else self._index
-        params = _FAISS.SearchParameters(sel=selector) if whole else self._depth(k, selector)
+        exact = flat or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
+        index = self._stored if exact else self._index
+        params = _FAISS.SearchParameters(sel=selector) if exact else self._depth(k, selector)
         if self._lists:
-            params = self._depth(k, selector, whole)
+            params = self._depth(k, selector, exact)
         positions: NDArray[np.int64] = index.search(queries, k, params=params)[1]
         del selector
         return positions
@@ -192,8 +192,8 @@ class FaissIndex:
         """
         if not isinstance(self._stored, faiss.IndexFlat):
             return None
-        whole: Vectors = _FAISS.rev_swig_ptr(self._stored.get_xb(), self.size * self.dimension)
-        return whole.reshape(self.size, self.dimension)
+        matrix: Vectors = _FAISS.rev_swig_ptr(self._stored.get_xb(), self.size * self.dimension)
+        return matrix.reshape(self.size, self.dimension)
 
 
 @contextmanager

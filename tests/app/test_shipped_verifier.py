@@ -45,7 +45,7 @@ def test_short_answers_are_told_by_what_was_asked() -> None:
     assert right >= 0.5 > wrong
     config = json.loads((shipped_verifier() / CONFIG).read_text("utf-8"))["reading"]
     use = ReadingUse(*(config[name] for name in ("slope", "intercept", "floor", "network")))
-    reading = scorer.behind.log_expected(_QUESTION, _TEXT, ["1931"])[0]  # type: ignore[attr-defined]  # no part of the protocol
+    reading = scorer.inner.log_expected(_QUESTION, _TEXT, ["1931"])[0]  # type: ignore[attr-defined]  # no part of the protocol
     assert use.network > 0 and wrong == pytest.approx(
         use.support(reading, load_verifier(ModelRequest("verifier-network")).score([Pair(_TEXT, "1931", _QUESTION)])[0])
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.contrast.verbatim import told
+from evaluation.contrast.verbatim import states
 
 
 @pytest.mark.parametrize(
@@ -25,4 +25,4 @@ from evaluation.contrast.verbatim import told
     ],
 )
 def test_what_clauses_say(claim: str, evidence: str, expected: bool | None) -> None:
-    assert told(claim, evidence) is expected
+    assert states(claim, evidence) is expected

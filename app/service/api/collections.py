@@ -31,7 +31,7 @@ _json = APIRouter(route_class=JsonRoute)
 
 Reader = Annotated[Caller, Depends(require("query", "index"))]
 Writer = Annotated[Caller, Depends(require("index"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 @_json.post(
@@ -43,9 +43,9 @@ Held = Annotated[Resources, Depends(resources)]
         **error_responses(400, 401, 403, 408, 409, 413, 415, 422, 429, 500, 503),
     },
 )
-async def create(body: CollectionBody, response: Response, caller: Writer, held: Held) -> CollectionDetail:
+async def create(body: CollectionBody, response: Response, caller: Writer, resources: ResourcesDep) -> CollectionDetail:
     """The collection answers once documents are uploaded and indexed."""
-    own = await held.do(create_own_collection, held.pipeline.store, caller.tenant, body.name)
+    own = await resources.do(create_own_collection, resources.pipeline.store, caller.tenant, body.name)
     response.headers["Location"] = f"/v1/collections/{own.name}"
     return detail(own, None)
 
@@ -58,15 +58,15 @@ collections_router.include_router(_json)
     summary="One collection, and its newest job",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
-async def show(name: str, caller: Reader, held: Held) -> CollectionDetail:
+async def show(name: str, caller: Reader, resources: ResourcesDep) -> CollectionDetail:
     """The published state and the newest job."""
 
     def look() -> CollectionDetail:
-        own = held.own(caller.tenant, name)
-        job = newest_job(held.pipeline, caller, own) if caller.may("index") else None
+        own = resources.own(caller.tenant, name)
+        job = newest_job(resources.pipeline, caller, own) if caller.may("index") else None
         return detail(own, job_reply(job) if job else None)
 
-    return await held.do(look)
+    return await resources.do(look)
 
 
 @collections_router.delete(
@@ -75,11 +75,11 @@ async def show(name: str, caller: Reader, held: Held) -> CollectionDetail:
     summary="Delete a collection with its documents",
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
-async def delete(name: str, request: Request, caller: Writer, held: Held) -> None:
+async def delete(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> None:
     """Takes effect at once; 409 while the collection is being indexed."""
     refuse_other_sites(request)
-    own = await held.do(held.own, caller.tenant, name)
-    await held.do(delete_own, held.pipeline, own)
+    own = await resources.do(resources.own, caller.tenant, name)
+    await resources.do(delete_own, resources.pipeline, own)
 
 
 @collections_router.post(
@@ -93,13 +93,18 @@ async def delete(name: str, request: Request, caller: Writer, held: Held) -> Non
     openapi_extra=UPLOAD_BODY,
 )
 async def upload_documents(
-    name: str, request: Request, response: Response, caller: Writer, held: Held, idempotency_key: IdempotencyKey = None
+    name: str,
+    request: Request,
+    response: Response,
+    caller: Writer,
+    resources: ResourcesDep,
+    idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
     """A job adds files of all supported formats (docs/formats.md); a file with an existing name replaces it. The job's
     result lists refused files with reasons. All other documents of the collection remain.
     """
     refuse_other_sites(request)
-    submitted = await upload(request, held, caller, name, idempotency_key)
+    submitted = await upload(request, resources, caller, name, idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
     return job_reply(submitted.job)
 
@@ -109,14 +114,16 @@ async def upload_documents(
     summary="The documents of a collection",
     responses=error_responses(401, 403, 404, 422, 429, 500, 503),
 )
-async def documents(name: str, caller: Reader, held: Held, limit: Limit = 100, offset: Offset = 0) -> DocumentsReply:
+async def documents(
+    name: str, caller: Reader, resources: ResourcesDep, limit: Limit = 100, offset: Offset = 0
+) -> DocumentsReply:
     """The published documents, by id, without their text."""
 
     def look() -> DocumentsReply:
-        page = list_documents(held.pipeline.store, held.own(caller.tenant, name).stored, limit, offset)
+        page = list_documents(resources.pipeline.store, resources.own(caller.tenant, name).stored, limit, offset)
         return DocumentsReply(data=[document_reply(one) for one in page.documents], total=page.total)
 
-    return await held.do(look)
+    return await resources.do(look)
 
 
 @collections_router.get(
@@ -124,17 +131,17 @@ async def documents(name: str, caller: Reader, held: Held, limit: Limit = 100, o
     summary="One document with its text",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
-async def document(name: str, document_id: str, caller: Reader, held: Held) -> DocumentText:
+async def document(name: str, document_id: str, caller: Reader, resources: ResourcesDep) -> DocumentText:
     """The document as it was indexed."""
 
     def look() -> DocumentText:
-        own = held.own(caller.tenant, name)
-        found = find_document(held.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
+        own = resources.own(caller.tenant, name)
+        found = find_document(resources.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
         if found is None:
             raise missing("document")
         return document_text(found)
 
-    return await held.do(look)
+    return await resources.do(look)
 
 
 @collections_router.delete(
@@ -149,15 +156,15 @@ async def remove(
     request: Request,
     response: Response,
     caller: Writer,
-    held: Held,
+    resources: ResourcesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
     """Queues a job: the document answers until the new index is published."""
     refuse_other_sites(request)
     if "\0" in document_id:
         raise missing("document")
-    own = await held.do(held.own, caller.tenant, name)
-    job = await held.do(remove_document, held.pipeline, caller, own, document_id, idempotency_key)
+    own = await resources.do(resources.own, caller.tenant, name)
+    job = await resources.do(remove_document, resources.pipeline, caller, own, document_id, idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{job.id}"
     return job_reply(job)
 
@@ -167,11 +174,11 @@ async def remove(
     summary="The indexes of a collection",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
-async def generations(name: str, caller: Reader, held: Held) -> GenerationsReply:
+async def generations(name: str, caller: Reader, resources: ResourcesDep) -> GenerationsReply:
     """Newest first; all but the newest are retired."""
 
     def look() -> GenerationsReply:
-        found = list_generations(held.pipeline.store, held.own(caller.tenant, name).stored)
+        found = list_generations(resources.pipeline.store, resources.own(caller.tenant, name).stored)
         return GenerationsReply(data=[generation_reply(one) for one in found])
 
-    return await held.do(look)
+    return await resources.do(look)

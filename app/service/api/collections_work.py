@@ -23,21 +23,21 @@ from retrieval.collections import delete_collection
 from retrieval.generations.contents import find_document
 
 
-async def upload(request: Request, held: Resources, caller: Caller, name: str, key: str | None) -> Submitted:
+async def upload(request: Request, resources: Resources, caller: Caller, name: str, key: str | None) -> Submitted:
     """Stage files and queue the job that indexes them. key: the client's idempotency key.
 
     Raises ApiError and leaves nothing behind then.
     """
-    pipeline = held.pipeline
-    own = await held.do(held.own, caller.tenant, name)
-    await held.do(check_room, pipeline, caller)
+    pipeline = resources.pipeline
+    own = await resources.do(resources.own, caller.tenant, name)
+    await resources.do(check_room, pipeline, caller)
     limits = (pipeline.settings.max_upload_mb * 1_000_000, caller.limits.upload_bytes)
     form = await read_form(request, min(limit for limit in limits if limit is not None))
     try:
         sent = form.get("key")
         if key is None and isinstance(sent, str) and 0 < len(sent) <= 255 and sent.isascii() and sent.isprintable():
             key = sent  # of a form: a page cannot send its own headers
-        return await held.do(_staged, pipeline, caller, own, lambda: files_of(form), key)
+        return await resources.do(_staged, pipeline, caller, own, lambda: files_of(form), key)
     finally:
         await form.close()
 

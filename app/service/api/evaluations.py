@@ -28,7 +28,7 @@ evaluations_router = APIRouter(tags=["evaluations"])
 _json = APIRouter(route_class=JsonRoute)
 
 Evaluator = Annotated[Caller, Depends(require("evaluate"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 _REPORT: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The report",
@@ -47,7 +47,7 @@ async def reports(request: Request) -> Reports:
     return found
 
 
-Made = Annotated[Reports, Depends(reports)]
+ReportsDep = Annotated[Reports, Depends(reports)]
 
 
 @_json.post(
@@ -60,12 +60,16 @@ Made = Annotated[Reports, Depends(reports)]
     },
 )
 async def begin(
-    body: EvaluationBody, response: Response, caller: Evaluator, held: Held, idempotency_key: IdempotencyKey = None
+    body: EvaluationBody,
+    response: Response,
+    caller: Evaluator,
+    resources: ResourcesDep,
+    idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
     """Queues a job. A run is identified by its content: the same questions, arms, model and index are the same run,
     which continues where it stopped.
     """
-    submitted = await held.do(start, held.pipeline, caller, body.to_request(), idempotency_key)
+    submitted = await resources.do(start, resources.pipeline, caller, body.to_request(), idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
     return job_reply(submitted.job)
 
@@ -76,9 +80,9 @@ evaluations_router.include_router(_json)
 @evaluations_router.get(
     "/v1/evaluations", summary="The evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
 )
-async def list_runs(caller: Evaluator, held: Held, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
+async def list_runs(caller: Evaluator, resources: ResourcesDep, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
     """The runs of the caller's tenant, newest first."""
-    found = await held.do(RunStore(held.pipeline.store).list_runs, caller.tenant)
+    found = await resources.do(RunStore(resources.pipeline.store).list_runs, caller.tenant)
     return RunsReply(data=[RunReply(**run_fields(info)) for info in found[offset : offset + limit]])
 
 
@@ -87,14 +91,14 @@ async def list_runs(caller: Evaluator, held: Held, limit: Limit = 100, offset: O
     summary="One evaluation, with its estimates so far",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
-async def show(run_id: str, caller: Evaluator, held: Held, made: Made) -> RunDetail:
+async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports: ReportsDep) -> RunDetail:
     """Rates by arm and paired differences, with intervals clustered by question."""
 
     def look() -> RunDetail:
-        info = own_run(held.pipeline, caller, run_id)
-        return RunDetail(**run_fields(info), summary=made.summary(held.pipeline, info))
+        info = own_run(resources.pipeline, caller, run_id)
+        return RunDetail(**run_fields(info), summary=reports.summary(resources.pipeline, info))
 
-    return await held.do(look)
+    return await resources.do(look)
 
 
 @evaluations_router.get(
@@ -105,7 +109,7 @@ async def show(run_id: str, caller: Evaluator, held: Held, made: Made) -> RunDet
 async def answers(
     run_id: str,
     caller: Evaluator,
-    held: Held,
+    resources: ResourcesDep,
     arm: Annotated[str | None, Query(max_length=64)] = None,
     outcome: Outcome | None = None,
     limit: Limit = 100,
@@ -114,16 +118,16 @@ async def answers(
     """Answers with their outcomes and verdicts."""
 
     def look() -> RunAnswers:
-        info = own_run(held.pipeline, caller, run_id)
+        info = own_run(resources.pipeline, caller, run_id)
         records = [
             record
-            for record in RunStore(held.pipeline.store).load_samples(info.id)
+            for record in RunStore(resources.pipeline.store).load_samples(info.id)
             if arm in (None, record.arm) and outcome in (None, record.evaluation.outcome)
         ]
         shown = [run_answer(record) for record in records[offset : offset + limit]]
         return RunAnswers(data=shown, total=len(records))
 
-    return await held.do(look)
+    return await resources.do(look)
 
 
 @evaluations_router.get(
@@ -132,16 +136,22 @@ async def answers(
     summary="The report of an evaluation",
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
-async def report(run_id: str, caller: Evaluator, held: Held, made: Made, format: Format = "html") -> Response:  # noqa: A002
+async def report(
+    run_id: str,
+    caller: Evaluator,
+    resources: ResourcesDep,
+    reports: ReportsDep,
+    format: Format = "html",  # noqa: A002
+) -> Response:
     """One self-contained HTML file, or its figures as JSON; for an unfinished run, of the samples so far."""
 
     def make() -> Response:
-        info = own_run(held.pipeline, caller, run_id)
+        info = own_run(resources.pipeline, caller, run_id)
         if format == "json":
-            return JSONResponse(made.json(held.pipeline, info.id))
-        return HTMLResponse(made.html(held.pipeline, info.id))
+            return JSONResponse(reports.json(resources.pipeline, info.id))
+        return HTMLResponse(reports.html(resources.pipeline, info.id))
 
-    return await held.do(make)
+    return await resources.do(make)
 
 
 @evaluations_router.get(
@@ -154,16 +164,16 @@ async def compare(
     run_id: str,
     other_id: str,
     caller: Evaluator,
-    held: Held,
-    made: Made,
+    resources: ResourcesDep,
+    reports: ReportsDep,
     format: Format = "html",  # noqa: A002
 ) -> Response:
     """On common questions: paired differences, with intervals."""
 
     def make() -> Response:
-        one, two = own_run(held.pipeline, caller, run_id), own_run(held.pipeline, caller, other_id)
+        one, two = own_run(resources.pipeline, caller, run_id), own_run(resources.pipeline, caller, other_id)
         if format == "json":
-            return JSONResponse(made.json(held.pipeline, one.id, two.id))
-        return HTMLResponse(made.html(held.pipeline, one.id, two.id))
+            return JSONResponse(reports.json(resources.pipeline, one.id, two.id))
+        return HTMLResponse(reports.html(resources.pipeline, one.id, two.id))
 
-    return await held.do(make)
+    return await resources.do(make)

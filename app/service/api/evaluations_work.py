@@ -48,12 +48,12 @@ class Reports:
             return None
         key = (info.id, info.status, info.samples)
         with self._lock:
-            held = self._summaries.get(key)
-            if held is None:
-                held = self._summaries[key] = report_data(pipeline, info.id).summary.to_json()
+            summary = self._summaries.get(key)
+            if summary is None:
+                summary = self._summaries[key] = report_data(pipeline, info.id).summary.to_json()
                 while len(self._summaries) > _SUMMARIES_KEPT:
                     self._summaries.popitem(last=False)
-            return held
+            return summary
 
     def html(self, pipeline: Pipeline, run_id: str, against: str | None = None) -> str:
         """The report's page. Raises ApiError 409 if there is nothing to report or to compare yet."""
@@ -86,9 +86,9 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
         message = f"max_tokens is {plan.decoding.max_tokens}: this key may request at most {allowed}"
         raise refused(AppError(message), "max_tokens")
     check_room(pipeline, caller)
-    asked = request.to_json()
+    fields = request.to_json()
     return JobStore(pipeline.store).submit(
-        uuid.uuid4().hex, "evaluation", caller.tenant, asked, request_sha256=digest(asked), idempotency_key=key
+        uuid.uuid4().hex, "evaluation", caller.tenant, fields, request_sha256=digest(fields), idempotency_key=key
     )
 
 

@@ -23,13 +23,13 @@ _ID = re.compile(r"[0-9a-f]{32}")
 jobs_router = APIRouter(tags=["jobs"])
 
 Reader = Annotated[Caller, Depends(require("index", "evaluate"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 @jobs_router.get("/v1/jobs", summary="The jobs", responses=error_responses(401, 403, 422, 429, 500, 503))
 async def list_jobs(
     caller: Reader,
-    held: Held,
+    resources: ResourcesDep,
     kind: JobKind | None = None,
     status: JobStatus | None = None,
     collection: Annotated[str | None, Query(max_length=64)] = None,
@@ -39,12 +39,12 @@ async def list_jobs(
     """The jobs of the caller's tenant, newest first."""
 
     def find() -> tuple[Job, ...]:
-        stored = held.own(caller.tenant, collection).stored if collection is not None else None
-        jobs = JobStore(held.pipeline.store)
+        stored = resources.own(caller.tenant, collection).stored if collection is not None else None
+        jobs = JobStore(resources.pipeline.store)
         return jobs.list(caller.tenant, kind=kind, status=status, stored=stored, limit=limit, offset=offset)
 
     try:
-        found = await held.do(find)
+        found = await resources.do(find)
     except ApiError as error:
         if error.status != 404:
             raise
@@ -55,9 +55,9 @@ async def list_jobs(
 @jobs_router.get(
     "/v1/jobs/{job_id}", summary="One job, and its progress", responses=error_responses(401, 403, 404, 429, 500, 503)
 )
-async def get_job(job_id: str, caller: Reader, held: Held) -> JobReply:
+async def get_job(job_id: str, caller: Reader, resources: ResourcesDep) -> JobReply:
     """Poll about once a second until status is succeeded, failed or cancelled."""
-    return job_reply(await held.do(found_job, held.pipeline, caller, job_id))
+    return job_reply(await resources.do(found_job, resources.pipeline, caller, job_id))
 
 
 @jobs_router.post(
@@ -66,18 +66,18 @@ async def get_job(job_id: str, caller: Reader, held: Held) -> JobReply:
     summary="Cancel a job",
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
-async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
+async def cancel_job(job_id: str, request: Request, caller: Reader, resources: ResourcesDep) -> JobReply:
     """A waiting job is cancelled at once, a running one at its next step. Saved work remains."""
     refuse_other_sites(request)
 
     def cancel() -> Job:
-        found_job(held.pipeline, caller, job_id)
-        job = JobStore(held.pipeline.store).cancel(caller.tenant, job_id)
+        found_job(resources.pipeline, caller, job_id)
+        job = JobStore(resources.pipeline.store).cancel(caller.tenant, job_id)
         if job is None:
             raise missing("job")
         return job
 
-    return job_reply(await held.do(cancel))
+    return job_reply(await resources.do(cancel))
 
 
 @jobs_router.post(
@@ -86,19 +86,19 @@ async def cancel_job(job_id: str, request: Request, caller: Reader, held: Held) 
     summary="Retry a failed or cancelled job",
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
-async def retry_job(job_id: str, request: Request, caller: Reader, held: Held) -> JobReply:
+async def retry_job(job_id: str, request: Request, caller: Reader, resources: ResourcesDep) -> JobReply:
     """The job continues from its saved work."""
     refuse_other_sites(request)
 
     def retry() -> Job:
-        found_job(held.pipeline, caller, job_id)
-        check_room(held.pipeline, caller)
-        job = JobStore(held.pipeline.store).retry(caller.tenant, job_id)
+        found_job(resources.pipeline, caller, job_id)
+        check_room(resources.pipeline, caller)
+        job = JobStore(resources.pipeline.store).retry(caller.tenant, job_id)
         if job is None:
             raise missing("job")
         return job
 
-    return job_reply(await held.do(retry))
+    return job_reply(await resources.do(retry))
 
 
 def check_room(pipeline: Pipeline, caller: Caller) -> None:

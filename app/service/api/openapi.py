@@ -16,9 +16,9 @@ def describe_truly(app: FastAPI) -> None:
     inner = app.openapi
 
     def openapi() -> dict[str, Any]:
-        made = app.openapi_schema is not None
+        cached = app.openapi_schema is not None
         schema = inner()
-        if not made:
+        if not cached:
             for operations in schema["paths"].values():
                 for operation in operations.values():
                     if _THEIRS[0] in str(operation.get("responses", {}).get("422")):

@@ -63,11 +63,11 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
     """The answers; their texts before them where they were held back until they were whole."""
-    held = live.ask.request.style != "short" or live.buffered
+    whole_text = live.ask.request.style != "short" or live.buffered
     texts = [
         event({"sample": sample, "text": answer.text}, "text")
         for sample, answer in enumerate(result.answers)
-        if held and answer.text
+        if whole_text and answer.text
     ]
     return [*texts, event({"answers": [answer_json(answer, result.sources) for answer in result.answers]}, "answers")]
 

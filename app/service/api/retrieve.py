@@ -79,34 +79,34 @@ class RetrieveReply(Reply):
 async def retrieve(
     body: RetrieveBody,
     caller: Annotated[Caller, Depends(require("query"))],
-    held: Annotated[Resources, Depends(resources)],
+    resources: Annotated[Resources, Depends(resources)],
 ) -> RetrieveReply:
     """The chunks that an answer would be based on."""
-    most = held.pipeline.settings.max_question_characters
+    most = resources.pipeline.settings.max_question_characters
     if len(body.query) > most:
         message = f"query has {len(body.query)} characters: this server accepts at most {most}"
         raise ApiError(422, message, code="invalid_value", param="query")
 
     def searched() -> RetrieveReply:
-        own = chosen(held, caller, body.collection)
-        search = held.pipeline.search(own.stored, body.mode, body.fusion)
+        own = chosen(resources, caller, body.collection)
+        search = resources.pipeline.search(own.stored, body.mode, body.fusion)
         found = search.retrieve(body.query, body.k)
-        places = chunk_locations(held.pipeline.store, own.stored, [one.chunk for one in found])
+        places = chunk_locations(resources.pipeline.store, own.stored, [one.chunk for one in found])
         data = [_chunk(one, places[one.chunk.id]) for one in found]
         generation = search.retriever.generation_hash
         return RetrieveReply(collection=own.name, generation=generation, search=search.settings, data=data)
 
-    return await held.do(searched)
+    return await resources.do(searched)
 
 
-def chosen(held: Resources, caller: Caller, name: str | None) -> OwnCollection:
+def chosen(resources: Resources, caller: Caller, name: str | None) -> OwnCollection:
     """The caller's collection of this name, or the only one. Raises ApiError 404, 422, and 503 for one without an
     index.
     """
     if name is not None:
-        own = held.own(caller.tenant, name)
+        own = resources.own(caller.tenant, name)
     else:
-        known = own_collections(held.pipeline.store, caller.tenant)
+        known = own_collections(resources.pipeline.store, caller.tenant)
         if not known:
             raise missing("collection")
         if len(known) > 1:

@@ -134,8 +134,8 @@ async def verify(
 
 def _pair(claim: ClaimBody) -> ClaimPair:
     texts = enumerate(claim.evidence, start=1)
-    held = tuple(EvidenceText(f"evidence {n}", text, 0) for n, text in texts if text.strip())
-    return ClaimPair(claim.claim, held, claim.question, claim.id, claim.answerable)
+    evidence = tuple(EvidenceText(f"evidence {n}", text, 0) for n, text in texts if text.strip())
+    return ClaimPair(claim.claim, evidence, claim.question, claim.id, claim.answerable)
 
 
 def _reply(checked: CheckedClaim) -> CheckedReply:

@@ -21,7 +21,7 @@ class ChunkLocator:
         """Readable locations by chunk id; empty if unknown. stored: the collection's name in the store. Raises
         DataError.
         """
-        held = self._held.setdefault(retriever, {})
+        locations = self._held.setdefault(retriever, {})
         # An empty location is looked up again: a newer index may have been published at that moment.
-        held |= chunk_locations(store, stored, [chunk for chunk in chunks if not held.get(chunk.id)])
-        return {chunk.id: held[chunk.id] for chunk in chunks}
+        locations |= chunk_locations(store, stored, [chunk for chunk in chunks if not locations.get(chunk.id)])
+        return {chunk.id: locations[chunk.id] for chunk in chunks}

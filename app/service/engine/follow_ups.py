@@ -104,13 +104,13 @@ def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
         and not re.search(rf"\b(?:{_WH})\b", plain_text)
     ):
         return asks
-    whole = (
+    is_complete = (
         re.split(r",|\b(?:that|who|which|whose|where)\b", plain_text, maxsplit=1)[0] or plain_text
     )  # without a relative clause
     if (
         words[0] in _PREPOSITION.split("|")
-        and whole != plain_text
-        and not _HAS_AUXILIARY.search(whole)
+        and is_complete != plain_text
+        and not _HAS_AUXILIARY.search(is_complete)
         and "," not in plain_text
     ):
         return asks

@@ -94,8 +94,10 @@ class Health:
         if self.stopping:
             return Readiness(None, (), (Problem("server", "the server is stopping"),))
         async with self._looking:
-            held = self._last is not None and self._last.problems and monotonic() - self._looked_at < self._recheck_s
-            if self._last is None or not held:
+            still_valid = (
+                self._last is not None and self._last.problems and monotonic() - self._looked_at < self._recheck_s
+            )
+            if self._last is None or not still_valid:
                 found = await anyio.to_thread.run_sync(self._look)
                 self._report(found)
                 self._last = found

@@ -71,9 +71,9 @@ def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> st
         return question
     before, answer = "", ""
     for exchange in history[-_LOOKED_AT:]:
-        asked = exchange.question[:_KEPT_CHARACTERS]
-        if not small_talk_reply(asked):
-            before, answer = _joined(after_small_talk(asked), before, answer), exchange.answer
+        earlier = exchange.question[:_KEPT_CHARACTERS]
+        if not small_talk_reply(earlier):
+            before, answer = _joined(after_small_talk(earlier), before, answer), exchange.answer
     return _joined(after_small_talk(question), before, answer) if before else question
 
 

@@ -93,15 +93,15 @@ class VerificationService:
         evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
         # Each claim has its own evidence: a joint reading would repeat the answer for every claim.
         verifier = EntailmentVerifier(self._opened(), evidence)
-        asked: list[VerificationItem] = []
+        to_verify: list[VerificationItem] = []
         refused: list[bool] = []
         for number, item in enumerate(items):
             question = AnsweredQuestion(str(number), item.question)
             for answer in item.answers:
                 extraction = verifier.extract(question, answer)
-                asked.append(VerificationItem(question, extraction.claims, answer))
+                to_verify.append(VerificationItem(question, extraction.claims, answer))
                 refused.append(extraction.refused)
-        verdicts = verifier.verify(asked)
+        verdicts = verifier.verify(to_verify)
         evaluations = iter([outcome_of(found, said_no) for found, said_no in zip(verdicts, refused, strict=True)])
         return [tuple(next(evaluations) for _ in item.answers) for item in items]
 

@@ -33,7 +33,7 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
     policy found others.
     """
     fields = head.fields("chat.completion.chunk")
-    held = live.ask.request.style != "short" or live.buffered
+    whole_text = live.ask.request.style != "short" or live.buffered
     nothing = {"usage": None} if usage else {}
 
     def chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
@@ -63,7 +63,7 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
         return
     choices = []
     for sample, answer in enumerate(last.answers):
-        delta: dict[str, Any] = {"content": answer.text} if held else {}
+        delta: dict[str, Any] = {"content": answer.text} if whole_text else {}
         delta["annotations"] = annotations_json(answer, last)
         choice = _choice(sample, delta, finish_json(answer.completion))
         if head.logprobs:

@@ -39,16 +39,16 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     question = texts[-1]
     if is_blank(question):
         raise refused("the last message is empty: ask something", f"{where}.content")
-    told: list[str] = []
+    instructions: list[str] = []
     history: list[ConversationTurn] = []
     for message, text in zip(read[:-1], texts[:-1], strict=True):
         content = text.strip()
         if not content:
             continue  # an assistant turn with only tool calls
         if message.role in ("system", "developer"):
-            told.append(content)
+            instructions.append(content)
         elif message.role == "user":
             history.append(ConversationTurn(content, ""))
         elif history:
             history[-1] = ConversationTurn(history[-1].question, content)
-    return Conversation("\n\n".join(told), tuple(history), question)
+    return Conversation("\n\n".join(instructions), tuple(history), question)

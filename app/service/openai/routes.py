@@ -41,10 +41,10 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
     if not service.health.parts.all_open:
         raise not_ready()
     generator = service.pipeline.generator
-    asked = chat_ask(body, caller, generator)
+    chat = chat_ask(body, caller, generator)
     try:
-        live = await unless_gone(request, service.begin(asked.ask))
-        head = _head(body, asked, live, service)
+        live = await unless_gone(request, service.begin(chat.ask))
+        head = _head(body, chat, live, service)
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
             return EventStream(chat_chunks(live, head, generator, usage=usage), live.cancel)
@@ -93,12 +93,12 @@ def _models(service: QueryService, tenant: str) -> list[ModelReply]:
     return [*(model for model in published if model.id != alone), ModelReply(id=alone, created=0)]
 
 
-def _head(body: ChatBody, asked: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
+def _head(body: ChatBody, chat: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
     generator = service.pipeline.generator
     # A server's fingerprint is asked for over the network, which an answer should not wait for.
     local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name
     fingerprint = f"plumbline-{local[:12]}"
-    return ChatHead(live.id, int(time.time()), body.model, fingerprint, asked.seed, asked.notes, bool(body.logprobs))
+    return ChatHead(live.id, int(time.time()), body.model, fingerprint, chat.seed, chat.notes, bool(body.logprobs))
 
 
 def _as_openai(error: ApiError, model: str) -> ApiError:

@@ -29,110 +29,110 @@ collections_pages = APIRouter(include_in_schema=False)
 Reader = Annotated[Caller, Depends(require("query", "index"))]
 Writer = Annotated[Caller, Depends(require("index"))]
 Worker = Annotated[Caller, Depends(require("index", "evaluate"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 @collections_pages.get("/collections")
-async def show_all(caller: Reader, held: Held) -> HTMLResponse:
+async def show_all(caller: Reader, resources: ResourcesDep) -> HTMLResponse:
     """All collections of the caller's tenant."""
-    return await _all(caller, held)
+    return await _all(caller, resources)
 
 
 @collections_pages.post("/collections")
-async def make(request: Request, caller: Writer, held: Held) -> Response:
+async def make(request: Request, caller: Writer, resources: ResourcesDep) -> Response:
     """Create a collection and show it."""
     name = ""
     try:
         name = (await fields_of(request)).get("name", "").strip()
-        own = await held.do(_made, held, caller, name)
+        own = await resources.do(_create, resources, caller, name)
     except ApiError as error:
-        return await _all(caller, held, error=error, name=name)
+        return await _all(caller, resources, error=error, name=name)
     return see(f"/collections/{own}")
 
 
 @collections_pages.get("/collections/{name}")
 async def show(
-    name: str, caller: Reader, held: Held, offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
+    name: str, caller: Reader, resources: ResourcesDep, offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> HTMLResponse:
     """One collection."""
-    return await _one(name, caller, held, offset)
+    return await _one(name, caller, resources, offset)
 
 
 @collections_pages.post("/collections/{name}/documents")
-async def upload_files(name: str, request: Request, caller: Writer, held: Held) -> Response:
+async def upload_files(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> Response:
     """Upload files; the collection's page shows their job."""
     try:
         refuse_other_sites(request)
-        await upload(request, held, caller, name, None)
+        await upload(request, resources, caller, name, None)
     except ApiError as error:
-        return await _one(name, caller, held, 0, error=error)
+        return await _one(name, caller, resources, 0, error=error)
     return see(f"/collections/{quote(name)}")
 
 
 @collections_pages.post("/collections/{name}/remove")
-async def remove(name: str, request: Request, caller: Writer, held: Held) -> Response:
+async def remove(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> Response:
     """Remove one document."""
     try:
         document = (await fields_of(request)).get("document", "")
-        own = await held.do(held.own, caller.tenant, name)
-        await held.do(remove_document, held.pipeline, caller, own, document, None)
+        own = await resources.do(resources.own, caller.tenant, name)
+        await resources.do(remove_document, resources.pipeline, caller, own, document, None)
     except ApiError as error:
-        return await _one(name, caller, held, 0, error=error)
+        return await _one(name, caller, resources, 0, error=error)
     return see(f"/collections/{quote(name)}")
 
 
 @collections_pages.post("/collections/{name}/delete")
-async def delete(name: str, request: Request, caller: Writer, held: Held) -> Response:
+async def delete(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> Response:
     """Delete the collection, if the box was ticked."""
     try:
         fields = await fields_of(request)
-        own = await held.do(held.own, caller.tenant, name)
+        own = await resources.do(resources.own, caller.tenant, name)
         if fields.get("sure") != "yes":
             raise ApiError(422, "tick the box to delete the collection", code="invalid_value", param="sure")
-        await held.do(delete_own, held.pipeline, own)
+        await resources.do(delete_own, resources.pipeline, own)
     except ApiError as error:
-        return await _one(name, caller, held, 0, error=error)
+        return await _one(name, caller, resources, 0, error=error)
     return see("/collections")
 
 
 @collections_pages.post("/jobs/{job_id}/{action}")
-async def act(job_id: str, action: str, request: Request, caller: Worker, held: Held) -> Response:
+async def act(job_id: str, action: str, request: Request, caller: Worker, resources: ResourcesDep) -> Response:
     """Cancel or retry a job."""
     fields = await fields_of(request)
 
     def change() -> Job | None:
-        found_job(held.pipeline, caller, job_id)
-        jobs = JobStore(held.pipeline.store)
+        found_job(resources.pipeline, caller, job_id)
+        jobs = JobStore(resources.pipeline.store)
         if action not in ("cancel", "retry"):
             raise missing("page")
         return jobs.cancel(caller.tenant, job_id) if action == "cancel" else jobs.retry(caller.tenant, job_id)
 
     try:
-        await held.do(change)
+        await resources.do(change)
     except ApiError as error:
         if error.status != 409:  # it has ended meanwhile, as the page will show
             raise
     return see(own_path(fields.get("back", "/collections")))
 
 
-def _made(held: Resources, caller: Caller, name: str) -> str:
+def _create(resources: Resources, caller: Caller, name: str) -> str:
     try:
-        return create_own_collection(held.pipeline.store, caller.tenant, name).name
+        return create_own_collection(resources.pipeline.store, caller.tenant, name).name
     except RetrievalError as error:
         raise refused(error, "name") from error
 
 
-async def _all(caller: Caller, held: Resources, *, error: ApiError | None = None, name: str = "") -> HTMLResponse:
-    found = await held.do(own_collections, held.pipeline.store, caller.tenant)
+async def _all(caller: Caller, resources: Resources, *, error: ApiError | None = None, name: str = "") -> HTMLResponse:
+    found = await resources.do(own_collections, resources.pipeline.store, caller.tenant)
     return page("collections.html.j2", caller, "collections", error=error, collections=found, name=name)
 
 
 async def _one(
-    name: str, caller: Caller, held: Resources, offset: int, *, error: ApiError | None = None
+    name: str, caller: Caller, resources: Resources, offset: int, *, error: ApiError | None = None
 ) -> HTMLResponse:
     def look() -> dict[str, Any]:
-        own = held.own(caller.tenant, name)
-        store = held.pipeline.store
+        own = resources.own(caller.tenant, name)
+        store = resources.pipeline.store
         jobs = JobStore(store).list(caller.tenant, kind="index", stored=own.stored, limit=_JOBS)
         done = next((job.result for job in jobs if job.result is not None), None) or {}
         return {
@@ -143,7 +143,7 @@ async def _one(
             "page": list_documents(store, own.stored, _PAGE, offset),
         }
 
-    found = await held.do(look)
+    found = await resources.do(look)
     return page(
         "collection.html.j2",
         caller,
@@ -154,6 +154,6 @@ async def _one(
         size=_PAGE,
         key=secrets.token_urlsafe(16),
         kinds=SHOWN_KINDS,
-        most_mb=held.pipeline.settings.max_upload_mb,
+        most_mb=resources.pipeline.settings.max_upload_mb,
         **found,
     )

@@ -16,7 +16,7 @@ from app.jobs.job_store import JobStore
 from app.runs.default_arms import default_arms
 from app.runs.report import report_data
 from app.service.api.collections_upload import read_form
-from app.service.api.evaluations import Made
+from app.service.api.evaluations import ReportsDep
 from app.service.api.evaluations_schemas import EvaluationBody
 from app.service.api.evaluations_work import own_run, start
 from app.service.api.resource_limits import BATCH_BYTES
@@ -39,17 +39,17 @@ _ARMS = (
 
 evaluations_pages = APIRouter(include_in_schema=False)
 Evaluator = Annotated[Caller, Depends(require("evaluate"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 @evaluations_pages.get("/evaluations")
-async def show_runs(caller: Evaluator, held: Held) -> HTMLResponse:
+async def show_runs(caller: Evaluator, resources: ResourcesDep) -> HTMLResponse:
     """Runs, jobs, and the form for a new run."""
-    return await _all(caller, held)
+    return await _all(caller, resources)
 
 
 @evaluations_pages.post("/evaluations")
-async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
+async def begin(request: Request, caller: Evaluator, resources: ResourcesDep) -> Response:
     """Start a run; the page shows its job. If it is refused, all fields except the file keep their values."""
     kept: dict[str, Any] = {}
     try:
@@ -62,17 +62,17 @@ async def begin(request: Request, caller: Evaluator, held: Held) -> Response:
         finally:
             await form.close()
         sent = key if isinstance(key, str) and key.isascii() and 0 < len(key) <= 255 else None
-        await held.do(start, held.pipeline, caller, body.to_request(), sent)
+        await resources.do(start, resources.pipeline, caller, body.to_request(), sent)
     except ApiError as error:
-        return await _all(caller, held, error=error, kept=kept)
+        return await _all(caller, resources, error=error, kept=kept)
     return see("/evaluations")
 
 
 @evaluations_pages.get("/evaluations/compare")
 async def compare(
     caller: Evaluator,
-    held: Held,
-    made: Made,
+    resources: ResourcesDep,
+    reports: ReportsDep,
     one: Annotated[str, Query(max_length=64)] = "",
     other: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
@@ -81,45 +81,49 @@ async def compare(
     def make() -> str:
         if not one or not other or one == other:
             raise ApiError(422, "choose two runs to compare", code="invalid_value", param="other")
-        first, second = own_run(held.pipeline, caller, one), own_run(held.pipeline, caller, other)
-        return made.html(held.pipeline, first.id, second.id)
+        first, second = own_run(resources.pipeline, caller, one), own_run(resources.pipeline, caller, other)
+        return reports.html(resources.pipeline, first.id, second.id)
 
     try:
-        return HTMLResponse(await held.do(make))
+        return HTMLResponse(await resources.do(make))
     except ApiError as error:
-        return await _all(caller, held, error=error)
+        return await _all(caller, resources, error=error)
 
 
 @evaluations_pages.get("/evaluations/{run_id}")
-async def show(run_id: str, caller: Evaluator, held: Held) -> HTMLResponse:
+async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLResponse:
     """One run, in progress or finished."""
 
     def look() -> dict[str, Any]:
-        info = own_run(held.pipeline, caller, run_id)
-        jobs = JobStore(held.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
+        info = own_run(resources.pipeline, caller, run_id)
+        jobs = JobStore(resources.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
         mine = [job for job in jobs if job.run_id == info.id][:1]
         # Estimates take a second of CPU, too much for a page that reloads every second.
         over = bool(info.samples) and all(job.ended for job in mine)
-        return {"run": info, "jobs": mine, "summary": report_data(held.pipeline, info.id).summary if over else None}
+        return {
+            "run": info,
+            "jobs": mine,
+            "summary": report_data(resources.pipeline, info.id).summary if over else None,
+        }
 
-    found = await held.do(look)
+    found = await resources.do(look)
     following = any(not job.ended for job in found["jobs"])
     return page("evaluation.html.j2", caller, "evaluations", following=following, **found)
 
 
 async def _all(
-    caller: Caller, held: Resources, *, error: ApiError | None = None, kept: dict[str, Any] | None = None
+    caller: Caller, resources: Resources, *, error: ApiError | None = None, kept: dict[str, Any] | None = None
 ) -> HTMLResponse:
     def look() -> dict[str, Any]:
-        store = held.pipeline.store
+        store = resources.pipeline.store
         return {
             "runs": RunStore(store).list_runs(caller.tenant)[:_SHOWN],
             "jobs": JobStore(store).list(caller.tenant, kind="evaluation", limit=_JOBS),
             "collections": own_collections(store, caller.tenant),
         }
 
-    found = await held.do(look)
-    usual = default_arms(held.pipeline)
+    found = await resources.do(look)
+    usual = default_arms(resources.pipeline)
     return page(
         "evaluations.html.j2",
         caller,
@@ -127,7 +131,7 @@ async def _all(
         error=error,
         following=any(not job.ended for job in found["jobs"]),
         key=secrets.token_urlsafe(16),
-        most_samples=held.pipeline.settings.max_samples,
+        most_samples=resources.pipeline.settings.max_samples,
         arms=_ARMS,
         left_out=usual.left_out,
         kept={"samples": "1", "arms": list(usual.names), **(kept or {})},

@@ -48,10 +48,10 @@ class LabelDesk:
         """
         try:
             with self._lock:
-                held = self._run(pipeline, caller, info)
+                open_run = self._run(pipeline, caller, info)
                 if not settles:
-                    return _session(pipeline, held, annotator)
-            return LabelSession(pipeline.store, held.run, annotator, adjudicate=True)
+                    return _session(pipeline, open_run, annotator)
+            return LabelSession(pipeline.store, open_run.run, annotator, adjudicate=True)
         except EvaluationError as error:
             raise ApiError(422, str(error), code="invalid_value", param="annotator") from error
 
@@ -64,21 +64,21 @@ class LabelDesk:
         stored = stored_draw(pipeline, info)
         if stored is None:
             raise ApiError(409, "nothing is drawn yet: enter the number of questions to label", code="no_draw")
-        held = self._held.get(info.id)
-        if held is None or held.run.stored != stored or held.run.info.samples != info.samples:
+        open_run = self._held.get(info.id)
+        if open_run is None or open_run.run.stored != stored or open_run.run.info.samples != info.samples:
             run = _opened(pipeline, info, DrawRequest())
-            held = self._held[info.id] = _Held(replace(run, info=own_documents(pipeline, caller, run.info)))
+            open_run = self._held[info.id] = _Held(replace(run, info=own_documents(pipeline, caller, run.info)))
             while len(self._held) > _RUNS_KEPT:
                 self._held.popitem(last=False)
-        return held
+        return open_run
 
 
-def _session(pipeline: Pipeline, held: _Held, annotator: str) -> LabelSession:
-    found = held.sessions.get(annotator)
+def _session(pipeline: Pipeline, open_run: _Held, annotator: str) -> LabelSession:
+    found = open_run.sessions.get(annotator)
     if found is None:
-        found = held.sessions[annotator] = LabelSession(pipeline.store, held.run, annotator)
-        while len(held.sessions) > _PEOPLE_KEPT:
-            held.sessions.popitem(last=False)
+        found = open_run.sessions[annotator] = LabelSession(pipeline.store, open_run.run, annotator)
+        while len(open_run.sessions) > _PEOPLE_KEPT:
+            open_run.sessions.popitem(last=False)
     return found
 
 

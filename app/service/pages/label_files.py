@@ -17,7 +17,7 @@ from app.service.api.resource_limits import BATCH_BYTES
 from app.service.api.resources import refuse_other_sites, refused
 from app.service.http.errors import ApiError
 from app.service.pages.label_desk import exported
-from app.service.pages.labels import Desk, Evaluator, Held, Person, as_annotator, run_page
+from app.service.pages.labels import Desk, Evaluator, Person, ResourcesDep, as_annotator, run_page
 from data.errors import DataError
 from data.refused import printable
 from evaluation.errors import EvaluationError
@@ -26,26 +26,26 @@ label_files_pages = APIRouter(include_in_schema=False)
 
 
 @label_files_pages.get("/evaluations/{run_id}/label/labels.csv")
-async def download(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
+async def download(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk) -> Response:
     """The answers and this annotator's labels, for a spreadsheet; ``import`` and ``plumbline label --import`` read
     it.
     """
 
     def make() -> bytes:
-        info = own_run(held.pipeline, caller, run_id)
-        return exported(labels.session(held.pipeline, caller, info, *as_annotator(person)))
+        info = own_run(resources.pipeline, caller, run_id)
+        return exported(labels.session(resources.pipeline, caller, info, *as_annotator(person)))
 
     try:
-        content = await held.do(make)
+        content = await resources.do(make)
     except ApiError as error:
-        return await run_page(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
     headers = {"Content-Disposition": f'attachment; filename="labels-{run_id}.csv"'}
     return Response(content, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @label_files_pages.post("/evaluations/{run_id}/label/import")
 async def upload(
-    run_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
+    run_id: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk
 ) -> Response:
     """Import a completed file: stores all of its labels, or none.
 
@@ -67,20 +67,20 @@ async def upload(
         annotator, _ = as_annotator(person)
 
         def take() -> ImportedLabels:
-            run = labels.run(held.pipeline, caller, own_run(held.pipeline, caller, run_id))
+            run = labels.run(resources.pipeline, caller, own_run(resources.pipeline, caller, run_id))
             try:
                 found = filled_in(run, content, called, annotator, others=others)
             # errors of the file itself: the store is not queried yet
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             try:
-                return keep_labels(held.pipeline.store, run, found)
+                return keep_labels(resources.pipeline.store, run, found)
             except EvaluationError as error:
                 raise ApiError(409, str(error), code="draw_changed") from error
 
-        taken = await held.do(take)
+        taken = await resources.do(take)
     except ApiError as error:
-        return await run_page(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
     blank = f"; {taken.blank} lines without a label were skipped" if taken.blank else ""
     notice = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
-    return await run_page(run_id, caller, held, person, notice=notice)
+    return await run_page(run_id, caller, resources, person, notice=notice)

@@ -32,7 +32,7 @@ _KEYS = tuple((key, word_of_label(outcome), outcome) for key, outcome in KEYS.it
 
 labels_pages = APIRouter(include_in_schema=False)
 Evaluator = Annotated[Caller, Depends(require("evaluate"))]
-Held = Annotated[Resources, Depends(resources)]
+ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,57 +75,72 @@ Desk = Annotated[LabelDesk, Depends(desk)]
 
 
 @labels_pages.get("/evaluations/{run_id}/label")
-async def show(run_id: str, caller: Evaluator, held: Held, person: Person) -> HTMLResponse:
+async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> HTMLResponse:
     """Progress, annotators, agreement; or the form to draw questions."""
-    return await run_page(run_id, caller, held, person)
+    return await run_page(run_id, caller, resources, person)
 
 
 @labels_pages.post("/evaluations/{run_id}/label")
-async def begin(run_id: str, request: Request, caller: Evaluator, held: Held, person: Person) -> Response:
+async def begin(run_id: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
     """Draw questions, or more of them."""
     try:
         fields = await fields_of(request)
         questions = _number(fields.get("questions", ""))
 
         def work() -> None:
-            draw(held.pipeline, own_run(held.pipeline, caller, run_id), questions, fields.get("stratify") == "yes")
+            draw(
+                resources.pipeline,
+                own_run(resources.pipeline, caller, run_id),
+                questions,
+                fields.get("stratify") == "yes",
+            )
 
-        await held.do(work)
+        await resources.do(work)
     except ApiError as error:
-        return await run_page(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
     return see(person.at(run_id))
 
 
 @labels_pages.get("/evaluations/{run_id}/label/next")
-async def go_on(run_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> Response:
+async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk) -> Response:
     """Redirect to the first answer that this annotator has not labelled."""
 
     def look() -> str | None:
-        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
+        session = labels.session(
+            resources.pipeline, caller, own_run(resources.pipeline, caller, run_id), *as_annotator(person)
+        )
         place = session.first_open()
         return None if place is None else session.items[place].id
 
     try:
-        found = await held.do(look)
+        found = await resources.do(look)
     except ApiError as error:
-        return await run_page(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
     return see(person.at(run_id, f"/{found}") if found else person.at(run_id))
 
 
 @labels_pages.get("/evaluations/{run_id}/label/{item_id}")
-async def item(run_id: str, item_id: str, caller: Evaluator, held: Held, person: Person, labels: Desk) -> HTMLResponse:
+async def item(
+    run_id: str, item_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk
+) -> HTMLResponse:
     """One answer."""
     try:
-        return await _item(run_id, item_id, caller, held, person, labels)
+        return await _item(run_id, item_id, caller, resources, person, labels)
     except ApiError as error:
         if error.status == 404:
             raise
-        return await run_page(run_id, caller, held, person, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
 
 
 @labels_pages.post("/evaluations/{run_id}/label/{item_id}")
 async def give(
-    run_id: str, item_id: str, request: Request, caller: Evaluator, held: Held, person: Person, labels: Desk
+    run_id: str,
+    item_id: str,
+    request: Request,
+    caller: Evaluator,
+    resources: ResourcesDep,
+    person: Person,
+    labels: Desk,
 ) -> Response:
     """Commit a label; then show the next answer."""
     try:
@@ -134,19 +149,19 @@ async def give(
             raise ApiError(422, "press one of the four buttons", code="invalid_value", param="label")
 
         def work() -> str | None:
-            info = own_run(held.pipeline, caller, run_id)
-            session = labels.session(held.pipeline, caller, info, *as_annotator(person))
+            info = own_run(resources.pipeline, caller, run_id)
+            session = labels.session(resources.pipeline, caller, info, *as_annotator(person))
             place, shown = item_of(session, item_id)
             session.label(shown, label)
             return session.items[place + 1].id if place + 1 < len(session.items) else None
 
-        following = await held.do(work)
+        following = await resources.do(work)
     except ApiError as error:
         if error.status == 404:
             raise
         if error.param == "label":
-            return await _item(run_id, item_id, caller, held, person, labels, error=error)
-        return await run_page(run_id, caller, held, person, error=error)
+            return await _item(run_id, item_id, caller, resources, person, labels, error=error)
+        return await run_page(run_id, caller, resources, person, error=error)
     return see(person.at(run_id, f"/{following}") if following else person.at(run_id))
 
 
@@ -154,14 +169,16 @@ async def _item(
     run_id: str,
     item_id: str,
     caller: Caller,
-    held: Resources,
+    resources: Resources,
     person: LabellerIdentity,
     labels: LabelDesk,
     *,
     error: ApiError | None = None,
 ) -> HTMLResponse:
     def look() -> dict[str, Any]:
-        session = labels.session(held.pipeline, caller, own_run(held.pipeline, caller, run_id), *as_annotator(person))
+        session = labels.session(
+            resources.pipeline, caller, own_run(resources.pipeline, caller, run_id), *as_annotator(person)
+        )
         place, shown = item_of(session, item_id)
         own = session.own()
         ids = [other.id for other in session.items]
@@ -176,7 +193,7 @@ async def _item(
             "script": Markup(_SCRIPT.read_text("utf-8")),  # noqa: S704 - our own file
         }
 
-    found = await held.do(look)
+    found = await resources.do(look)
     action = person.at(run_id, f"/{item_id}")
     end = person.at(run_id)
     return page(
@@ -195,7 +212,7 @@ async def _item(
 async def run_page(
     run_id: str,
     caller: Caller,
-    held: Resources,
+    resources: Resources,
     person: LabellerIdentity,
     *,
     error: ApiError | None = None,
@@ -204,9 +221,9 @@ async def run_page(
     """The page of a run. notice: the message about the last action."""
 
     def look() -> dict[str, Any]:
-        info = own_run(held.pipeline, caller, run_id)
-        stored = stored_draw(held.pipeline, info)
-        far = progress(held.pipeline, info, stored) if stored is not None else None
+        info = own_run(resources.pipeline, caller, run_id)
+        stored = stored_draw(resources.pipeline, info)
+        far = progress(resources.pipeline, info, stored) if stored is not None else None
         mine = next((a for a in far.annotators if a.name == person.annotator), None) if far else None
         return {
             "run": info,
@@ -216,7 +233,7 @@ async def run_page(
             "labelled": mine.labelled if mine else 0,
         }
 
-    found = await held.do(look)
+    found = await resources.do(look)
     default = DEFAULT_QUESTIONS
     return page(
         "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, notice=notice, **found

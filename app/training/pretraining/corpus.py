@@ -193,10 +193,10 @@ def _identity(recipe: CorpusRecipe) -> str:
 
 def facts_json(facts: CorpusFacts) -> dict[str, object]:
     """The report's facts about a corpus, without its list of files."""
-    whole = asdict(facts)
+    fields = asdict(facts)
     kept: Sequence[str] = ("documents", "validation_documents")
     return {
-        **{name: whole[name] for name in kept},
+        **{name: fields[name] for name in kept},
         "skipped": len(facts.skipped),
         "tokens": facts.tokens("train"),
         "validation_tokens": facts.tokens("validation"),

@@ -104,12 +104,15 @@ def pretrain_decoder(
         )
     model = new_decoder(config, settings.seed).to(device)
     parameters = parameter_count(model)
-    held = TokenStream(corpus.folder, facts, "validation")
+    validation = TokenStream(corpus.folder, facts, "validation")
     say(
         f"{facts.tokens('train'):,} tokens of {facts.documents - facts.validation_documents:,} documents to train on, "
-        f"{len(held):,} of {facts.validation_documents:,} others held out; {parameters / 1e6:.2f} million parameters"
+        f"{len(validation):,} of {facts.validation_documents:,} others held out; "
+        f"{parameters / 1e6:.2f} million parameters"
     )
-    measured = ValidationPlan(held, encoder.token_bytes(), END_ID, recipe.validation_tokens) if len(held) else None
+    measured = (
+        ValidationPlan(validation, encoder.token_bytes(), END_ID, recipe.validation_tokens) if len(validation) else None
+    )
     result = pretrain(
         model,
         TokenStream(corpus.folder, facts, "train"),
@@ -131,7 +134,7 @@ def pretrain_decoder(
     final = (
         validate(
             written,
-            held,
+            validation,
             encoder.token_bytes(),
             context=settings.context,
             end_id=END_ID,

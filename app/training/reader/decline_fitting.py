@@ -21,7 +21,7 @@ LEAST_ROWS, LEAST_HELD = 400, 100
 def fit_declining(
     model: Decoder,
     rows: Sequence[TokenRow],
-    held: Sequence[TokenRow],
+    held_out_rows: Sequence[TokenRow],
     vocabulary: ReaderVocabulary,
     *,
     most: int,
@@ -39,9 +39,9 @@ def fit_declining(
     """
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
     shown = random.Random(seed).sample(shown, min(most, len(shown)))
-    beside = [row for row in held if vocabulary.chunks[0] in row.prompt]
+    with_passages = [row for row in held_out_rows if vocabulary.chunks[0] in row.prompt]
     held_out = "of other articles (--development)"
-    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, beside, LEAST_HELD)):
+    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, with_passages, LEAST_HELD)):
         fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
         if fewest < least // 10 or len(found) < least:
             say(
@@ -50,9 +50,9 @@ def fit_declining(
             )
             return model, None
     model.eval()
-    total = len(shown) + len(beside)
+    total = len(shown) + len(with_passages)
     states = []
-    for found, before in ((shown, 0), (beside, len(shown))):
+    for found, before in ((shown, 0), (with_passages, len(shown))):
 
         def count(done: int, _: int, before: int = before) -> None:
             if progress is not None:

@@ -44,7 +44,7 @@ def calibrated(
     loaded: LoadedSupport,
     use: SupportUse,
     pairs: Sequence[PairExample],
-    held: Sequence[PairExample],
+    held_out: Sequence[PairExample],
     *,
     say: Callable[[str], None],
 ) -> CalibratedUse:
@@ -74,7 +74,7 @@ def calibrated(
     if answering is not None:
         use = replace(use, short_slope=answering.slope, short_intercept=answering.intercept)
     if use.answer_tokens:
-        answers = by_answer(held)[1]
+        answers = by_answer(held_out)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
         # If it cannot be fitted, the other curve is closer than none.
         fitted = _fit(logits, claims, lacking, "claims read together", say)

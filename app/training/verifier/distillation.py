@@ -61,27 +61,27 @@ class Teachers:
         """
         sources = {row.source for row in rows}
         left = {source for name in but for source in sources_named(name, sources)}
-        asked = [row for row in rows if row.source not in left]
+        distilled = [row for row in rows if row.source not in left]
         if self._loaded and left:
-            say(f"no distillation for {len(rows) - len(asked)} rows of {', '.join(sorted(left))}")
-        if not self._loaded or not asked:
+            say(f"no distillation for {len(rows) - len(distilled)} rows of {', '.join(sorted(left))}")
+        if not self._loaded or not distilled:
             return list(rows)
-        told = iter(self._with_targets(asked, folder, say))
-        return [row if row.source in left else next(told) for row in rows]
+        labelled = iter(self._with_targets(distilled, folder, say))
+        return [row if row.source in left else next(labelled) for row in rows]
 
     def _with_targets(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
         logits = self._teacher_logits(rows, folder, say)
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
         support = torch.sigmoid(logits)
-        told = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
-        say(f"the teachers agree with {told:.1%} of the labels; their weight in each target is {self._share:g}")
+        agreement = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
+        say(f"the teachers agree with {agreement:.1%} of the labels; their weight in each target is {self._share:g}")
         targets = iter((self._share * support + (1 - self._share) * own).clamp(0, 1).tolist())
         return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
 
     def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
         """Mean calibrated logit of each claim (C,), fp64."""
-        asked = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
-        if (kept := _kept(folder / KEPT, asked)) is not None:
+        identity = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
+        if (kept := _kept(folder / KEPT, identity)) is not None:
             return kept
         found = torch.zeros(sum(len(row.claims) for row in rows), dtype=torch.float64)
         for number, teacher in enumerate(self._loaded, 1):
@@ -89,7 +89,7 @@ class Teachers:
         found /= len(self._loaded)
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write_tensors(folder / KEPT, {"logits": found}, asked)
+            write_tensors(folder / KEPT, {"logits": found}, identity)
         except OSError as error:
             raise ModelError(f"{folder / KEPT} cannot be written: {error.strerror}") from error
         return found
@@ -110,11 +110,11 @@ class Teachers:
         return torch.tensor(logits, dtype=torch.float64)
 
 
-def _kept(path: Path, asked: dict[str, str]) -> Tensor | None:
+def _kept(path: Path, identity: dict[str, str]) -> Tensor | None:
     """The cached scores of the same teachers on the same rows; None if there are none, or they are damaged."""
     try:
         with safe_open(path, "pt") as file:
-            if file.metadata() != asked:
+            if file.metadata() != identity:
                 return None
             found: Tensor = file.get_tensor("logits")
             return found

@@ -38,10 +38,10 @@ def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRo
                 f"the rows of {folder} have windows of {other.window_tokens} tokens, those of "
                 f"{folders[0]} of {first.window_tokens}: build them with the same --window"
             )
-        held = {example.source for example in other.unseen}
+        sources = {example.source for example in other.unseen}
         for trained, one in zip(folders, found, strict=True):
             own = {example.source for example in one.unseen}
-            if shared := sorted(held & ({row.source for row in one.rows} - own)):
+            if shared := sorted(sources & ({row.source for row in one.rows} - own)):
                 raise AppError(
                     f"{folder} holds out {shared[0]!r}, but the rows of {trained} train on it: "
                     "build both with the same --hold-out"
@@ -60,14 +60,14 @@ def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRo
 def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
     about = _about(folder)
     rows: list[PairRow] = []
-    held: list[tuple[bool, PairExample]] = []
+    held_out: list[tuple[bool, PairExample]] = []
     for name, sha256 in about["files"].items():
         content = _content(folder, name, sha256)
         try:
             if name.startswith("part-"):
                 rows += unpack_rows(content, about["sources"], SUPPORT_CONFIG.vocab_size)
             elif name.startswith("held-"):
-                held += [_example(parse_json(line.decode())) for line in unpacked(content).splitlines()]
+                held_out += [_example(parse_json(line.decode())) for line in unpacked(content).splitlines()]
         except (KeyError, TypeError, ValueError, RecursionError, ModelError) as error:
             raise AppError(f"{folder / name} is damaged ({error}): build the rows again with --rows-to") from error
     if len(rows) != about["rows"]:
@@ -75,8 +75,8 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
     say(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
     return VerifierRows(
         rows=tuple(rows),
-        development=tuple(example for unseen, example in held if not unseen),
-        unseen=tuple(example for unseen, example in held if unseen),
+        development=tuple(example for unseen, example in held_out if not unseen),
+        unseen=tuple(example for unseen, example in held_out if unseen),
         skipped=(),
         window_tokens=about["window_tokens"],
         answer_tokens=about["answer_tokens"],

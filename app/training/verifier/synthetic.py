@@ -42,9 +42,9 @@ def claims_by_rule(
     random.Random(seed).shuffle(chosen)
     chosen = chosen[: most // 2]
     say(f"generating {'replies' if replies else 'claims'} from {len(chosen)} texts")
-    made = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
-    random.Random(seed).shuffle(made)
-    return made[:most]
+    claims = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
+    random.Random(seed).shuffle(claims)
+    return claims[:most]
 
 
 def short_answers(
@@ -62,12 +62,12 @@ def short_answers(
     Half of them answer synthetic questions on ``texts``, if there are any; the others answer questions of ``reading``,
     at most ``limit`` from each file. Raises DataError as load_reading and training_documents do.
     """
-    held = {example.evidence for example in (*split.development, *split.unseen)}
+    evidence = {example.evidence for example in (*split.development, *split.unseen)}
     chance = random.Random(seed)
-    asked: list[ReadingExample] = []
+    questions: list[ReadingExample] = []
     if reading:
-        asked = list(load_reading_files(reading, skip_bad=skip_bad, limit=limit, texts=texts).examples)
-    known = list(short_answer_claims([e for e in asked if e.context not in held], seed=seed))
+        questions = list(load_reading_files(reading, skip_bad=skip_bad, limit=limit, texts=texts).examples)
+    known = list(short_answer_claims([e for e in questions if e.context not in evidence], seed=seed))
     chance.shuffle(known)
     if not texts:
         return known[:most]
@@ -75,5 +75,5 @@ def short_answers(
     articles = [SourceArticle(document.title, document.text) for document in training_documents(texts)]
     chance.shuffle(articles)
     wanted = most - len(known)
-    made = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
-    return known + list(islice(short_answer_claims(list(islice(made, wanted)), seed=seed), wanted))
+    examples = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
+    return known + list(islice(short_answer_claims(list(islice(examples, wanted)), seed=seed), wanted))

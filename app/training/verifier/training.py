@@ -71,22 +71,22 @@ def train_verifier(
     others = WeightMixture(recipe, model)  # by the end of the run the start's folder may hold another model
     separates_claims = model.features.worst_word  # otherwise all claims of a window would get one logit
     if recipe.rows_from:
-        made = read_rows(recipe.rows_from, say)
-        if made.answer_tokens and not separates_claims:
+        prepared = read_rows(recipe.rows_from, say)
+        if prepared.answer_tokens and not separates_claims:
             raise AppError(
                 "these rows have claims that are read together, which a plain cross-encoder cannot distinguish"
             )
     else:
-        made = make_rows(recipe, separates_claims=separates_claims, say=say)
-    use = replace(recipe.use, window_tokens=made.window_tokens, answer_tokens=made.answer_tokens)
+        prepared = make_rows(recipe, separates_claims=separates_claims, say=say)
+    use = replace(recipe.use, window_tokens=prepared.window_tokens, answer_tokens=prepared.answer_tokens)
     recipe = replace(recipe, use=use)
-    rows = teachers.taught(made.rows, folder, say, but=recipe.not_taught)
-    check = _check(recipe, model, made.development, say, progress)
+    rows = teachers.taught(prepared.rows, folder, say, but=recipe.not_taught)
+    check = _check(recipe, model, prepared.development, say, progress)
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
     others.into(model)
     named = {"start": start_name, "mix": others.named, "teachers": teachers.fingerprints}
-    return _finish(recipe, folder, model, named, made, result, device, say, scoring)
+    return _finish(recipe, folder, model, named, prepared, result, device, say, scoring)
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
@@ -99,8 +99,8 @@ def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]
             raise ModelError(
                 f"{recipe.start} is a reader: it has no verifier heads, so no share of it can be averaged in"
             )
-        made = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
-        return made.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
+        network = support_from_reader(recipe.start, recipe.settings.seed, recipe.features)
+        return network.to(device), f"reader {prefix_decoder_fingerprint(recipe.start)}"
     loaded = load_support(recipe.start, device=device)
     if loaded.model.features.worst_word and not recipe.features.worst_word:
         raise ModelError(f"{recipe.start} is not a plain cross-encoder: leave --plain out, or start from another one")
@@ -128,29 +128,29 @@ def _finish(
     folder: Path,
     model: SupportEncoder,
     named: Mapping[str, object],
-    made: VerifierRows,
+    rows: VerifierRows,
     result: TrainResult,
     device: str,
     say: Callable[[str], None],
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
     facts: dict[str, object] = {
-        "recipe": {**recipe.facts(made.made), **named},  # models by fingerprint, since paths are local
-        "rows": len(made.rows),
+        "recipe": {**recipe.facts(rows.made), **named},  # models by fingerprint, since paths are local
+        "rows": len(rows.rows),
         "steps": result.steps,
         "schedules": result.schedules,
         "loss": result.loss,
         "seconds": round(result.seconds),
     }
-    development = fair_sample(made.development, recipe.development, recipe.settings.seed)
+    development = fair_sample(rows.development, recipe.development, recipe.settings.seed)
     # Before the weights are written: weights without their calibration would look like a complete verifier.
     loaded = LoadedSupport(rounded_as_saved(model), recipe.use, "")
-    found = calibrated(loaded, recipe.use, development, made.development, say=say)
+    found = calibrated(loaded, recipe.use, development, rows.development, say=say)
     fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
     save_support(model, folder, found.use, facts | fitted)
     scorer = SupportScorer(load_support(folder, device=device))
     reports = [
         score_pairs(scorer, some, progress=scoring) if some else None
-        for some in (development, fair_sample(made.unseen, recipe.development, recipe.settings.seed))
+        for some in (development, fair_sample(rows.unseen, recipe.development, recipe.settings.seed))
     ]
-    return TrainedVerifier(folder, len(made.rows), made.skipped, result, found.alone, reports[0], reports[1])
+    return TrainedVerifier(folder, len(rows.rows), rows.skipped, result, found.alone, reports[0], reports[1])

@@ -31,14 +31,16 @@ def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     order = list(range(len(spans)))
     chance.shuffle(order)
     for index in order:
-        told = _told(answer, words, index)
-        if told is not None:
+        effects = _effects(answer, words, index)
+        if effects is not None:
             start, end = spans[index]
-            return Alteration(evidence[:start] + evidence[end:], told)  # the space before it goes with it
+            return Alteration(evidence[:start] + evidence[end:], effects)  # the space before it goes with it
     return None
 
 
-def _told(answer: Sequence[PairExample], words: Sequence[frozenset[str]], gone: int) -> tuple[Spans | None, ...] | None:
+def _effects(
+    answer: Sequence[PairExample], words: Sequence[frozenset[str]], gone: int
+) -> tuple[Spans | None, ...] | None:
     """Return the effect of removing the sentence on each claim; None if one is uncertain, or if there is no effect."""
     out: list[Spans | None] = []
     for example in answer:

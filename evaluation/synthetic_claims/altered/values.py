@@ -41,7 +41,7 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap |
         mentioned = [value for value in there if _is_mentioned(value, answer)]
         chance.shuffle(mentioned)
         for one in mentioned[:_TRIES]:
-            others = [value for value in there if value != one and _alike(value, one)]
+            others = [value for value in there if value != one and _similar(value, one)]
             chance.shuffle(others)
             for other in others[:_TRIES]:
                 if not any(_holds(text, one) and _holds(text, other) for text in (*sentences, *claims)):
@@ -103,7 +103,7 @@ def _holds(text: str, value: str) -> bool:
     return re.search(whole(value), text) is not None
 
 
-def _alike(one: str, two: str) -> bool:
+def _similar(one: str, two: str) -> bool:
     """Return whether both are names, or numbers of similar form."""
     if not one[0].isdigit():
         return not two[0].isdigit() and (_DAYS.fullmatch(one) is None) == (_DAYS.fullmatch(two) is None)

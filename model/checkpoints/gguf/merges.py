@@ -28,11 +28,11 @@ def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float])
     ordered as in transformers (generate_merges): longer parts first.
     """
     found: list[tuple[float, int, int, str, str]] = []
-    for whole, score in scores.items():
+    for token, score in scores.items():
         ways = [
-            (whole[:cut], whole[cut:])
-            for cut in range(1, len(whole))
-            if whole[:cut] in vocabulary and whole[cut:] in vocabulary
+            (token[:cut], token[cut:])
+            for cut in range(1, len(token))
+            if token[:cut] in vocabulary and token[cut:] in vocabulary
         ]
         ways.sort(key=lambda way: (vocabulary[way[0]], vocabulary[way[1]]))
         found.extend((score, len(left), len(right), left, right) for left, right in ways)

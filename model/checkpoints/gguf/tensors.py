@@ -56,9 +56,9 @@ _GPT2_MATRICES = frozenset(("attn_qkv", "attn_output", "ffn_up", "ffn_down"))
 
 def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
     """Return transformers' name for a tensor; None if it has none."""
-    whole, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
+    direct, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
     if (found := _BLOCK.fullmatch(name)) is None:
-        return whole.get(name)
+        return direct.get(name)
     part = parts.get(found["part"])
     layers = "transformer.h" if gpt2 else "model.layers"
     return None if part is None else f"{layers}.{found['layer']}.{part}.{found['kind']}"
@@ -66,8 +66,8 @@ def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
 
 def file_name(key: str, *, gpt2: bool) -> str:
     """Return the GGUF name of a tensor that transformers calls ``key``; ``key`` if there is none."""
-    whole, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
-    for name, ours in whole.items():
+    direct, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
+    for name, ours in direct.items():
         if ours == key:
             return name
     if (found := _LAYER.fullmatch(key)) is None:

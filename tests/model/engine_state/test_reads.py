@@ -56,7 +56,7 @@ def test_what_is_common_is_read_once() -> None:
         CacheRead(0, 5, 8, 0, 8, False),
         CacheRead(0, 3, 100, 10, 2, False),
         CacheRead(3, 2, 200, 10, 5, False),
-        CacheRead(5, 1, 40, 0, 7, False),  # a lone row's own positions lie right behind its prompt
+        CacheRead(5, 1, 40, 0, 7, False),  # a unshared row's own positions lie right behind its prompt
     )
 
 

@@ -138,8 +138,8 @@ import torch
 torch.set_num_threads(1)
 from model.decoder.config import DecoderConfig
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.unshared_reads import prepare_lone_reads
-prepare_lone_reads(KeyValueArena(DecoderConfig(31, 16, 2, 4, 2, 4, 24, 4096), 100_000, dtype=torch.float32))
+from model.engine_state.unshared_reads import prepare_unshared_reads
+prepare_unshared_reads(KeyValueArena(DecoderConfig(31, 16, 2, 4, 2, 4, 24, 4096), 100_000, dtype=torch.float32))
 assert torch.get_num_threads() == 1, torch.get_num_threads()
 """
     environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
