@@ -1,4 +1,4 @@
-"""The wiring: store, encoder, retriever and generator of one set of settings, each made when first needed."""
+"""The pipeline: store, encoder, retriever and generator for one set of settings, each opened on first use."""
 
 from __future__ import annotations
 
@@ -50,8 +50,12 @@ from retrieval.vectors.params import DenseParams
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
-    """A request with its prompt. collection, search: None without retrieval. places: where chunks stand, in words, by
-    chunk id. retrieval_s: seconds."""
+    """A request with its prompt.
+
+    collection, search: None without retrieval.
+    places: chunk id -> location of the chunk, in words.
+    retrieval_s: seconds.
+    """
 
     request: QueryRequest
     collection: str | None
@@ -62,10 +66,10 @@ class PreparedQuery:
 
 
 class Pipeline:
-    """Indexes, retrieves and answers. Safe to use from several threads; close it when done."""
+    """Indexes, retrieves and answers. Thread-safe. Close it after use."""
 
     def __init__(self, settings: Settings, models: ModelCache | None = None) -> None:
-        """models: shares opened models with other pipelines, by default with all of this process."""
+        """Create a pipeline. models: cache of opened models; by default shared by all pipelines of this process."""
         self.settings = settings
         self.models = process_models() if models is None else models
         self._closing = ExitStack()
@@ -82,30 +86,32 @@ class Pipeline:
         self.close()
 
     def close(self) -> None:
-        """Release the database."""
+        """Close the database."""
         self._closing.close()
 
     @property
     def home(self) -> Path:
-        """Folder of the indexes."""
+        """The folder of the indexes."""
         return self.settings.home_folder
 
     @cached_property
     def store(self) -> Store:
-        """The SQL store, opened once; the home is made private before."""
+        """The SQL store, opened on first use. The home folder is made private before."""
         open_private_home(self.home)
         return self._closing.enter_context(Store.open(self.settings.database_url))
 
     @cached_property
     def device(self) -> str:
-        """The device models run on."""
-        from model.hardware.device import pick_device  # loads torch, which an index job leaves to its encoder's process
+        """The device that models run on."""
+        from model.hardware.device import (
+            pick_device,
+        )  # Imports torch, which an index job loads only in its encoder process.
 
         return str(pick_device(self.settings.device))
 
     @cached_property
     def encoder(self) -> Encoder:
-        """The configured encoder; by default MiniLM from its package."""
+        """The configured encoder; by default the packaged MiniLM."""
         settings = self.settings
         return open_encoder(
             settings.encoder, settings.device, settings.encoder_precision, self.models, settings.home_folder
@@ -113,8 +119,11 @@ class Pipeline:
 
     @cached_property
     def subprocess_encoder(self) -> Encoder:
-        """The same in a process of its own, for a job that needs its memory after embedding; ``encoder`` if that is
-        open in this process. Its process is started by the first use and ended by ``rest`` or with this pipeline."""
+        """The encoder in a process of its own, for a job that needs the memory after embedding.
+
+        Returns ``encoder`` if it is already open in this process. The child process starts on first use and ends with
+        ``rest`` or with this pipeline.
+        """
         settings = self.settings
         key = encoder_key(settings.encoder, settings.device, settings.encoder_precision)
         if "encoder" in self.__dict__ or (key is not None and key in self.models):
@@ -126,7 +135,7 @@ class Pipeline:
 
     @cached_property
     def generator(self) -> Generator:
-        """The configured model, by default the embedded reader; see app.models.generators."""
+        """The configured model, by default the embedded reader (see app.models.generators)."""
         settings = self.settings
         opened = open_generator(
             settings.model,
@@ -154,10 +163,11 @@ class Pipeline:
         progress: Callable[[IndexProgress], None] | None = None,
         in_subprocess: bool = False,
     ) -> IndexReport:
-        """Make the collection hold exactly the source's documents; see retrieval.indexing.indexer.index_documents.
+        """Make the collection contain exactly the source's documents (see retrieval.indexing.indexer.index_documents).
 
-        in_subprocess: embed in a child process, which ends before the indexes are built; for callers that need the
-        encoder for nothing else."""
+        in_subprocess: embed in a child process, which ends before the indexes are built. For callers that use the
+        encoder for nothing else.
+        """
         return index_documents(
             self.store,
             self.home,
@@ -172,10 +182,10 @@ class Pipeline:
         )
 
     def collection_name(self, name: str | None) -> str:
-        """The name given, or the only collection there is.
+        """Return the given name, or the only collection if ``name`` is None.
 
-        No model and no index file is opened. Raises RetrievalError for a name that is no published collection, and
-        UnnamedCollectionError where none is given and there is not exactly one.
+        Opens no model and no index file. Raises RetrievalError if the collection is not published, and
+        UnnamedCollectionError if no name is given and there is not exactly one collection.
         """
         if name is not None:
             check_published(self.store, name)
@@ -188,19 +198,20 @@ class Pipeline:
         raise UnnamedCollectionError(f"there are several collections: name one of {', '.join(known)}", known)
 
     def retriever(self, name: str) -> Retriever:
-        """The published generation of a collection, opened once and again when a newer one is published."""
+        """Return the retriever of a collection's published generation. It is reopened when a newer one is published."""
         with self._lock:
             cached = self._retrievers.get(name)
             if cached is None or not cached.is_current():
-                check_published(self.store, name)  # before the encoder is loaded
+                check_published(self.store, name)  # Before the encoder is loaded.
                 cached = open_retriever(self.store, self.home, name, self.encoder)
                 self._retrievers[name] = cached
             return cached
 
     def search(self, name: str, mode: Mode | None = None, fusion: Fusion | None = None) -> Search:
-        """A collection's search: as ``plumbline tune --save`` chose for it, else the default; what is given wins.
+        """Return the search settings of a collection: those saved by ``tune``, else the defaults, overridden by the
+        given values.
 
-        Raises what ``retriever`` raises, and RetrievalError for saved settings that cannot be read.
+        Raises the errors of ``retriever``, and RetrievalError for saved settings that cannot be read.
         """
         retriever = self.retriever(name)
         return Search(retriever, search_params(self.home, name, mode=mode, fusion=fusion))
@@ -212,22 +223,22 @@ class Pipeline:
         collection: str | None = None,
         on_text: OnText | None = None,
     ) -> QueryResult:
-        """Retrieve, generate, and keep the query in the store.
+        """Retrieve, generate, and store the query.
 
-        question: a text, a Question, or a QueryRequest with everything that can be set. collection: in place of the
-        request's own; None takes that, or the only one there is. on_text: told of the text as it is
-        drawn, where the model can say so and the style is "short".
+        question: a text, a Question, or a QueryRequest with all options.
+        collection: overrides the request's; None uses it, or the only collection.
+        on_text: called with text as it is generated, if the model streams and the style is "short".
 
-        Raises AppError, RetrievalError or GenerationError for a request that cannot be answered; see their messages.
+        Raises AppError, RetrievalError or GenerationError if the request cannot be answered.
         """
         request = query_request(question, collection)
-        heard = on_text if request.style == "short" else None  # another style is made of the whole answer
+        heard = on_text if request.style == "short" else None  # Another style is produced from the complete answer.
         result = self.draw(self.prepare(request), heard)
         self.keep([result], [result.collection])
         return result
 
     def prepare(self, request: QueryRequest) -> PreparedQuery:
-        """Retrieve, and make the prompt. Raises as ``answer`` does."""
+        """Retrieve and build the prompt. Raises the errors of ``answer``."""
         started = perf_counter()
         name = self.collection_name(request.collection) if request.retrieval else None
         generator = self.generator
@@ -239,11 +250,11 @@ class Pipeline:
         return PreparedQuery(request, name, search, prompt, places, seconds)
 
     def draw(self, prepared: PreparedQuery, on_text: OnText | None = None) -> QueryResult:
-        """Generate; nothing is stored. on_text: as ``answer`` has it. Raises as ``answer`` does."""
+        """Generate without storing the query. on_text: as in ``answer``. Raises the errors of ``answer``."""
         request, search = prepared.request, prepared.search
         started = perf_counter()
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
-        with self._generating:  # one model, one request at a time: the engine's batching is a room of its own
+        with self._generating:  # One request at a time: batching is done by the service's engine.
             completions = drawn_aloud(self.generator, prepared.prompt, request.params, seeds, on_text)
         searched = SearchRecord()
         if search is not None:
@@ -255,14 +266,16 @@ class Pipeline:
         )
 
     def complete(self, request: QueryRequest, prompt: Prompt, seeds: Sequence[int]) -> tuple[Completion, ...]:
-        """One completion a seed, in the request's style. Raises GenerationError."""
+        """Return one completion per seed, in the request's style. Raises GenerationError."""
         with self._generating:
             drawn = self.generator.generate(prompt, request.params, seeds)
             return tuple(apply_style(completion, request.question, request.style) for completion in drawn)
 
     def keep(self, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
-        """Store queries and their answers, in one transaction. stored: of each, the name in the store of the collection
-        that was searched, None without retrieval. Raises DataError when the database does not take them."""
+        """Store queries and their answers in one transaction. Raises DataError if the database fails.
+
+        stored: for each query, the stored name of the collection that was searched; None without retrieval.
+        """
         with self.store.write() as connection:
             names = {name for name in stored if name is not None}
             c = collections.c
@@ -284,5 +297,5 @@ class Pipeline:
 
 
 def query_seed(seed: int, sample: int) -> int:
-    """The seed of one sample of a query: the request's own for the first, derived from it for the others."""
+    """Return the seed of one sample: the request's own for the first, derived seeds for the others."""
     return seed if sample == 0 else derive_seed(seed, "", "query", "", sample)

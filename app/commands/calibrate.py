@@ -25,15 +25,17 @@ DEFAULT_ALPHA = 0.1
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the command's arguments."""
     from app.commands.options import add_model
 
     parser.add_argument(
         "run_id", nargs="?", metavar="RUN", help="a finished, labelled run: its name, its id, or the beginning of that"
     )
     instead = parser.add_mutually_exclusive_group()
-    instead.add_argument("--list", action="store_true", help="the certificates of this home")
-    instead.add_argument("--check", type=Path, metavar="FILE", help="whether a certificate holds here and now")
+    instead.add_argument("--list", action="store_true", help="list the certificates in the home folder")
+    instead.add_argument(
+        "--check", type=Path, metavar="FILE", help="check whether a certificate is valid for the current deployment"
+    )
     group = parser.add_argument_group("certificate")
     group.add_argument(
         "--alpha",
@@ -43,9 +45,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"largest rate among answers, e.g. 0.1; repeatable (default {DEFAULT_ALPHA})",
     )
     group.add_argument("--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)")
-    group.add_argument("--arm", help="whose answers (default rag, or the only one that was labelled)")
-    group.add_argument("--verifier", metavar="NAME", help="beginning of the name of a verifier that judged the run")
-    group.add_argument("--policy", default="abstain", help="what the threshold is for (default abstain)")
+    group.add_argument("--arm", help="arm to calibrate (default: rag, or the only labelled arm)")
+    group.add_argument("--verifier", metavar="NAME", help="name, or beginning of the name, of a verifier of the run")
+    group.add_argument("--policy", default="abstain", help="policy that the threshold is for (default abstain)")
     group.add_argument(
         "--thresholds",
         metavar="LIST",
@@ -68,7 +70,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Calibrate, list or check."""
+    """Run the command: calibrate, list or check."""
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
         raise UsageError("name a RUN to calibrate, or --list, or --check FILE (one of them)")
     if arguments.list:
@@ -112,7 +114,8 @@ def _thresholds(text: str | None) -> tuple[float, ...]:
 
 
 def calibration_json(found: Calibration) -> dict[str, Any]:
-    """As JSON values. p_value is null where a stricter threshold failed, so that it was not tested."""
+    """Return the result as JSON values. p_value is null for a threshold that was not tested because a stricter one
+    failed."""
     from dataclasses import asdict
 
     return {
@@ -240,7 +243,7 @@ def _check(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def check_json(check: CertificateCheck) -> dict[str, Any]:
-    """As JSON values."""
+    """Return the check as JSON values."""
     return {
         "file": str(check.path),
         "valid": check.valid,

@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from generation.completion import TextDelta
 
 CUT = " […]"
-"""Ends an answer that was cut."""
+"""Appended to an answer that was cut off."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
+    """Add the command's arguments."""
     from app.commands.choices import STYLES
     from app.commands.options import add_collection, add_model, add_retrieval, add_sampling
     from app.commands.policy_options import add_policies
 
     parser.add_argument("question", help="the question, in quotes")
-    add_collection(parser, "which documents to answer from")
-    parser.add_argument("--no-retrieval", action="store_true", help="ask the model alone")
+    add_collection(parser, "the collection to answer from")
+    parser.add_argument("--no-retrieval", action="store_true", help="answer without retrieval")
     parser.add_argument("--style", choices=STYLES, default="short", help="sentence: short answers as full sentences")
     parser.add_argument(
         "--logprobs",
         type=int,
         default=0,
         metavar="N",
-        help="with --json: every token's log-probability and its N likeliest alternatives (up to 20)",
+        help="with --json: every token's log-probability and its N most likely alternatives (up to 20)",
     )
     parser.add_argument(
         "--verify",
@@ -54,14 +54,14 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Answer and print."""
+    """Run the command: answer the question and print the answer."""
     from app.answers import QueryRequest
     from app.commands.options import checked_k, open_pipeline, sampling
     from app.commands.policy_options import policy_request
     from data.blank import is_blank
 
     if is_blank(arguments.question):
-        raise UsageError("the question is empty: ask something")
+        raise UsageError("the question is empty")
     request = QueryRequest(
         question=arguments.question,
         collection=arguments.collection,
@@ -73,12 +73,12 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         params=sampling(arguments),
     )
     wanted = policy_request(arguments)
-    # A policy may take back what was written, so nothing is streamed with one.
+    # A policy may remove text later, so nothing is streamed with one.
     live = sys.stdout.isatty() and not output.as_json and request.params.n == 1 and not wanted.asked
     streamed = Streamed(output) if live else None
     with open_pipeline(arguments) as opened:
         if arguments.verify:
-            opened.collection_name(arguments.collection)  # before a model is loaded: there is nothing to judge by
+            opened.collection_name(arguments.collection)  # Checked before a model is loaded.
         if wanted.asked:
             result = _with_policies(opened, request, wanted)
         else:
@@ -97,19 +97,19 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 class Streamed:
-    """Writes an answer to the terminal as it is drawn."""
+    """Writes an answer to the terminal while it is generated."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self.written = False
 
     def write(self, delta: TextDelta) -> None:
-        """The next piece."""
+        """Write the next piece."""
         self.written = True
         self._output.piece(delta.text)
 
     def end(self, *, cut: bool) -> None:
-        """The end of the line, if one was begun. cut: whether the answer was."""
+        """End the line, if one was started. cut: whether the answer was cut off."""
         if self.written:
             self._output.piece(f"{CUT if cut else ''}\n")
 
@@ -125,10 +125,9 @@ def _with_policies(pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequ
 
 
 def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
-    """Print the answers, what a verifier and the policies say of them, then what was retrieved; a star marks what was
-    cited.
+    """Print the answers, the results of verifier and policies, and the retrieved sources. A star marks a cited source.
 
-    texts: whether the answers are printed; not where they were as they were drawn.
+    texts: whether to print the answers; False if they were streamed.
     """
     for answer in result.answers:
         if texts:
@@ -145,7 +144,7 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
 
 
 def is_cut(answer: Answer) -> bool:
-    """Whether the answer ended at the most tokens that it might have."""
+    """Return whether the answer ended because it reached the token limit."""
     return answer.completion.finish_reason == "length"
 
 
@@ -175,7 +174,7 @@ def _show_sources(result: QueryResult, output: Output) -> None:
 
 
 def _show_policy(policy: PolicyResult, output: Output) -> None:
-    """What was marked, removed and withheld, and what it cost."""
+    """Print what the policies marked, removed and withheld, and their cost."""
     from app.policy_json import policy_json
 
     shown = policy_json(policy)

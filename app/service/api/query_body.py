@@ -1,4 +1,4 @@
-"""What a query may ask for, as a type that OpenAPI can show."""
+"""The request body of a query."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EXAMPLE_QUERY: dict[str, Any] = {
 
 
 class TurnBody(BaseModel):
-    """An earlier question of a conversation and what was answered."""
+    """An earlier question of a conversation and its answer."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -36,34 +36,43 @@ class TurnBody(BaseModel):
 
 
 class QueryBody(PolicyFields):
-    """A question and how to answer it. A field that is not known is refused, so that a misspelt one is not ignored."""
+    """A question and the options of its answer. Unknown fields are refused, so that a misspelt field is an error."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE_QUERY]}
     )
 
-    question: str = Field(min_length=1, description="in words; its greatest length is set by the server")
+    question: str = Field(min_length=1, description="the question; the server sets its maximum length")
     collection: str | None = Field(default=None, max_length=64, description="default: the only collection there is")
-    retrieval: bool = Field(default=True, description="false asks the model alone")
+    retrieval: bool = Field(default=True, description="false: answer without retrieval")
     k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="which retrievers are asked; default as the collection says")
-    fusion: Fusion | None = Field(default=None, description="how a hybrid joins them; default as the collection says")
-    style: Style = Field(default="short", description='"sentence": short answers as full sentences, made by rule')
-    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; left out with best_of_n: 0.7")
-    top_k: int | None = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; default all")
-    top_p: float = Field(default=1.0, gt=0, le=1, description="keep the likeliest tokens up to this probability")
-    min_p: float = Field(default=0.0, ge=0, le=1, description="keep tokens at least this likely beside the likeliest")
-    repetition_penalty: float = Field(default=1.0, gt=0, le=100, description="above 1 repeats less; 1 is none")
-    logprobs: int = Field(default=0, ge=0, le=20, description="alternatives to return with every token")
-    max_tokens: int = Field(default=32, ge=1, description="longest answer; less than the model's context")
+    mode: Mode | None = Field(default=None, description="retrievers to use; default: the collection's setting")
+    fusion: Fusion | None = Field(
+        default=None, description="fusion of a hybrid search; default: the collection's setting"
+    )
+    style: Style = Field(default="short", description='"sentence": short answers become full sentences, by rule')
+    temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; default 0, with best_of_n 0.7")
+    top_k: int | None = Field(
+        default=None, ge=1, le=2**31 - 1, description="keep the k most likely tokens; default all"
+    )
+    top_p: float = Field(
+        default=1.0,
+        gt=0,
+        le=1,
+        description="nucleus sampling: keep the most likely tokens up to this total probability",
+    )
+    min_p: float = Field(
+        default=0.0, ge=0, le=1, description="keep tokens with at least this share of the highest probability"
+    )
+    repetition_penalty: float = Field(default=1.0, gt=0, le=100, description="above 1 penalises repetition; 1 is off")
+    logprobs: int = Field(default=0, ge=0, le=20, description="number of alternatives to return for every token")
+    max_tokens: int = Field(default=32, ge=1, description="maximum number of tokens; less than the model's context")
     stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(
-        default_factory=list, max_length=16, description="texts that end an answer"
+        default_factory=list, max_length=16, description="texts at which generation stops"
     )
-    n: int = Field(default=1, ge=1, description="samples; the most is set by the server")
-    seed: int = Field(default=0, ge=0, lt=2**63, description="of everything random: the same seed, the same answers")
-    verify: bool = Field(
-        default=False, description="judge every claim of the answers by what the collection says of it"
-    )
+    n: int = Field(default=1, ge=1, description="number of samples; the server sets the maximum")
+    seed: int = Field(default=0, ge=0, lt=2**63, description="random seed: equal seeds give equal answers")
+    verify: bool = Field(default=False, description="judge every claim of the answers against the collection")
     history: list[TurnBody] | None = Field(
         default=None,
         max_length=50,
@@ -71,21 +80,21 @@ class QueryBody(PolicyFields):
         "a greeting gets a greeting. Default: the question stands alone",
     )
     deadline_s: float | None = Field(
-        default=None, gt=0, le=86_400, description="longest time for all of it; the server has a limit of its own"
+        default=None, gt=0, le=86_400, description="maximum total time in seconds; the server has a limit of its own"
     )
-    stream: bool = Field(default=False, description="answer with server-sent events, as they come")
+    stream: bool = Field(default=False, description="stream the answer as server-sent events")
 
     @field_validator("question")
     @classmethod
     def _says_something(cls, question: str) -> str:
         if is_blank(question):
-            raise ValueError("the question is empty: ask something")
+            raise ValueError("the question is empty")
         if "\0" in question:
-            raise ValueError("the question holds a NUL character: take it out")
+            raise ValueError("the question contains a NUL character: remove it")
         return question
 
     def to_pending(self, caller: Caller) -> PendingQuery:
-        """The query as the service works on it."""
+        """Return the query for the service's engine."""
         history = () if self.history is None else tuple(ConversationTurn(t.question, t.answer) for t in self.history)
         return PendingQuery(
             self.to_request(),
@@ -98,7 +107,7 @@ class QueryBody(PolicyFields):
         )
 
     def to_request(self) -> QueryRequest:
-        """As the pipeline takes it."""
+        """Return the query for the pipeline."""
         given = self.temperature if "temperature" in self.model_fields_set else None
         return QueryRequest(
             question=self.question,

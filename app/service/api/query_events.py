@@ -1,10 +1,12 @@
-"""A streamed query's events: sources first, then text, then the answers with citations, then verdicts, at last usage.
+"""The server-sent events of a streamed query: sources, text, answers with citations, verdicts, usage.
 
-``sources`` once, and again before the text where a policy searched again; its ``buffered`` says that no text is sent
-before the policies have ended, ``policy`` which they are. ``text`` many times, {"sample", "text"}, whose texts joined
-by sample are the answers'; ``answers`` once, as POST /v1/query gives them; ``policy`` once where one was asked for;
-``verdicts`` once where they were asked for; ``done`` with usage and timings. Or ``error``, the error object, in place
-of whatever was still to come.
+``sources``: sent once, and again before the text if a policy searched again. Its ``buffered`` says that no text is sent
+before the policies have ended; ``policy`` names them.
+``text``: sent repeatedly, {"sample", "text"}. The texts of a sample concatenate to its answer.
+``answers``: sent once, as POST /v1/query returns them.
+``policy``, ``verdicts``: sent once each if requested.
+``done``: usage and timings.
+``error``: the error object, in place of all remaining events.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from generation.completion import TextDelta
 
 
 async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
-    """The events of a query that was begun."""
+    """Yield the events of a query in progress."""
     searched = live.prepared.searched
     head = {
         "id": live.id,
@@ -42,7 +44,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
             if isinstance(item, TextDelta):
                 yield event({"sample": item.sample, "text": item.text}, "text")
             elif last is None:
-                if item.sources != live.sources:  # a policy searched again
+                if item.sources != live.sources:  # A policy searched again.
                     yield event({**head, "sources": [source_json(source) for source in item.sources]}, "sources")
                 for chunk in _answered(live, item):
                     yield chunk
@@ -52,7 +54,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
             else:
                 last = item
                 yield event({"answers": [_judged(item, sample) for sample in range(len(item.answers))]}, "verdicts")
-    except Exception as error:  # the status was sent: the stream ends with an error event
+    except Exception as error:  # The status has been sent: the stream ends with an error event.
         found = streamed_error(error)
         yield event(error_body(found.status, found.message, found.code, found.param), "error")
         return
@@ -62,7 +64,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
-    """The answers; their texts before them where they were held back until they were whole."""
+    """Return the answers; preceded by their texts if these were held back until complete."""
     whole_text = live.ask.request.style != "short" or live.buffered
     texts = [
         event({"sample": sample, "text": answer.text}, "text")

@@ -1,4 +1,4 @@
-"""Response types of the REST API, as OpenAPI shows them."""
+"""Response types of the REST API, as shown in OpenAPI."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _EXAMPLE_RESULT: dict[str, Any] = {
 
 
 class _Reply(BaseModel):
-    """Nothing is sent that is not declared: a field added elsewhere and forgotten here is an error, not a leak."""
+    """Base of all replies. Undeclared fields are refused, so that a forgotten field is an error instead of a leak."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -80,20 +80,20 @@ class UsageReply(_Reply):
 
 
 class AlternativeReply(_Reply):
-    """A token that might have been drawn; logprob is null where it cannot be."""
+    """An alternative token; logprob is null if it cannot be generated."""
 
     token_id: int
     logprob: float | None
 
 
 class TokenReply(AlternativeReply):
-    """A token that was drawn, with the likeliest tokens in its place."""
+    """A generated token with the most likely alternatives."""
 
     top: list[AlternativeReply]
 
 
 class EvidenceReply(_Reply):
-    """Where a verdict rests: a place in a document."""
+    """A location that supports a verdict: a span of a document."""
 
     document_id: str | None
     start: int
@@ -102,8 +102,10 @@ class EvidenceReply(_Reply):
 
 
 class VerdictReply(_Reply):
-    """What the verifier says of one claim, which is ``text[start:end]`` of the answer. support: in [0, 1], null where
-    it is unscored, and then reason says why."""
+    """The verdict on one claim, which is ``text[start:end]`` of the answer.
+
+    support: in [0, 1]; null if the claim is unscored, and then reason says why.
+    """
 
     start: int
     end: int
@@ -115,9 +117,13 @@ class VerdictReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """One sample. thought: what a reasoning model thought before it answered, no part of text; empty where it did not.
-    mean_logprob: natural logarithm, at temperature 1; null when there is no token. logprobs: null unless
-    they were asked for. outcome, verdicts: null unless ``verify`` or a policy asked for them."""
+    """One sample.
+
+    thought: the reasoning of a reasoning model before its answer, not part of text; empty if there is none.
+    mean_logprob: mean natural logarithm of the token probabilities at temperature 1; null without tokens.
+    logprobs: null unless requested.
+    outcome, verdicts: null unless ``verify`` or a policy is requested.
+    """
 
     text: str
     thought: str = ""
@@ -132,16 +138,16 @@ class AnswerReply(_Reply):
 
 
 class SourceReply(_Reply):
-    """A chunk that was retrieved. number: its ``[n]``, null when it did not fit the prompt."""
+    """A retrieved chunk. number: its ``[n]`` in the prompt; null if it did not fit."""
 
     number: int | None
     document_id: str
     title: str
     start: int = Field(description="offset of the chunk in its document, in characters")
     end: int
-    place: str = Field(description="where that is, as a person says it (page, heading, line); empty if not known")
+    place: str = Field(description="location in words (page, heading, line); empty if unknown")
     text: str
-    shown_characters: int = Field(description="how many of the chunk's characters the model was given")
+    shown_characters: int = Field(description="number of the chunk's characters in the prompt")
     rank: int
     score: float
     dense_rank: int | None
@@ -149,7 +155,7 @@ class SourceReply(_Reply):
 
 
 class TimingsReply(_Reply):
-    """Wall-clock seconds. queue_s: waiting for a turn. first_token_s: from the request's arrival to the first text."""
+    """Wall-clock seconds. queue_s: waiting for a slot. first_token_s: from the request's arrival to the first text."""
 
     queue_s: float
     retrieval_s: float
@@ -159,7 +165,7 @@ class TimingsReply(_Reply):
 
 
 class TotalUsageReply(_Reply):
-    """Tokens: of the one prompt, of it those that had been read for others before, and of all answers."""
+    """Tokens of the prompt, of its cached part, and of all answers."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -167,7 +173,7 @@ class TotalUsageReply(_Reply):
 
 
 class QueryReply(_Reply):
-    """Answers with citations, and everything that was retrieved, by rank."""
+    """Answers with citations, and all retrieved chunks by rank."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE_RESULT]})
 
@@ -175,17 +181,17 @@ class QueryReply(_Reply):
     question: str
     collection: str | None
     generation: str | None = Field(description="hash of the index generation searched; null without retrieval")
-    search: str | None = Field(description="how it was searched; null without retrieval")
+    search: str | None = Field(description="the search settings; null without retrieval")
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]
     usage: TotalUsageReply
     timings: TimingsReply
-    policy: PolicyReply | None = Field(default=None, description="null unless a policy or a rate was asked for")
+    policy: PolicyReply | None = Field(default=None, description="null unless a policy or a rate is requested")
 
 
 class CollectionReply(_Reply):
-    """A collection; what speaks of an index is 0 or null where none was published."""
+    """A collection. Figures of an index are 0 or null if none is published."""
 
     name: str
     documents: int
@@ -204,14 +210,17 @@ class CollectionsReply(_Reply):
 
 
 class LiveReply(_Reply):
-    """The process answers."""
+    """The process is running."""
 
     status: Literal["live"] = "live"
 
 
 class ReadyReply(_Reply):
-    """Everything that an answer needs is open. collections: names of the caller's own; collection_count: of all that
-    are published."""
+    """Everything needed for an answer is open.
+
+    collections: names of the caller's own collections.
+    collection_count: number of all published collections.
+    """
 
     status: Literal["ready"] = "ready"
     model: str
@@ -229,12 +238,12 @@ class ErrorDetail(_Reply):
 
 
 class ErrorReply(_Reply):
-    """How every error looks."""
+    """The body of every error."""
 
     error: ErrorDetail
 
 
 class NotReadyReply(ErrorReply):
-    """reasons: what is missing, one line each."""
+    """The server is not ready. reasons: what is missing, one entry each."""
 
     reasons: list[str]

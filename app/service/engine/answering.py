@@ -1,7 +1,6 @@
-"""Answers queries, many at a time: admission, retrieval, generation, verification, each shared by all requests.
+"""Answers queries concurrently: admission, retrieval, generation and verification are shared by all requests.
 
-A query is worked on in a task of its own. What it makes goes into a queue, so that a client that reads slowly holds up
-nothing but its own response.
+Each query runs in a task of its own and writes to a queue, so that a slow client delays only its own response.
 """
 
 from __future__ import annotations
@@ -41,14 +40,15 @@ from generation.live import FinishedRequest
 from retrieval.collections import CollectionInfo, list_collections
 
 _GRACE_S = 2.0
-"""A generator that does not keep a deadline by itself is left alone so long after it."""
+"""Seconds after its deadline at which a generator without deadline support is abandoned."""
 _MEBIBYTE = 1 << 20
 
 
 class QueryService:
-    """One pipeline behind one admission. Made inside the event loop that it serves; closed there, too.
+    """One pipeline behind one admission queue. Create and close it within the event loop that it serves.
 
-    spend: told who used how many tokens. log_text: whether questions and answers are logged.
+    spend: called with the caller and the tokens used.
+    log_text: whether questions and answers are logged.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class QueryService:
         self._log = logging.getLogger(LOGGER)
 
     async def begin(self, ask: PendingQuery) -> LiveQuery:
-        """Admit the query, retrieve, and begin to generate. Cancel what is returned, or read it to its end.
+        """Admit the query, retrieve, and start generation. Cancel the result or read it to its end.
 
-        Raises ApiError: 404 and 422 for the request, 409 for a rate that is not certified, 429 when the queue is full,
-        503 when something is not ready, memory is short, the server stops or the deadline comes first.
+        Raises ApiError: 404 and 422 for the request, 409 for a rate that is not certified, 429 if the queue is full,
+        503 if a resource is not ready, memory is short, the server is stopping, or the deadline passes first.
         """
         if not self.health.parts.all_open:
             raise not_ready()
@@ -111,7 +111,7 @@ class QueryService:
         except TimeoutError as error:
             _give_back(turn)
             raise late() from error
-        except Exception as error:  # every failure gives the turn back and becomes an error object
+        except Exception as error:  # Every failure releases the slot and becomes an error object.
             _give_back(turn)
             raise_problem(error, self._log)
         except BaseException:
@@ -122,7 +122,8 @@ class QueryService:
         return live
 
     async def answer(self, ask: PendingQuery) -> QueryResult:
-        """``begin``, and the end of it. Cancelled, the query is. Raises ApiError as it does."""
+        """Run ``begin`` and wait for the result. Cancelling this cancels the query. Raises the ApiErrors of
+        ``begin``."""
         live = await self.begin(ask)
         try:
             return await live.result()
@@ -130,21 +131,21 @@ class QueryService:
             live.cancel()
 
     async def check(self, checking: CheckRequest) -> tuple[CheckedClaim, ...]:
-        """Judge claims by evidence given with them, together with what others ask for. Raises ApiError 503."""
+        """Judge claims against evidence that is given with them, batched with other requests. Raises ApiError 503."""
         try:
             return await self._checking.do(checking)
-        except Exception as error:  # what the shared judge raised is this request's answer, as an error object
+        except Exception as error:  # An error of the shared judge is returned to this request as an error object.
             raise_problem(error, self._log)
 
     def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:
-        """The tenant's collections, by name. Raises ApiError 503 when the database does not answer."""
+        """Return the tenant's collections by name. Raises ApiError 503 if the database does not respond."""
         try:
             return list_collections(self.pipeline.store, tenant)
-        except Exception as error:  # becomes an error object
+        except Exception as error:  # Becomes an error object.
             raise_problem(error, self._log)
 
     async def close(self) -> None:
-        """Store what is not stored yet, and let the threads go."""
+        """Store pending queries and stop the threads."""
         await self._keeping.close()
         for batcher in (self._preparing, self._judging, self._checking, self._policy_judging):
             batcher.close()
@@ -154,9 +155,9 @@ class QueryService:
         settings, params = self.pipeline.settings, ask.request.params
         most, given = settings.max_question_characters, len(ask.request.question)
         if given > most:
-            raise refused(f"question has {given} characters: this server takes at most {most}", "question")
+            raise refused(f"question has {given} characters: this server accepts at most {most}", "question")
         if params.n > settings.max_samples:
-            raise refused(f"n is {params.n}: this server draws at most {settings.max_samples} samples", "n")
+            raise refused(f"n is {params.n}: this server generates at most {settings.max_samples} samples", "n")
         context = self.pipeline.generator.context_length
         if params.max_tokens >= context:
             raise refused(
@@ -165,10 +166,10 @@ class QueryService:
             )
         allowed = ask.caller.limits.max_tokens
         if allowed is not None and params.max_tokens > allowed:
-            raise refused(f"max_tokens is {params.max_tokens}: this key may ask for at most {allowed}", "max_tokens")
+            raise refused(f"max_tokens is {params.max_tokens}: this key may request at most {allowed}", "max_tokens")
 
     async def _work(self, live: LiveQuery, deadline: float) -> None:
-        """Everything after retrieval. Errors go to whoever reads the query."""
+        """Do everything after retrieval. Errors are passed to the reader of the query."""
         try:
             async with asyncio.timeout_at(deadline + _GRACE_S):
                 result = await self._generated(live, deadline)
@@ -182,7 +183,7 @@ class QueryService:
             live.ended()
         except TimeoutError:
             live.failed(late())
-        except Exception as error:  # becomes an error object
+        except Exception as error:  # Becomes an error object.
             live.failed(problem(error, self._log))
 
     async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:
@@ -201,7 +202,9 @@ class QueryService:
         try:
             async for delta in generation:
                 first = first or perf_counter() - live.arrived
-                if request.style == "short" and not live.buffered:  # another style is made of the whole answer
+                if (
+                    request.style == "short" and not live.buffered
+                ):  # Another style is produced from the complete answer.
                     live.emit(delta)
             drawn: FinishedRequest = generation.drawn
         finally:
@@ -225,7 +228,7 @@ class QueryService:
             raise AssertionError("a query that is to be judged was prepared without a judge")
         texts = tuple(answer.text for answer in result.answers)
         evaluations: tuple[AnswerEvaluation, ...]
-        if live.ask.reply:  # it claims nothing
+        if live.ask.reply:  # An answer without claims.
             evaluations = (outcome_of((), refused=False),) * len(texts)
         else:
             evaluations = await self._judging.do(JudgeRequest(live.ask.request.question, texts, stored))
@@ -270,7 +273,7 @@ class QueryService:
 
 
 def refused(message: str, param: str) -> ApiError:
-    """422 for a value that cannot be used."""
+    """Return a 422 error for an invalid value."""
     return ApiError(422, message, code="invalid_value", param=param)
 
 

@@ -1,4 +1,4 @@
-"""One query under way, between the task that works on it and the response that reads it."""
+"""A query in progress, shared by the task that runs it and the response that reads it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,15 @@ from generation.completion import TextDelta
 
 @dataclass(frozen=True, slots=True)
 class PendingQuery:
-    """A query as it is worked on.
+    """A query as the engine runs it.
 
-    instructions: of the caller's own. verify: whether its answers are judged. deadline_s: for all of it. history: what
-    was said before, which the question may refer to; it is then rewritten, and ``original`` has it as it was put.
-    reply: the answer, where it is known without asking a model (to a greeting); nothing is then searched for or drawn.
-    policy: what a verifier does with the answers before they are given.
+    instructions: the caller's own instructions.
+    verify: whether its answers are judged.
+    deadline_s: time limit for the whole query, in seconds.
+    history: earlier turns, to which the question may refer. It is then rewritten, and ``original`` has the question as
+    it was sent.
+    reply: a fixed answer that needs no model (to a greeting); then nothing is retrieved or generated.
+    policy: what a verifier does with the answers before they are returned.
     """
 
     request: QueryRequest
@@ -45,10 +48,12 @@ class PendingQuery:
 
 
 class LiveQuery:
-    """Iterate over its events, once: text as it is drawn, then the result, and the result again when it is judged.
+    """An iterator over the query's events: text as it is generated, the result, and the result again after
+    verification.
 
-    Text that nobody has read yet is joined, so that a slow reader's queue stays short. arrived: time.perf_counter()
-    when the request came. queued: seconds that it waited for its turn.
+    It can be iterated once. Unread text is merged, so that the queue of a slow reader stays short.
+    arrived: time.perf_counter() when the request arrived.
+    queued: seconds spent in the queue.
     """
 
     def __init__(
@@ -60,7 +65,7 @@ class LiveQuery:
         queued: float,
         settled: SettledPolicy | None = None,
     ) -> None:
-        """settled: the policies that run, None for none."""
+        """Create a live query. settled: the policies that run, or None."""
         self.id = uuid.uuid4().hex
         self.settled = settled
         self.ask, self.prepared, self.model = ask, prepared, model
@@ -71,21 +76,21 @@ class LiveQuery:
 
     @property
     def sources(self) -> tuple[Source, ...]:
-        """What was retrieved, known before anything is drawn."""
+        """The retrieved sources, known before generation starts."""
         return sources_of(self.prepared.prompt, self.prepared.searched.locations)
 
     @property
     def buffered(self) -> bool:
-        """Whether no text is sent before the policies have ended: what was sent cannot be taken back."""
+        """Whether no text is sent before the policies have ended, because sent text cannot be withdrawn."""
         return self.settled is not None and self.settled.plan.judges and not self.ask.reply
 
     def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
-        """Have the coroutine work on this query, until it ends or is cancelled; ``done`` is called in either case."""
+        """Run the coroutine for this query until it ends or is cancelled; ``done`` is called in either case."""
         self._task = asyncio.create_task(coroutine)
         self._task.add_done_callback(lambda task: done())
 
     def emit(self, delta: TextDelta) -> None:
-        """Text has come."""
+        """Pass on generated text."""
         last = self._events[-1] if self._events else None
         if isinstance(last, TextDelta) and last.sample == delta.sample:
             self._events[-1] = TextDelta(last.text + delta.text, delta.sample)
@@ -93,15 +98,15 @@ class LiveQuery:
             self._put(delta)
 
     def answered(self, result: QueryResult) -> None:
-        """The answers are there; later the same with their evaluations."""
+        """Pass on the answers; called again with their verdicts."""
         self._put(result)
 
     def ended(self) -> None:
-        """Nothing more comes."""
+        """End the events."""
         self._put(None)
 
     def failed(self, error: Exception) -> None:
-        """It ends with an error."""
+        """End the events with an error."""
         self._put(error)
 
     async def __aiter__(self) -> AsyncIterator[TextDelta | QueryResult]:
@@ -117,7 +122,7 @@ class LiveQuery:
             yield event
 
     async def result(self) -> QueryResult:
-        """Wait for the end. Raises what ended it."""
+        """Wait for the result. Raises the error that ended the query."""
         last: QueryResult | None = None
         async for event in self:
             if isinstance(event, QueryResult):
@@ -127,7 +132,7 @@ class LiveQuery:
         return last
 
     def cancel(self) -> None:
-        """Stop it unless it has ended: its place and its rows are free at once."""
+        """Stop the query unless it has ended. Its slot and its rows are released immediately."""
         if self._task is not None:
             self._task.cancel()
 

@@ -1,4 +1,4 @@
-"""A chat completion in chunks, as OpenAI's clients read a stream."""
+"""Streams a chat completion as chunks in OpenAI's format."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _DONE = b"data: [DONE]\n\n"
 
 
 async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
-    """The chunks: sources with the first, text, citations and log-probabilities with the last of each choice.
+    """Yield the chunks: sources in the first; text; citations and log-probabilities in the last chunk of each choice.
 
-    usage: whether a chunk with the tokens used follows. Verdicts come with the last chunk that has any choice. Where
-    policies judge, the first chunk says ``buffered`` and all text comes with the last, with the sources again where a
+    usage: whether a chunk with token counts follows. Verdicts come with the last chunk that has a choice. With
+    policies, the first chunk says ``buffered``, and all text comes with the last one, with the sources again if a
     policy found others.
     """
     fields = head.fields("chat.completion.chunk")
@@ -57,7 +57,7 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
             last = item
         if last is None:
             raise AssertionError("a query ended without a result")
-    except Exception as error:  # the status was sent: the stream ends with an error event
+    except Exception as error:  # The status has been sent: the stream ends with an error event.
         found = streamed_error(error)
         yield event(error_body(found.status, found.message, found.code, found.param))
         return

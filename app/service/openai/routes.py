@@ -1,4 +1,4 @@
-"""OpenAI's paths: chat completions, and the models, which are the collections and the generator itself."""
+"""OpenAI-compatible paths: chat completions, and models, which are the collections and the generator itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from app.service.openai.schemas import ChatBody, ChatReply, ModelReply, ModelsRe
 from generation.live import EngineGenerator
 
 _STREAM = {
-    "description": "The completion; with ``stream``, chunks as server-sent events",
+    "description": "The completion, or with ``stream`` chunks as server-sent events",
     "content": EVENTS_CONTENT,
 }
 
@@ -33,11 +33,11 @@ chat_router = APIRouter(route_class=JsonRoute, tags=["openai"])
 @chat_router.post(
     "/v1/chat/completions",
     response_model=ChatReply,
-    summary="Answer the last question of a conversation (OpenAI's interface)",
+    summary="Answer the last question of a conversation (OpenAI-compatible)",
     responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)},
 )
 async def chat(body: ChatBody, request: Request, service: Service, caller: MayQuery) -> Any:
-    """Retrieve from the collection that the model names, generate, and answer; whole, or in chunks."""
+    """Retrieve from the collection that the model names, generate, and answer, complete or in chunks."""
     if not service.health.parts.all_open:
         raise not_ready()
     generator = service.pipeline.generator
@@ -59,21 +59,21 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
 
 @chat_router.get(
     "/v1/models",
-    summary="The collections to answer from, and the generator alone (OpenAI's interface)",
+    summary="List the collections and the generator as models (OpenAI-compatible)",
     responses=error_responses(401, 403, 429, 500, 503),
 )
 async def models(service: Service, caller: MayQuery) -> ModelsReply:
-    """Published collections by name, then the generator, which answers without documents."""
+    """List the published collections by name, then the generator, which answers without documents."""
     return ModelsReply(data=await anyio.to_thread.run_sync(_models, service, caller.tenant))
 
 
 @chat_router.get(
     "/v1/models/{model}",
-    summary="One model (OpenAI's interface)",
+    summary="Show one model (OpenAI-compatible)",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def one_model(model: str, service: Service, caller: MayQuery) -> ModelReply:
-    """As in the list."""
+    """Show one entry of the list."""
     known = await anyio.to_thread.run_sync(_models, service, caller.tenant)
     found = next((entry for entry in known if entry.id == model), None)
     if found is None:
@@ -95,14 +95,14 @@ def _models(service: QueryService, tenant: str) -> list[ModelReply]:
 
 def _head(body: ChatBody, chat: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
     generator = service.pipeline.generator
-    # A server's fingerprint is asked for over the network, which an answer should not wait for.
+    # A server's fingerprint needs a network request, which must not delay an answer.
     local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name
     fingerprint = f"plumbline-{local[:12]}"
     return ChatHead(live.id, int(time.time()), body.model, fingerprint, chat.seed, chat.notes, bool(body.logprobs))
 
 
 def _as_openai(error: ApiError, model: str) -> ApiError:
-    """The error in the words of this interface: 400 for values, the model for the collection, messages for the
+    """Map an error to this interface: 400 for invalid values, the model for the collection, messages for the
     question."""
     if error.code in ("collection_not_found", "collection_not_ready") or error.param == "collection":
         return _unknown(model) if error.status in (404, 422) else error

@@ -1,4 +1,4 @@
-"""Chat completions and models as OpenAI's clients send and read them, and what Plumbline adds."""
+"""Request and response types of OpenAI's chat completions and models, and Plumbline's additions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _StopText = Annotated[str, Field(max_length=256)]
 
 
 def _stop_list(stop: object) -> object:
-    """One text as a list of one, as other servers take it. Empty texts end nothing and are left out."""
+    """Accept a single text as a list, as other servers do. Empty texts are dropped."""
     texts = [stop] if isinstance(stop, str) else stop
     return [text for text in texts if text != ""] if isinstance(texts, list) else texts
 
 
 def _all_tokens(top_k: object) -> object:
-    """None where ``top_k`` asks for all tokens: -1 as vLLM has it, 0 as transformers and llama.cpp have it."""
+    """Return None if ``top_k`` selects all tokens: -1 as in vLLM, 0 as in transformers and llama.cpp."""
     return None if top_k in (-1, 0) and not isinstance(top_k, bool) else top_k
 
 
@@ -41,8 +41,11 @@ _TopK = Annotated[int | None, BeforeValidator(_all_tokens)]
 
 
 class Message(BaseModel):
-    """One message. name is taken and changes nothing; what else a client repeats of an answer is not looked at, nor are
-    the calls and results of tools in earlier turns. content is read by app.service.openai.content."""
+    """One message. content is parsed by app.service.openai.content.
+
+    name is accepted and ignored. Other fields that a client repeats from an answer, and tool calls and results of
+    earlier turns, are ignored.
+    """
 
     model_config = ConfigDict(extra="ignore", strict=True)
 
@@ -51,7 +54,7 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """include_usage: a last chunk with the tokens used."""
+    """include_usage: whether a last chunk with token counts is sent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -62,41 +65,43 @@ class StreamOptions(BaseModel):
     @classmethod
     def _not_padded(cls, wanted: bool) -> bool:
         if wanted:
-            raise ValueError("events are not padded here: leave it out")
+            raise ValueError("padding of events is not supported: omit the field")
         return wanted
 
 
 class ChatBody(PolicyFields):
-    """A conversation whose last message is the question. The model's name chooses the collection."""
+    """A conversation whose last message is the question. The model's name selects the collection."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE]}
     )
 
-    model: str = Field(min_length=1, max_length=255, description="a collection, or the generator itself: /v1/models")
+    model: str = Field(
+        min_length=1, max_length=255, description="a collection or the generator, as listed by /v1/models"
+    )
     messages: list[Message] = Field(min_length=1, max_length=256)
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    n: int | None = Field(default=1, ge=1, description="samples; the most is set by the server")
-    seed: int | None = Field(default=None, ge=-(2**63), lt=2**63, description="left out: drawn, and told in the answer")
+    n: int | None = Field(default=1, ge=1, description="number of samples; the server sets the maximum")
+    seed: int | None = Field(
+        default=None, ge=-(2**63), lt=2**63, description="drawn at random if omitted, and returned with the answer"
+    )
     temperature: float | None = Field(default=None, ge=0, le=2, description="default 0, greedy")
-    top_p: float | None = Field(default=None, ge=0, le=1, description="0: the likeliest token only")
+    top_p: float | None = Field(default=None, ge=0, le=1, description="0 is greedy")
     max_tokens: int | None = Field(default=None, ge=1, description="as max_completion_tokens")
-    max_completion_tokens: int | None = Field(default=None, ge=1, description="default a sixteenth of the context")
-    stop: _Stop = Field(default=None, description="at most 16 of at most 256 characters; empty ones are left out")
+    max_completion_tokens: int | None = Field(
+        default=None, ge=1, description="maximum number of tokens; default: a sixteenth of the context"
+    )
+    stop: _Stop = Field(default=None, description="at most 16 texts of at most 256 characters; empty ones are dropped")
     logprobs: bool | None = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
-    logit_bias: dict[str, float] | None = Field(default=None, description="nats by token id")
+    logit_bias: dict[str, float] | None = Field(default=None, description="token id -> value added to its logit")
     k: int | None = Field(default=4, ge=1, le=100, description="chunks to retrieve")
-    mode: Mode | None = Field(default=None, description="default as the collection is searched")
-    fusion: Fusion | None = Field(default=None, description="default as the collection is searched")
-    style: Style | None = Field(
-        default="short", description='"sentence": short answers as full sentences, made by rule'
-    )
-    verify: bool | None = Field(
-        default=False, description="judge every claim of the answers by what the collection says of it"
-    )
-    top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k likeliest tokens; -1, 0: all")
+    mode: Mode | None = Field(default=None, description="default: the collection's setting")
+    fusion: Fusion | None = Field(default=None, description="default: the collection's setting")
+    style: Style | None = Field(default="short", description='"sentence": short answers become full sentences, by rule')
+    verify: bool | None = Field(default=False, description="judge every claim of the answers against the collection")
+    top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k most likely tokens; -1 or 0: all")
     min_p: float | None = Field(default=0.0, ge=0, le=1)
     repetition_penalty: float | None = Field(default=1.0, gt=0, le=100)
 
@@ -109,7 +114,7 @@ class ChatBody(PolicyFields):
     @classmethod
     def _few(cls, stop: list[str] | None) -> list[str] | None:
         if stop is not None and len(stop) > 16:
-            raise ValueError(f"there are {len(stop)} stop texts: at most 16 are looked for")
+            raise ValueError(f"there are {len(stop)} stop texts: at most 16 are allowed")
         return stop
 
     @field_validator("logit_bias")
@@ -117,7 +122,7 @@ class ChatBody(PolicyFields):
     def _token_ids(cls, bias: dict[str, float] | None) -> dict[str, float] | None:
         for token, nats in (bias or {}).items():
             if not (token.isascii() and token.isdecimal() and len(token) < 10):
-                raise ValueError(f"{token[:20]!r} is no token id")
+                raise ValueError(f"{token[:20]!r} is not a token id")
             if not -100 <= nats <= 100:
                 raise ValueError(f"the bias of token {token} is {nats}: it must be in -100..100")
         return bias
@@ -138,8 +143,8 @@ class _Reply(BaseModel):
 
 
 class UrlCitation(_Reply):
-    """Where a citation stands in the answer, and what it names: ``plumbline:COLLECTION/DOCUMENT#char=START,END``, the
-    fragment as RFC 5147 has it."""
+    """A citation's location in the answer and its source, ``plumbline:COLLECTION/DOCUMENT#char=START,END`` (fragment by
+    RFC 5147)."""
 
     start_index: int
     end_index: int
@@ -148,7 +153,7 @@ class UrlCitation(_Reply):
 
 
 class Annotation(_Reply):
-    """A citation ``[number]``, as OpenAI's clients read it, with the source's number, document and place in it."""
+    """A citation ``[number]`` in OpenAI's format, with the source's number, document and location."""
 
     type: Literal["url_citation"] = "url_citation"
     url_citation: UrlCitation
@@ -158,8 +163,10 @@ class Annotation(_Reply):
 
 
 class ChatMessage(_Reply):
-    """What was answered. reasoning_content: what a reasoning model thought before, no part of content; null where it
-    did not."""
+    """The answer.
+
+    reasoning_content: the reasoning of a reasoning model before its answer, not part of content; null if there is none.
+    """
 
     role: Literal["assistant"] = "assistant"
     content: str
@@ -169,7 +176,7 @@ class ChatMessage(_Reply):
 
 
 class TokenLogprob(_Reply):
-    """A token and the natural logarithm of its probability at temperature 1; -9999 where it cannot be drawn."""
+    """A token and the natural logarithm of its probability at temperature 1; -9999 if it cannot be generated."""
 
     token: str
     logprob: float
@@ -177,13 +184,13 @@ class TokenLogprob(_Reply):
 
 
 class ChosenLogprob(TokenLogprob):
-    """A token that was drawn, with the likeliest in its place."""
+    """A generated token with the most likely alternatives."""
 
     top_logprobs: list[TokenLogprob]
 
 
 class Logprobs(_Reply):
-    """Of every token of the answer."""
+    """The log-probabilities of every token of the answer."""
 
     content: list[ChosenLogprob]
     refusal: None = None
@@ -199,13 +206,13 @@ class Choice(_Reply):
 
 
 class PromptDetails(_Reply):
-    """cached_tokens: of the prompt, how many had been read for others before."""
+    """cached_tokens: number of prompt tokens read from the prefix cache."""
 
     cached_tokens: int
 
 
 class ChatUsage(_Reply):
-    """Tokens; the prompt counts once for all samples."""
+    """Token counts; the prompt counts once for all samples."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -214,7 +221,7 @@ class ChatUsage(_Reply):
 
 
 class Judged(_Reply):
-    """What the verifier says of one choice."""
+    """The verdicts on one choice."""
 
     index: int
     outcome: Literal["supported", "hallucinated", "abstained", "unscored"]
@@ -222,11 +229,12 @@ class Judged(_Reply):
 
 
 class PlumblineReply(_Reply):
-    """What OpenAI's interface has no place for.
+    """Fields that OpenAI's interface lacks.
 
-    question: as it was searched for and answered, which a follow-up is rewritten to. notes: what of the request could
-    not be followed, in words. judged: null unless ``verify`` or a policy asked for it. policy: null unless one was
-    asked for.
+    question: the question that was searched and answered; a rewritten follow-up.
+    notes: parts of the request that could not be applied, in words.
+    judged: null unless ``verify`` or a policy is requested.
+    policy: null unless requested.
     """
 
     query_id: str
@@ -241,7 +249,7 @@ class PlumblineReply(_Reply):
 
 
 class ChatReply(_Reply):
-    """A chat completion, with everything that was retrieved."""
+    """A chat completion, with all retrieved chunks."""
 
     id: str
     object: Literal["chat.completion"] = "chat.completion"
@@ -264,7 +272,7 @@ class ModelReply(_Reply):
 
 
 class ModelsReply(_Reply):
-    """What may be named as the model."""
+    """The names that are valid as a model."""
 
     object: Literal["list"] = "list"
     data: list[ModelReply]
