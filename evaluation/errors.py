@@ -14,6 +14,20 @@ class EvaluationError(PlumblineError):
     """Invalid run, question set or input of an estimate; the message says what is wrong and what to do."""
 
 
+class BaselineError(EvaluationError):
+    """A baseline is missing, cannot be read, or does not fit the run. It must be written anew from a run."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, parameter="renew")
+
+
+class ActiveDrawError(EvaluationError):
+    """Labels of an active draw are used for an estimate that needs a uniform draw."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, parameter="active")
+
+
 class UnknownRunError(EvaluationError):
     """No single run has this name. asked: the name; known: (id, name) of every run; several: ids that match."""
 

@@ -49,7 +49,10 @@ def corrected_estimates(
     figures: CorrectedFigures | None, words: dict[str, str], pairs: Iterable[tuple[str, str]], level: float
 ) -> dict[str, HallucinationEstimate]:
     """The corrected figures by ``corrected_names``; those that the labels do not allow are undefined, with a reason."""
-    found = dict.fromkeys(corrected_names(words, pairs), without_labels(level, figures.reason if figures else ""))
+    found = dict.fromkeys(
+        corrected_names(words, pairs),
+        without_labels(level, figures.reason if figures else "no response is labelled: plumbline label RUN"),
+    )
     for row in corrected_rows(figures.run) if figures and figures.run else ():
         place = f"{words[row.arm]}_{words[row.against]}" if row.against else words[row.arm]
         found[f"{QUANTITIES[row.quantity]}_{place}"] = row.headline

@@ -51,7 +51,9 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
         yield from _table(path, text, column)
         return
     if column is not None:
-        raise DataError(f"--column {column}: {shown(path)} is JSON, columns are of CSV files")
+        raise DataError(
+            f"{shown(path)} is JSON: a column ({column!r}) can be named for CSV files only", parameter="column"
+        )
     records = list(_records(path, text))
     roots = any(isinstance(record, dict) and is_root(record) for _, record in records)
     for where, record in records:
@@ -92,7 +94,8 @@ def _table(path: Path, text: str, column: str | None) -> Iterator[LoggedQuestion
     if chosen is None:
         listed = ", ".join(repr(name) for name in list(names)[:12])
         raise DataError(
-            f"{shown(path)} is a table without a column {' or '.join(wanted)}: name one of {listed} with --column"
+            f"{shown(path)} is a table without a column {' or '.join(wanted)}: name one of {listed}",
+            parameter="column",
         )
     try:
         for number, row in enumerate(rows, start=1):

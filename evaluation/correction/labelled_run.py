@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluation.correction.rectified import Ints, LabelledSample
 from evaluation.correction.sampling import LabelDraw
-from evaluation.errors import EvaluationError
+from evaluation.errors import ActiveDrawError, EvaluationError
 from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.statistics.counts import Floats, OutcomeRecord
 
@@ -65,12 +65,12 @@ def join_labels(
 
     Raises EvaluationError if a drawn response has no label or is not in the run, a label belongs to a response that was
     not drawn (hand-picked responses would bias the estimate), a label is no outcome, the run's number of questions
-    changed since the draw, or the draw is active.
+    changed since the draw. Raises ActiveDrawError if the draw is active.
     """
     if draw.active:
-        raise EvaluationError(
-            "these labels come from an active draw, which prefers questions with uncertain verdicts. Only plumbline "
-            "calibrate can use them. For corrected rates draw anew without --active"
+        raise ActiveDrawError(
+            "these labels come from an active draw, which prefers questions with uncertain verdicts. Only calibration "
+            "can use them. Corrected rates need labels of a uniform draw"
         )
     index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
     counts: dict[str, Floats] = {}

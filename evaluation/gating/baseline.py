@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from data.questions import Question
 from data.whole_file import whole_file
-from evaluation.errors import EvaluationError
+from evaluation.errors import BaselineError
 from evaluation.outcomes import OUTCOMES
 from evaluation.runs.run_config import RunConfig
 from evaluation.statistics.counts import OutcomeRecord
@@ -94,28 +94,24 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Read a baseline. Raises EvaluationError for an invalid file, another schema, or missing fields."""
+    """Read a baseline. Raises BaselineError for a missing or invalid file, another schema, or missing fields."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise EvaluationError(f"{path} is larger than {_MOST_BYTES} bytes: that is no baseline")
+            raise BaselineError(f"{path} is larger than {_MOST_BYTES} bytes and not a baseline: write one from a run")
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise EvaluationError(
-            f"there is no baseline {path}: write one with plumbline gate RUN --baseline {path} --renew"
-        ) from error
+        raise BaselineError(f"there is no baseline {path}: write one from a run") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise EvaluationError(f"{path} cannot be read as a baseline ({error}): write it again with --renew") from error
+        raise BaselineError(f"{path} cannot be read as a baseline ({error}): write it again") from error
     schema = document.get("plumbline_baseline") if isinstance(document, dict) else None
     if schema is None:
-        raise EvaluationError(f"{path} is no baseline of plumbline gate: write one with --renew")
+        raise BaselineError(f"{path} is not a baseline: write one from a run")
     if schema != SCHEMA:
-        raise EvaluationError(
-            f"{path} is a baseline of schema {schema!r}, this version reads {SCHEMA}: write it again with --renew"
-        )
+        raise BaselineError(f"{path} is a baseline of schema {schema!r}, this version reads {SCHEMA}: write it again")
     try:
         return _baseline(document)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise EvaluationError(f"{path} is a damaged baseline ({error!r}): write it again with --renew") from error
+        raise BaselineError(f"{path} is a damaged baseline ({error!r}): write it again") from error
 
 
 def as_records(counts: Mapping[str, Counts], arm: str) -> list[OutcomeRecord]:

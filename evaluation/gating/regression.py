@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from evaluation.errors import EvaluationError
+from evaluation.errors import BaselineError, EvaluationError
 from evaluation.gating.baseline import Baseline, Counts
 from evaluation.outcomes import OUTCOMES
 from evaluation.statistics.counts import Floats, shares
@@ -103,7 +103,8 @@ def compare_to_baseline(
     """Compare every arm and quantity of the baseline, on questions that are the same in both.
 
     level: in (0.5, 1), of the family: each one-sided test uses 1 - (1 - level) / tests (Bonferroni). Raises
-    EvaluationError for an invalid level or margin, an arm that the run lacks, or fewer than 2 shared questions.
+    EvaluationError for an invalid level or margin, or an arm that the run lacks; BaselineError for fewer than 2 shared
+    questions.
     """
     if not 0.5 < level < 1:
         raise EvaluationError(f"the level is {level}: it must be above 0.5 and below 1, e.g. 0.95")
@@ -120,8 +121,8 @@ def compare_to_baseline(
         after = counts[arm]
         ids = sorted(q for q in set(before) & set(after) if baseline.questions.get(q) == questions.get(q))
         if len(ids) < _FEWEST:
-            raise EvaluationError(
-                f"baseline and run have {len(ids)} questions of {arm!r} in common: renew the baseline (--renew)"
+            raise BaselineError(
+                f"baseline and run have {len(ids)} questions of {arm!r} in common: write a new baseline"
             )
         compared += [_compared(arm, name, ids, before, after, margin, resampler) for name in QUANTITIES]
     return tuple(compared)

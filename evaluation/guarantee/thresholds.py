@@ -131,7 +131,7 @@ def fixed_sequence(
     check_level("delta", delta)
     ordered = check_thresholds(thresholds)
     if not len(answers.score):
-        raise EvaluationError("no answer is labelled: label some (plumbline label RUN), then calibrate")
+        raise EvaluationError("no answer is labelled: label answers of the run, then calibrate")
     test: TestName = "exact_binomial" if answers.one_each else "betting"
     if beside is not None:
         test = "prediction_powered_betting"

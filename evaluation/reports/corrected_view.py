@@ -232,7 +232,7 @@ def figure(estimate: HallucinationEstimate, signed: bool = False) -> str:
 
 def without_labels(level: float, reason: str = "") -> HallucinationEstimate:
     """Placeholder for a corrected figure that labels do not provide."""
-    return undefined(level, reason or "no response is labelled: plumbline label RUN")
+    return undefined(level, reason or "no response is labelled")
 
 
 def _plain(text: str) -> str:

@@ -111,7 +111,7 @@ def judged_questions(
         named = ", ".join(map(repr, sorted(unknown)[:_SHOWN]))
         notes.append(
             f"{share} judged documents are not in the collection and count as missed ({named}"
-            f"{', ...' if len(unknown) > _SHOWN else ''}): plumbline index says which documents it refused, and why"
+            f"{', ...' if len(unknown) > _SHOWN else ''}): indexing reports which documents it refused, and why"
         )
     if len(judgements.grades) > len(kept):
         notes.append(

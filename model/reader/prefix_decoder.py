@@ -145,7 +145,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     weights, config = folder / WEIGHTS, folder / CONFIG
     for path in (weights, config):
         if not path.is_file():
-            raise ModelError(f"{path} is missing: train a reader (plumbline train reader) or name another folder")
+            raise ModelError(f"{path} is missing: train a reader or name another folder")
     try:
         facts = json.loads(config.read_text("utf-8"))
         expected = facts["weights_sha256"]

@@ -82,7 +82,7 @@ class BpeEncoder:
         except Exception as error:  # the library raises bare Exception for all damage
             raise ModelError(f"{path} cannot be read as a tokenizer: {error}") from error
         if self._tokenizer.token_to_id(END) != END_ID:
-            raise ModelError(f"{path} does not begin with {END}: it was not made by `plumbline train pretrain`")
+            raise ModelError(f"{path} does not begin with {END}: it is not a tokenizer of a pretraining run")
         if not SMALLEST_VOCABULARY <= self.size <= LARGEST_VOCABULARY:
             raise ModelError(f"{path} has {self.size} tokens: ids of two bytes reach {LARGEST_VOCABULARY}")
         self._tokenizer.no_truncation()

@@ -124,7 +124,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     weights, config = folder / WEIGHTS, folder / CONFIG
     facts = support_facts(folder)
     if not weights.is_file():
-        raise ModelError(f"{weights} is missing: train a verifier (plumbline train verifier) or name another folder")
+        raise ModelError(f"{weights} is missing: train a verifier or name another folder")
     try:
         expected = facts["weights_sha256"]
         features, use = SupportFeatures(**facts["features"]), SupportUse(**facts["use"])
@@ -167,7 +167,7 @@ def support_facts(folder: Path) -> dict[str, Any]:
     """Return the contents of verifier.json. Raises ModelError if it is missing or damaged."""
     config = folder / CONFIG
     if not config.is_file():
-        raise ModelError(f"{config} is missing: train a verifier (plumbline train verifier) or name another folder")
+        raise ModelError(f"{config} is missing: train a verifier or name another folder")
     try:
         facts = json.loads(config.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:

@@ -115,7 +115,7 @@ def test_an_unknown_run_and_a_missing_baseline(
 ) -> None:
     assert _gate(typed, repository, "nothing", tmp_path / "b.json", "--renew").code == 1
     missing = _gate(typed, repository, repository.good, tmp_path / "b.json")
-    assert (missing.code, "b.json" in missing.err) == (1, True)
+    assert (missing.code, "b.json" in missing.err, "(--renew)" in missing.err) == (1, True, True)
 
 
 def test_the_pytest_fixture_asserts_the_rate(repository: SimpleNamespace, make_settings: Any) -> None:

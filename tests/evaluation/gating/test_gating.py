@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.errors import EvaluationError
+from evaluation.errors import BaselineError, EvaluationError
 from evaluation.gating.baseline import Baseline, Counts, premises_of, read_baseline, write_baseline
 from evaluation.gating.formats import to_json, to_junit, to_markdown
 from evaluation.gating.regression import GateReport, broken_premises, changed_premises, compare_to_baseline
@@ -141,8 +141,9 @@ def test_what_is_no_baseline(tmp_path: Path, text: str) -> None:
 
 
 def test_a_missing_baseline_says_how_to_write_one(tmp_path: Path) -> None:
-    with pytest.raises(EvaluationError, match="--renew"):
+    with pytest.raises(BaselineError, match=r"none\.json") as caught:
         read_baseline(tmp_path / "none.json")
+    assert caught.value.parameter == "renew"
 
 
 def _report() -> GateReport:
