@@ -145,7 +145,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
             RuntimeError("CUDA error: unspecified launch failure\nmore"),
             r"the GPU failed .*unspecified launch failure.*: the checkpoint",
         ),
-        (torch.OutOfMemoryError("out of memory"), r"memory ran out .*: the checkpoint"),
+        (torch.OutOfMemoryError("out of memory"), r"out of memory .*: the checkpoint"),
     ],
 )
 def test_a_gpu_that_fails_gets_one_message(

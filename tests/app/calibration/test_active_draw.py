@@ -45,7 +45,7 @@ def test_an_active_draw_is_labelled_whole_and_corrects_no_report(plumbline: Run,
     run = world.store(200, 0)
     label_actively(world, run, 100)
     code, out, err = plumbline("report", run, "--json")
-    assert code == 0 and "plumbline calibrate" in out + err
+    assert code == 0 and "active draw" in out + err
     with world.pipeline() as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(redraw=True, active=True, questions=100, seed=5))
         key = (drawn.stored.draw.questions[0].question_id, "rag", 0)

@@ -55,4 +55,3 @@ def test_numbers_in_common_by_chance_mean_nothing(text: str, left_out: int) -> N
 def test_judged_documents_that_are_absent_are_named() -> None:
     judged = judged_questions(QUESTIONS, JUDGED, frozenset({"pro-1"}))
     assert "'con-1'" in judged.notes[0]
-    assert "plumbline index" in judged.notes[0]
