@@ -9,6 +9,8 @@ from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from data.blank import is_blank
+from evaluation.audits.audit import check_audit_rate
+from evaluation.errors import EvaluationError
 
 
 class Settings(BaseSettings):
@@ -48,6 +50,9 @@ class Settings(BaseSettings):
         default=64, ge=16, description="maximum memory of all request bodies at a time, in megabytes"
     )
     keep_queries_days: float = Field(default=0.0, ge=0, le=36_500, description="days that queries are kept; 0: forever")
+    audit_rate: float = Field(
+        default=0.0, description="share of the service's queries that are drawn for an audit; 0: none"
+    )
     min_free_memory_mb: int = Field(
         default=256, ge=0, description="free memory below which requests are refused; 0: no limit"
     )
@@ -58,6 +63,14 @@ class Settings(BaseSettings):
         if is_blank(str(home)):
             raise ValueError("it names no folder: leave it out for ~/.plumbline")
         return home
+
+    @field_validator("audit_rate")
+    @classmethod
+    def _share(cls, rate: float) -> float:
+        try:
+            return check_audit_rate(rate)
+        except EvaluationError as error:
+            raise ValueError(str(error)) from error
 
     @classmethod
     def of_home(cls, home: Path | None) -> Settings:

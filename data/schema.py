@@ -10,10 +10,14 @@ from data.tables.corpus import collections, documents, generation_documents, gen
 from data.tables.measuring import label_draws, labels, run_questions, runs, samples, verdicts
 from data.tables.service import api_keys, jobs, queries
 from data.tables.shared import SCHEMA_VERSION, meta, metadata
+from data.tables.watching import anchor_checks, audit_labels, audits
 
 __all__ = [
     "SCHEMA_VERSION",
+    "anchor_checks",
     "api_keys",
+    "audit_labels",
+    "audits",
     "collections",
     "documents",
     "generation_documents",

@@ -234,7 +234,8 @@ def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
     # imported here because it loads FAISS, numba and SQLAlchemy, which --help does not need
     from app.pipeline import Pipeline
 
-    names = ("home", "model", "model_context", "precision", "prompt", "encoder", "encoder_precision", "device")
+    models = ("model", "model_context", "precision", "prompt", "encoder", "encoder_precision", "device")
+    names = ("home", *models, "audit_rate")
     given = {name: getattr(arguments, name, None) for name in names}
     try:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))

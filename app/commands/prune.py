@@ -1,5 +1,6 @@
 """Delete stored queries older than a given age, with their answers, permanently.
 
+The texts of audited answers (PLUMBLINE_AUDIT_RATE) of that age are deleted, too; their labels and figures stay.
 ``plumbline prune --older-than 90d`` runs once. With PLUMBLINE_KEEP_QUERIES_DAYS=90 the worker of ``plumbline serve``
 prunes every hour. By default queries are kept.
 """
@@ -22,15 +23,17 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Delete, and print how many."""
     from app.commands.options import open_pipeline
-    from app.home.query_age import parse_age, prune_queries
+    from app.home.query_age import parse_age, prune_audits, prune_queries
 
     if arguments.older_than is None:
         raise UsageError("give an age: --older-than 90d")
     age = parse_age(arguments.older_than)
     with open_pipeline(arguments) as pipeline:
         count = prune_queries(pipeline.store, age)
+        audited = prune_audits(pipeline.store, age)
     if output.as_json:
-        output.json({"deleted": count})
+        output.json({"deleted": count, "audits": audited})
     else:
-        output.say(f"deleted {count} stored queries older than {arguments.older_than}")
+        texts = f" and the texts of {audited} audits" if audited else ""
+        output.say(f"deleted {count} stored queries{texts} older than {arguments.older_than}")
     return EXIT_OK

@@ -24,6 +24,8 @@ from app.errors import EXIT_OK, AppError, UsageError
 from app.service.http.sub_path import checked_root_path
 from app.service.observability.logs import Format, formatter
 from data.errors import DataError
+from evaluation.audits.audit import check_audit_rate
+from evaluation.errors import EvaluationError
 
 # The decoding thread holds the GIL between operations; this is how long another thread waits before it requests it. A
 # single streamed query took 122 ms with Python's default of 5 ms, 114 to 117 ms with this value (two cores,
@@ -78,6 +80,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-worker", action="store_true", help="start no worker: jobs wait for a separate plumbline work"
     )
+    parser.add_argument(
+        "--audit-rate",
+        type=float,
+        default=None,
+        metavar="SHARE",
+        help="share of queries drawn for an audit, to be labelled by people; 0, the default, for none",
+    )
     add_model(parser)
 
 
@@ -88,6 +97,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
         raise UsageError(f"--drain-seconds is {arguments.drain_seconds}: it must be in 0..{_LONGEST_DRAIN_S}")
     trusted_proxies(arguments.proxy_headers)  # before models are loaded
+    if arguments.audit_rate is not None:
+        try:
+            check_audit_rate(arguments.audit_rate)
+        except EvaluationError as error:
+            raise UsageError(f"--audit-rate: {error}") from error
     try:
         checked_root_path(arguments.root_path)
     except ValueError as error:

@@ -1,15 +1,15 @@
-"""Retention of stored queries: permanently delete questions and answers older than a given age."""
+"""Retention of stored queries and audits: permanently delete questions and answers older than a given age."""
 
 from __future__ import annotations
 
 import re
 from datetime import timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import Table, delete, null, select, update
 
 from app.errors import UsageError
 from data.columns import utc_now
-from data.schema import queries
+from data.schema import audits, queries
 from data.store import Store
 
 _AGE = re.compile(r"(\d{1,6})([hdw])")
@@ -30,16 +30,34 @@ def prune_queries(store: Store, age: timedelta) -> int:
 
     In SQLite the deleted bytes are overwritten, so that a copy of the file does not contain them.
     """
+    return _prune(store, age, queries)
+
+
+def prune_audits(store: Store, age: timedelta) -> int:
+    """Delete the texts of audits that are older than ``age``; returns their number.
+
+    Labels, scores and probabilities stay, so that the figures of the watch do not change. An audit without a label can
+    no longer be labelled; it counts as lapsed.
+    """
+    return _prune(store, age, audits)
+
+
+def _prune(store: Store, age: timedelta, table: Table) -> int:
     before = utc_now() - age
+    key = next(iter(table.primary_key.columns))
+    old = [table.c.created_at < before]
+    if table is audits:
+        old.append(audits.c.content.is_not(None))
     total = 0
     while True:
         with store.write() as connection:
             if store.path is not None:
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
-            oldest = select(queries.c.id).where(queries.c.created_at < before).limit(_AT_ONCE)
-            found = connection.execute(oldest).scalars().all()
-            if found:
-                connection.execute(delete(queries).where(queries.c.id.in_(found)))
+            found = connection.execute(select(key).where(*old).limit(_AT_ONCE)).scalars().all()
+            if found and table is audits:
+                connection.execute(update(audits).where(key.in_(found)).values(content=null()))
+            elif found:
+                connection.execute(delete(table).where(key.in_(found)))
         total += len(found)
         if len(found) < _AT_ONCE:
             return total

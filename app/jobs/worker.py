@@ -17,7 +17,7 @@ from typing import Any
 from sqlalchemy import select
 
 from app.errors import USER_ERRORS
-from app.home.query_age import prune_queries
+from app.home.query_age import prune_audits, prune_queries
 from app.jobs.evaluation_job import run_evaluation
 from app.jobs.index_job import Refusals, run_index
 from app.jobs.job import Job, Step
@@ -99,8 +99,8 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads of unknown jobs and of jobs that failed long ago, and stored queries beyond the retention
-        period.
+        """Remove uploads of unknown jobs and of jobs that failed long ago; stored queries and texts of audits
+        beyond the retention period.
         """
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
@@ -113,6 +113,9 @@ class Worker:
             count = prune_queries(self._pipeline.store, timedelta(days=days))
             if count:
                 self._log.info("deleted %d stored queries older than %g days", count, days)
+            audited = prune_audits(self._pipeline.store, timedelta(days=days))
+            if audited:
+                self._log.info("deleted the texts of %d audits older than %g days", audited, days)
 
     def _do(self, job: Job, beating: _Beating, refusals: Refusals) -> Mapping[str, Any]:
         if job.kind == "index":

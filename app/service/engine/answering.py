@@ -18,6 +18,7 @@ from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
 from app.policies.judging import PolicyJudging
 from app.service.engine.admission import Admission, Limits, Turn
+from app.service.engine.background_writer import BackgroundWriter
 from app.service.engine.batching import MicroBatcher
 from app.service.engine.generation_queue import GenerationQueue
 from app.service.engine.health import Health, not_ready
@@ -26,13 +27,16 @@ from app.service.engine.live_query import LiveQuery, PendingQuery
 from app.service.engine.memory import memory_left
 from app.service.engine.policies import Policing, checked_plan
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
-from app.service.engine.query_writer import QueryWriter
 from app.service.engine.verification import CheckRequest, JudgeRequest, VerificationService
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
 from app.service.http.problems import late, problem, raise_problem
 from app.service.observability.logs import LOGGER, log_event
 from app.service.observability.metrics import Metrics
+from app.watching.drawing import drawn_audit
+from data.columns import utc_now
+from evaluation.audits.audit import Audit
+from evaluation.audits.audit_store import AuditStore
 from evaluation.outcomes import AnswerEvaluation, outcome_of
 from generation.completion import TextDelta
 from generation.generator import GenerationTask
@@ -68,7 +72,14 @@ class QueryService:
         self.admission = Admission(limits, memory_left)
         self._spend, self._log_text = spend, log_text
         self._generating = GenerationQueue()
-        self._keeping = QueryWriter(pipeline, lambda size: metrics.batch("storing", size))
+        self._keeping: BackgroundWriter[tuple[QueryResult, str | None]] = BackgroundWriter(
+            lambda batch: pipeline.keep([result for result, _ in batch], [stored for _, stored in batch]),
+            "queries",
+            lambda size: metrics.batch("storing", size),
+        )
+        self._auditing: BackgroundWriter[Audit] = BackgroundWriter(
+            lambda batch: AuditStore(pipeline.store).add(batch, utc_now()), "audits"
+        )
         self._preparing: MicroBatcher[Preparation, PreparedQuery] = MicroBatcher(
             QueryPreparer(pipeline), name="retrieval", seen=lambda size: metrics.batch("retrieval", size)
         )
@@ -147,6 +158,7 @@ class QueryService:
     async def close(self) -> None:
         """Store pending queries and stop the threads."""
         await self._keeping.close()
+        await self._auditing.close()
         for batcher in (self._preparing, self._judging, self._checking, self._policy_judging):
             batcher.close()
         self._generating.close()
@@ -241,7 +253,12 @@ class QueryService:
         )
 
     def _count(self, live: LiveQuery, result: QueryResult) -> None:
-        self._keeping.put(result, live.prepared.stored)
+        stored, rate = live.prepared.stored, self.pipeline.settings.audit_rate
+        self._keeping.put((result, stored), f"query {result.id}")
+        # a reply to a greeting is not an answer of the model
+        audit = None if live.ask.reply else drawn_audit(result, live.ask.request.question, stored, rate)
+        if audit is not None:
+            self._auditing.put(audit, f"the audit of query {result.id}")
         self._spend(live.ask.caller, result.prompt_tokens + result.completion_tokens)
         self.metrics.answered(result.prompt_tokens, result.shared_tokens, result.completion_tokens)
         timings = result.timings

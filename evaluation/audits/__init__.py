@@ -1,0 +1,1 @@
+"""Audits of answers in service: what is drawn, how it is stored and labelled."""

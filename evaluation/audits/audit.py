@@ -1,0 +1,115 @@
+"""Audits: answers in service drawn with a known probability, to be labelled by people."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from datetime import datetime
+
+from evaluation.errors import EvaluationError
+
+LEAST_RATE = 0.0001
+_SCALE = 2.0**64
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPassage:
+    """A passage that the answer was drawn from: ``document.text[start:end] == text``."""
+
+    document_id: str
+    title: str
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuditContent:
+    """The texts of an audit.
+
+    original: the question as it was sent if it was rewritten to stand alone, else "". model: name of the generator.
+    generation: hash of the index that was searched. verifier: whose score the answer has, "" for none.
+    """
+
+    question: str
+    original: str
+    answer: str
+    passages: tuple[AuditedPassage, ...]
+    model: str
+    generation: str
+    verifier: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """An answer drawn for an audit.
+
+    query_id: of the stored query. collection: stored name. certificate: id of the certificate that guaranteed the
+    answer, "" for none. policy: names of the policies that ran, joined by commas. probability: with which the query was
+    drawn. answered: False if a policy withheld the answer; its question counts, but there is nothing to label. score:
+    in [0, 1], None for none.
+
+    Raises EvaluationError for a probability outside (0, 1].
+    """
+
+    query_id: str
+    collection: str
+    certificate: str
+    policy: str
+    probability: float
+    answered: bool
+    score: float | None
+    content: AuditContent
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.probability <= 1.0:
+            raise EvaluationError(f"the drawing probability is {self.probability:g}: it must be above 0 and at most 1")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAudit:
+    """An audit as stored.
+
+    number: its place in the order of audits, which no clock changes. distance: of its question from those of the
+    calibration, None until it is computed. content: None once it was pruned.
+    """
+
+    number: int
+    query_id: str
+    certificate: str
+    policy: str
+    probability: float
+    answered: bool
+    score: float | None
+    distance: float | None
+    content: AuditContent | None
+    created_at: datetime
+
+
+def check_audit_rate(rate: float) -> float:
+    """Return the rate. Raises EvaluationError unless it is 0 (no audits) or lies between ``LEAST_RATE`` and 1."""
+    if math.isfinite(rate) and (rate == 0.0 or LEAST_RATE <= rate <= 1.0):
+        return rate
+    raise EvaluationError(
+        f"the audit rate is {rate:g}: give 0 for no audits, or a share between {LEAST_RATE:g} and 1, e.g. 0.05"
+    )
+
+
+def is_drawn(query_id: str, rate: float) -> bool:
+    """Whether a query is drawn, with probability ``rate`` over random query ids.
+
+    A hash of the id decides, so that a draw can be repeated later and nobody can have chosen it by its answer.
+    """
+    return _uniform("audit", query_id) < rate
+
+
+def audited_sample(query_id: str, samples: int) -> int:
+    """Index of the answer that is audited: uniform among the samples of a query."""
+    return int(_uniform("sample", query_id) * samples)
+
+
+def _uniform(purpose: str, query_id: str) -> float:
+    """A number in [0, 1) from SHA-256 of the id."""
+    digest = hashlib.sha256(f"{purpose}\0{query_id}".encode()).digest()
+    return (int.from_bytes(digest[:8], "big") >> 11 << 11) / _SCALE

@@ -1,0 +1,197 @@
+"""AuditStore: audits and their labels in the SQL store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any, cast, get_args
+
+from sqlalchemy import delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from data.schema import audit_labels, audits, collections
+from data.store import Store
+from evaluation.audits.audit import Audit, AuditContent, AuditedPassage, StoredAudit
+from evaluation.correction.label_store import check_annotator
+from evaluation.errors import EvaluationError
+from evaluation.outcomes import Outcome
+
+_AT_ONCE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLabel:
+    """Label of one audit by one person. settles: whether it adjudicates a disagreement."""
+
+    audit: int
+    annotator: str
+    label: Outcome
+    settles: bool = False
+
+
+class AuditStore:
+    """Maps audits and labels to database rows. Stateless. Raises DataError as the store does."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def add(self, drawn: Sequence[Audit], now: datetime) -> int:
+        """Store audits in one transaction, in order; returns how many. now: the time of the audits.
+
+        Leaves out audits of collections that were deleted meanwhile, and of queries that have one already.
+        """
+        a, c = audits.c, collections.c
+        with self._store.write() as connection:
+            names = {audit.collection for audit in drawn}
+            found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all()
+            keys = {row.name: row.id for row in found}
+            ids = [audit.query_id for audit in drawn]
+            known = set(connection.execute(select(a.query_id).where(a.query_id.in_(ids))).scalars())
+            rows = [
+                {
+                    "query_id": audit.query_id,
+                    "collection_id": keys[audit.collection],
+                    "certificate": audit.certificate,
+                    "policy": audit.policy,
+                    "probability": audit.probability,
+                    "answered": audit.answered,
+                    "score": audit.score,
+                    "content": asdict(audit.content),
+                    "created_at": now,
+                }
+                for audit in drawn
+                if audit.collection in keys and audit.query_id not in known
+            ]
+            for row in rows:  # one by one: the numbers must have the order of the answers
+                connection.execute(insert(audits).values(row))
+        return len(rows)
+
+    def load(self, collection: str, *, content: bool = False) -> tuple[StoredAudit, ...]:
+        """Audits of a collection (stored name), in order. content: whether their texts are read, too.
+
+        Without it, ``content`` is None for every audit.
+        """
+        columns = [column for column in audits.c if content or column.name != "content"]
+        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
+        statement = select(*columns).where(audits.c.collection_id == mine).order_by(audits.c.number)
+        with self._store.read() as connection:
+            rows = connection.execute(statement).mappings().all()
+        return tuple(_audit(row) for row in rows)
+
+    def open_numbers(self, collection: str) -> tuple[int, ...]:
+        """Numbers of the collection's answered audits whose texts are not pruned, in order."""
+        a = audits.c
+        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
+        there = (a.collection_id == mine, a.answered.is_(True), a.content.is_not(None))
+        with self._store.read() as connection:
+            return tuple(connection.execute(select(a.number).where(*there).order_by(a.number)).scalars())
+
+    def content(self, numbers: Sequence[int]) -> dict[int, StoredAudit]:
+        """These audits with their texts, by number; unknown ones are left out."""
+        found: dict[int, StoredAudit] = {}
+        with self._store.read() as connection:
+            for start in range(0, len(numbers), _AT_ONCE):
+                part = numbers[start : start + _AT_ONCE]
+                rows = connection.execute(select(audits).where(audits.c.number.in_(part))).mappings().all()
+                found.update((row["number"], _audit(row)) for row in rows)
+        return found
+
+    def counts(self) -> dict[str, int]:
+        """Number of audits by stored name of the collection."""
+        statement = select(collections.c.name, audits.c.number).join(
+            collections, collections.c.id == audits.c.collection_id
+        )
+        found: dict[str, int] = {}
+        with self._store.read() as connection:
+            for name, _ in connection.execute(statement):
+                found[name] = found.get(name, 0) + 1
+        return found
+
+    def set_distances(self, distances: Mapping[int, float]) -> None:
+        """Store distances of questions, by audit. Distances that are stored already stay."""
+        with self._store.write() as connection:
+            for number, distance in distances.items():
+                still = (audits.c.number == number, audits.c.distance.is_(None))
+                connection.execute(update(audits).where(*still).values(distance=distance))
+
+    def save_labels(self, given: Iterable[AuditLabel], now: datetime) -> None:
+        """Write labels in one transaction; each replaces the same person's earlier label.
+
+        Raises EvaluationError for an audit that does not exist (any more), or an invalid name or label.
+        """
+        rows = [_label_row(label) | {"created_at": now} for label in given]
+        try:
+            with self._store.write() as connection:
+                for row in rows:
+                    same = [audit_labels.c[name] == row[name] for name in ("audit", "annotator", "settles")]
+                    connection.execute(delete(audit_labels).where(*same))
+                if rows:
+                    connection.execute(insert(audit_labels), rows)
+        except IntegrityError as error:
+            raise EvaluationError("one of the labelled audits was deleted meanwhile, so no label was saved") from error
+
+    def labels(self, collection: str) -> tuple[AuditLabel, ...]:
+        """All labels of the collection's audits, oldest first."""
+        t = audit_labels.c
+        statement = (
+            select(audit_labels)
+            .join(audits, audits.c.number == t.audit)
+            .join(collections, collections.c.id == audits.c.collection_id)
+            .where(collections.c.name == collection)
+            .order_by(t.created_at, t.audit, t.annotator)
+        )
+        with self._store.read() as connection:
+            rows = connection.execute(statement).mappings().all()
+        return tuple(
+            AuditLabel(row["audit"], row["annotator"], cast(Outcome, row["label"]), bool(row["settles"]))
+            for row in rows
+        )
+
+    def latest(self, collection: str) -> datetime | None:
+        """The latest time of any audit or label of the collection, None if there is none."""
+        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
+        drawn = select(audits.c.created_at).where(audits.c.collection_id == mine)
+        labelled = (
+            select(audit_labels.c.created_at)
+            .join(audits, audits.c.number == audit_labels.c.audit)
+            .where(audits.c.collection_id == mine)
+        )
+        with self._store.read() as connection:
+            found = [
+                connection.execute(statement.order_by(statement.selected_columns[0].desc()).limit(1)).scalar()
+                for statement in (drawn, labelled)
+            ]
+        return max((moment for moment in found if moment is not None), default=None)
+
+
+def _audit(row: Any) -> StoredAudit:
+    content = row.get("content")
+    return StoredAudit(
+        row["number"],
+        row["query_id"],
+        row["certificate"],
+        row["policy"],
+        row["probability"],
+        bool(row["answered"]),
+        row["score"],
+        row["distance"],
+        None if content is None else _content(content),
+        row["created_at"],
+    )
+
+
+def _content(fields: Mapping[str, Any]) -> AuditContent:
+    passages = tuple(AuditedPassage(**passage) for passage in fields["passages"])
+    return AuditContent(**{**fields, "passages": passages})
+
+
+def _label_row(given: AuditLabel) -> dict[str, Any]:
+    if given.label not in get_args(Outcome):
+        raise EvaluationError(f"the label {given.label!r} must be one of {', '.join(get_args(Outcome))}")
+    return {
+        "audit": given.audit,
+        "annotator": check_annotator(given.annotator),
+        "settles": given.settles,
+        "label": given.label,
+    }
