@@ -36,14 +36,14 @@ def check_loaded() -> None:
     """Raise ImportError with both locations if one of the names was already imported from elsewhere."""
     for name in NAMES:
         module = sys.modules.get(name)
-        place = None if module is None else _place(module)
-        if place is not None and not _is_own(place):
+        path = None if module is None else _location(module)
+        if path is not None and not _is_own(path):
             raise ImportError(
-                f"there are two packages named {name!r}: this process has imported {place}, but "
+                f"there are two packages named {name!r}: this process has imported {path}, but "
                 f"Plumbline needs its own {HOME / name}. Rename yours, or run Plumbline in "
                 "another process (plumbline serve, or the command line)",
                 name=name,
-                path=str(place),
+                path=str(path),
             )
 
 
@@ -67,15 +67,15 @@ def hidden_modules() -> tuple[tuple[str, Path], ...]:
     return tuple(found)
 
 
-def _place(module: ModuleType) -> Path | None:
+def _location(module: ModuleType) -> Path | None:
     if getattr(module, "__file__", None):
         return Path(str(module.__file__))
     folders = list(getattr(module, "__path__", ()))
     return Path(folders[0]) if folders else None
 
 
-def _is_own(place: Path) -> bool:
-    return place.resolve().is_relative_to(HOME)
+def _is_own(path: Path) -> bool:
+    return path.resolve().is_relative_to(HOME)
 
 
 def _absolute(script: str | None) -> str | None:
@@ -89,9 +89,9 @@ def _is_home(entry: str) -> bool:
 
 def warn_of_hidden_modules() -> None:
     """Issue a RuntimeWarning for each of ``hidden_modules``, to the caller of an import."""
-    for name, place in hidden_modules():
+    for name, path in hidden_modules():
         warnings.warn(
-            f"{place} cannot be imported as {name!r} in this process: Plumbline has a package of that name. Rename "
+            f"{path} cannot be imported as {name!r} in this process: Plumbline has a package of that name. Rename "
             "the file to import both",
             RuntimeWarning,
             stacklevel=2,

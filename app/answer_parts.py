@@ -68,10 +68,10 @@ class Timings:
     verification: float | None = None
 
 
-def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple[Source, ...]:
+def sources_of(prompt: Prompt, locations: Mapping[str, str] | None = None) -> tuple[Source, ...]:
     """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
 
-    places: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
+    locations: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
     """
     out = []
     for part in prompt.chunks:
@@ -90,7 +90,7 @@ def sources_of(prompt: Prompt, places: Mapping[str, str] | None = None) -> tuple
             score=retrieved.score,
             dense_rank=retrieved.dense_rank,
             sparse_rank=retrieved.sparse_rank,
-            place=(places or {}).get(retrieved.chunk.id, ""),
+            place=(locations or {}).get(retrieved.chunk.id, ""),
         )
         for number, shown, retrieved in rows
     )

@@ -76,9 +76,9 @@ class QueryResult:
 
     def __repr__(self) -> str:
         question, answer = shortened(self.request.question), shortened(self.text)
-        place = f", collection {self.collection!r}" if self.collection else ""
+        suffix = f", collection {self.collection!r}" if self.collection else ""
         sources = f"{len(self.sources)} {'source' if len(self.sources) == 1 else 'sources'}"
-        return f"QueryResult({question!r} -> {answer!r}, {sources}{place}, model {self.model!r})"
+        return f"QueryResult({question!r} -> {answer!r}, {sources}{suffix}, model {self.model!r})"
 
     def _repr_html_(self) -> str:
         """The answers, then the sources, for a notebook."""

@@ -53,7 +53,7 @@ class PreparedQuery:
     """A request with its prompt.
 
     collection, search: None without retrieval.
-    places: chunk id -> location of the chunk, in words.
+    locations: chunk id -> location of the chunk, in words.
     retrieval_s: seconds.
     """
 
@@ -61,7 +61,7 @@ class PreparedQuery:
     collection: str | None
     search: Search | None
     prompt: Prompt
-    places: Mapping[str, str]
+    locations: Mapping[str, str]
     retrieval_s: float
 
 
@@ -244,10 +244,10 @@ class Pipeline:
         generator = self.generator
         search = None if name is None else self.search(name, request.mode, request.fusion)
         chunks = () if search is None else search.retrieve(request.question, request.k)
-        places = {} if name is None else chunk_locations(self.store, name, [found.chunk for found in chunks])
+        locations = {} if name is None else chunk_locations(self.store, name, [found.chunk for found in chunks])
         seconds = perf_counter() - started
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
-        return PreparedQuery(request, name, search, prompt, places, seconds)
+        return PreparedQuery(request, name, search, prompt, locations, seconds)
 
     def draw(self, prepared: PreparedQuery, on_text: OnText | None = None) -> QueryResult:
         """Generate without storing the query. on_text: as in ``answer``. Raises the errors of ``answer``."""
@@ -259,7 +259,7 @@ class Pipeline:
         searched = SearchRecord()
         if search is not None:
             settings = (search.retriever.generation_hash, search.settings)
-            searched = SearchRecord(prepared.collection, *settings, prepared.places)
+            searched = SearchRecord(prepared.collection, *settings, prepared.locations)
         timings = Timings(prepared.retrieval_s, perf_counter() - started)
         return query_result(
             uuid.uuid4().hex, request, prepared.prompt, completions, searched, timings, model=self.generator.name

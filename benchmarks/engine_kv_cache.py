@@ -152,13 +152,13 @@ def panel(
 
     out = [f'<text x="{left}" y="{top - 16}" font-weight="bold">{title}</text>']
     for power in range(low, high + 1):
-        place = y(10.0**power)
-        out.append(f'<line x1="{left}" x2="{left + width}" y1="{place}" y2="{place}" stroke="#ddd"/>')
-        out.append(f'<text x="{left - 6}" y="{place + 4}" text-anchor="end">{10.0**power:g}</text>')
+        pixel = y(10.0**power)
+        out.append(f'<line x1="{left}" x2="{left + width}" y1="{pixel}" y2="{pixel}" stroke="#ddd"/>')
+        out.append(f'<text x="{left - 6}" y="{pixel + 4}" text-anchor="end">{10.0**power:g}</text>')
     for point in points:
-        place = x(point.position)
-        out.append(f'<line x1="{place}" x2="{place}" y1="{top}" y2="{top + height}" stroke="#eee"/>')
-        out.append(f'<text x="{place}" y="{top + height + 16}" text-anchor="middle">{point.position}</text>')
+        pixel = x(point.position)
+        out.append(f'<line x1="{pixel}" x2="{pixel}" y1="{top}" y2="{top + height}" stroke="#eee"/>')
+        out.append(f'<text x="{pixel}" y="{top + height + 16}" text-anchor="middle">{point.position}</text>')
     out.append(f'<text x="{left + width / 2}" y="{top + height + 36}" text-anchor="middle">position</text>')
     for number, (name, colour, line) in enumerate(lines):
         path = " ".join(f"{x(p.position)},{y(v)}" for p, v in zip(points, line, strict=True))

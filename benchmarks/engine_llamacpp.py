@@ -137,8 +137,8 @@ def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, 
         ways[name](random_prompt(32, vocabulary, 10**6))
     for repeat in range(repeats):
         prompt = random_prompt(length, vocabulary, repeat)
-        for place in range(len(names)):
-            name = names[(place + repeat) % len(names)]
+        for index in range(len(names)):
+            name = names[(index + repeat) % len(names)]
             seconds[name].append(ways[name](prompt))
     out = []
     for name, found in seconds.items():

@@ -117,8 +117,8 @@ def main() -> None:
     }
     rates: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(rounds):
-        for place in range(len(contenders)):  # each goes first in turn
-            name = list(contenders)[(place + number) % len(contenders)]
+        for index in range(len(contenders)):  # each goes first in turn
+            name = list(contenders)[(index + number) % len(contenders)]
             if name in apart:
                 adapted(apart[name], None).encode_passages(texts[:64])  # the job before has ended its process
             started = time.perf_counter()

@@ -36,8 +36,8 @@ def svg(panels: Sequence[Panel], columns: int = 2) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" '
         'font-size="10">'
     ]
-    for place, panel in enumerate(panels):
-        parts.append(f'<g transform="translate({WIDTH * (place % columns):g} {HEIGHT * (place // columns):g})">')
+    for index, panel in enumerate(panels):
+        parts.append(f'<g transform="translate({WIDTH * (index % columns):g} {HEIGHT * (index // columns):g})">')
         parts += _panel(panel)
         parts.append("</g>")
     return "\n".join([*parts, "</svg>", ""])

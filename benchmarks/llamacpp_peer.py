@@ -87,7 +87,7 @@ class LlamaCpp:
         samplers = [self._sampler(seed, temperature) for seed in seeds]
         api.llama_memory_clear(self._memory, True)
         watch = Watch()
-        self._decode([(token, place, 0, place + 1 == len(prompt)) for place, token in enumerate(prompt)])
+        self._decode([(token, position, 0, position + 1 == len(prompt)) for position, token in enumerate(prompt)])
         for sample in range(1, len(seeds)):
             api.llama_memory_seq_cp(self._memory, 0, sample, 0, -1)
         last = len(prompt) - 1

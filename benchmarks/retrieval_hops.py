@@ -41,10 +41,10 @@ def share_found(question: Question, chunks: Sequence[RetrievedChunk]) -> float:
     """Share of the question's spans that are complete in one of the chunks."""
     held = [
         any(
-            c.chunk.document_id == place.document_id and c.chunk.start <= place.start and place.end <= c.chunk.end
+            c.chunk.document_id == span.document_id and c.chunk.start <= span.start and span.end <= c.chunk.end
             for c in chunks
         )
-        for place in question.evidence
+        for span in question.evidence
     ]
     return sum(held) / len(held)
 

@@ -47,8 +47,10 @@ Ranked = Sequence[Hit]
 
 def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
     """A random sample of the questions, and their indexes."""
-    places = np.sort(np.random.default_rng(0).choice(len(split.ids), min(count, len(split.ids)), replace=False))
-    return Split(tuple(split.ids[i] for i in places), tuple(split.texts[i] for i in places), split.judgements), places
+    indices = np.sort(np.random.default_rng(0).choice(len(split.ids), min(count, len(split.ids)), replace=False))
+    return Split(
+        tuple(split.ids[i] for i in indices), tuple(split.texts[i] for i in indices), split.judgements
+    ), indices
 
 
 def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deepest: int) -> list[dict[int, float]]:
@@ -90,7 +92,7 @@ def both(first: Ranked, second: Ranked) -> Ranked:
     for hits in (first, second):
         for rank, hit in enumerate(hits, 1):
             totals[hit.position] = totals.get(hit.position, 0.0) + reciprocal_rank(rank)
-    return tuple(Hit(place, score) for place, score in sorted(totals.items(), key=lambda item: -item[1])[:DEPTH])
+    return tuple(Hit(position, score) for position, score in sorted(totals.items(), key=lambda item: -item[1])[:DEPTH])
 
 
 def main() -> None:

@@ -180,14 +180,17 @@ def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: N
     items = [
         tuple(RetrievedChunk(chunks[h.position], h.score, rank) for rank, h in enumerate(hits, 1)) for hits in plain
     ]
-    place = {chunk.id: position for position, chunk in enumerate(chunks)}
+    index_of = {chunk.id: position for position, chunk in enumerate(chunks)}
     for weight in (0.9, 0.7):
         diverse = [
-            diversify(found, vectors[[place[i.chunk.id] for i in found[:50]]], MmrParams(weight), 10) for found in items
+            diversify(found, vectors[[index_of[i.chunk.id] for i in found[:50]]], MmrParams(weight), 10)
+            for found in items
         ]
-        table.add(f"hybrid: MMR {weight}", [[Hit(place[i.chunk.id], i.score) for i in found] for found in diverse])
+        table.add(f"hybrid: MMR {weight}", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in diverse])
     single = [without_duplicates(found, 0.9, enough=10) for found in items]
-    table.add("hybrid: duplicates 0.9 left out", [[Hit(place[i.chunk.id], i.score) for i in found] for found in single])
+    table.add(
+        "hybrid: duplicates 0.9 left out", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in single]
+    )
 
 
 def tuned_on(table: Table, dense: Any, sparse: Any) -> Tuning:

@@ -99,12 +99,12 @@ class Articles:
 
 
 def articles(path: Path) -> Articles:
-    places: dict[str, dict[str, int]] = {}
+    indices: dict[str, dict[str, int]] = {}
     texts: dict[str, str] = {}
     questions, spans = [], {}
     for number, row in enumerate(rows_of(path, "squad2")):
         title, context = row["title"], row["context"]
-        held = places.setdefault(title, {})
+        held = indices.setdefault(title, {})
         if context not in held:
             text = texts.get(title, "")
             held[context] = len(text) + 2 if text else 0
@@ -169,8 +169,8 @@ def drawn(questions: Sequence[Question], most: int | None) -> tuple[Question, ..
     """A random sample, in the original order."""
     if most is None or most >= len(questions):
         return tuple(questions)
-    places = np.sort(np.random.default_rng(0).choice(len(questions), most, replace=False))
-    return tuple(questions[place] for place in places)
+    indices = np.sort(np.random.default_rng(0).choice(len(questions), most, replace=False))
+    return tuple(questions[index] for index in indices)
 
 
 def measured(pipeline: Pipeline, what: Set, most: int | None, slow: int | None) -> list[dict[str, object]]:

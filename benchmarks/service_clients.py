@@ -49,8 +49,8 @@ async def closed_loop(work: Work) -> Times:
     async def one(number: int) -> None:
         reader, writer = links[number]
         for turn in range(work.rounds):
-            place = work.first + number + turn * work.clients
-            body = json.dumps({**work.bodies[place % len(work.bodies)], "seed": place}).encode()
+            index = work.first + number + turn * work.clients
+            body = json.dumps({**work.bodies[index % len(work.bodies)], "seed": index}).encode()
             begun = perf_counter()
             writer.write(_head(work.path, len(body)) + body)
             first = await _answer(reader)

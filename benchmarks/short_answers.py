@@ -104,7 +104,7 @@ def _answer_scores(
 ) -> Iterator[dict[str, object]]:
     pool = chunk_contexts(examples, reader.vocabulary.tokenizer, ChunkingParams())
     for number, (example, own) in enumerate(zip(examples, pool.of_example, strict=True), start=1):
-        chunks = [RetrievedChunk(pool.chunks[place], 0.0, rank) for rank, place in enumerate(own, start=1)]
+        chunks = [RetrievedChunk(pool.chunks[index], 0.0, rank) for rank, index in enumerate(own, start=1)]
         try:
             prompt = reader.prompt(example.question, chunks, 32)
         except GenerationError:  # a question longer than its context

@@ -273,8 +273,8 @@ def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
         return ()
     items = value if isinstance(value, list | tuple) else [value]
     texts = []
-    for place, item in enumerate(items):
-        at = f"{name}[{place}]" if isinstance(value, list | tuple) else name
+    for index, item in enumerate(items):
+        at = f"{name}[{index}]" if isinstance(value, list | tuple) else name
         if isinstance(item, list | tuple):
             raise FieldError(f'"{at}" is a list in a list: give a flat list of texts')
         if isinstance(item, Mapping):

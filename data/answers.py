@@ -85,7 +85,7 @@ class _Collected:
         self._problems: list[str] = []
         self._notes: list[str] = []
         self._columns: dict[str, str] = {}
-        self._places: dict[tuple[str, str, str], str] = {}
+        self._first_used: dict[tuple[str, str, str], str] = {}
         self._unread: dict[str, str] = {}
         self._evidence = 0
 
@@ -171,14 +171,14 @@ class _Collected:
 
     def _keep(self, record: AnswerRecord) -> None:
         key = (record.arm, record.id, record.sample)
-        if key in self._places:
+        if key in self._first_used:
             what = f"the id {record.id!r}" + (f" of {record.arm!r}" if record.arm != "answers" else "")
             self._problem(
-                f"{record.where}: {what} was used already at {self._places[key]} (several answers of one id need "
+                f"{record.where}: {what} was used already at {self._first_used[key]} (several answers of one id need "
                 "numbers of their own: a field with the sample's number)"
             )
             return
-        self._places[key] = record.where
+        self._first_used[key] = record.where
         self._records.append(record)
 
     def _problem(self, message: str) -> None:

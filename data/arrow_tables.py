@@ -47,7 +47,7 @@ def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
                 batches = pq.ParquetFile(file).iter_batches(batch_size=_AT_ONCE)
             elif head.startswith(_ARROW_FILE):
                 reader = pa.ipc.open_file(file)
-                batches = (reader.get_batch(place) for place in range(reader.num_record_batches))
+                batches = (reader.get_batch(index) for index in range(reader.num_record_batches))
             else:
                 batches = iter(pa.ipc.open_stream(file))
             for batch in batches:

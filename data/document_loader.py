@@ -80,7 +80,7 @@ def _unusable(path: Path) -> str:
 def _load(
     sources: tuple[Source, ...], limits: ParsingLimits, workers: int, follow_links: bool, name_files: bool
 ) -> Iterator[Document | Refused]:
-    places = _Places(name_files)
+    origins = _Origins(name_files)
     found = find_files([source for source in sources if isinstance(source, Path)], follow_links=follow_links)
     if any(isinstance(source, Path) for source in sources):
         with closing(parse_files(map(_to_parse, found), limits, workers)) as parsed:
@@ -88,17 +88,17 @@ def _load(
                 if isinstance(one.item, Refused):
                     yield one.item
                 else:
-                    yield from places.first_of_file(one)
+                    yield from origins.first_of_file(one)
     for source in sources:
         if isinstance(source, SqlSource):
             from data.sql_documents import read_sql
 
-            label = places.new_label(source.label)
+            label = origins.new_label(source.label)
             for item in read_sql(source):
                 if isinstance(item, Refused):
                     yield item
                 else:
-                    yield from places.first_of_query(item, source.shown, label)
+                    yield from origins.first_of_query(item, source.shown, label)
 
 
 def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
@@ -111,7 +111,7 @@ def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
     return FileToParse(found.path, Origin(shown(found.path), printable(found.inside)))
 
 
-class _Places:
+class _Origins:
     """The first location of each id. One integer an id, because a collection may have millions."""
 
     def __init__(self, name_files: bool) -> None:
@@ -140,9 +140,9 @@ class _Places:
         taken = self._seen.get(document.id)
         if taken is not None and self._sources[taken >> _LINE_BITS] != source:
             if other not in self._seen:
-                place = f"{source}:{line}" if line else file.origin.where
-                there = self._place(taken, document.id)
-                yield note(place, f"the id {document.id!r} is used by {there}: here it is {other!r}")
+                where = f"{source}:{line}" if line else file.origin.where
+                there = self._where(taken, document.id)
+                yield note(where, f"the id {document.id!r} is used by {there}: here it is {other!r}")
             document = replace(document, id=other)
         yield self.first(document, source, line)
 
@@ -157,7 +157,7 @@ class _Places:
         if taken is not None and self._sources[taken >> _LINE_BITS] != source:
             other = f"{label}#{document.id}"
             if other not in self._seen:
-                there = self._place(taken, document.id)
+                there = self._where(taken, document.id)
                 yield note(source, f"the id {document.id!r} is used by {there}: here it is {other!r}")
             document = replace(document, id=other)
         yield self.first(document, source, 0)
@@ -171,10 +171,10 @@ class _Places:
         if document.id not in self._seen:
             self._seen[document.id] = code
             return document
-        here, there = self._place(code, document.id), self._place(self._seen[document.id], document.id)
+        here, there = self._where(code, document.id), self._where(self._seen[document.id], document.id)
         return part(here, f"the id {document.id!r} was used already by {there}: ids must differ. The first is kept")
 
-    def _place(self, code: int, document_id: str) -> str:
+    def _where(self, code: int, document_id: str) -> str:
         source, line = self._sources[code >> _LINE_BITS], code & ((1 << _LINE_BITS) - 1)
         if line:
             return f"{source}:{line}"

@@ -119,7 +119,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
     """``read_labels`` for a file's content. name: of the file, for messages."""
     known = frozenset(items)
     header, lines = _lines(name, _text(name, content))
-    place = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
+    column = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
     labels: list[ReadLabel] = []
     problems: list[Refused] = []
     first: dict[tuple[str, str], str] = {}
@@ -127,7 +127,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
     for number, cells in lines:
         where = f"{name}:{number}"
         item, word, who = (
-            cells[place[n]].strip() if n in place and place[n] < len(cells) else ""
+            cells[column[n]].strip() if n in column and column[n] < len(cells) else ""
             for n in ("item", "label", "annotator")
         )
         who = who or annotator

@@ -110,7 +110,7 @@ def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, 
 
 def _first_word(text: str, start: int, end: int) -> int:
     """Skip blanks and Markdown heading marks: the heading's text starts after them."""
-    return next((place for place in range(start, end) if text[place] not in " \t\n#"), start)
+    return next((index for index in range(start, end) if text[index] not in " \t\n#"), start)
 
 
 def _page(pages: tuple[int, ...], offset: int) -> int | None:

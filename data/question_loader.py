@@ -90,7 +90,7 @@ class _Collected:
     def __init__(self) -> None:
         self._questions: list[Question] = []
         self._problems: list[str] = []
-        self._places: dict[str, str] = {}
+        self._first_used: dict[str, str] = {}
         self._names: list[str] = []
         self._ignored: Counter[str] = Counter()
 
@@ -142,12 +142,12 @@ class _Collected:
             except FieldError as error:
                 self._problems.append(f"{line.where}: {error}")
                 continue
-            if question.id in self._places:
+            if question.id in self._first_used:
                 self._problems.append(
-                    f"{line.where}: the id {question.id!r} was used already at {self._places[question.id]}"
+                    f"{line.where}: the id {question.id!r} was used already at {self._first_used[question.id]}"
                 )
                 continue
-            self._places[question.id] = line.where
+            self._first_used[question.id] = line.where
             self._ignored.update(ignored_fields(line.fields))
             questions.append(question)
         return questions

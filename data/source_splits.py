@@ -31,14 +31,14 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
     """
     shares = _shares({example.source for example in examples}, hold_out, percent)
 
-    def place(example: PairExample) -> int:
+    def bucket(example: PairExample) -> int:
         return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100
 
     train: list[PairExample] = []
     development: list[PairExample] = []
     unseen: list[PairExample] = []
     for example in examples:
-        share, at = shares.get(example.source, 0), place(example)
+        share, at = shares.get(example.source, 0), bucket(example)
         if share == 100 or percent <= at < percent + share:
             unseen.append(example)
         else:

@@ -41,9 +41,9 @@ def _array(text: str) -> list[object] | None:
     if not text.startswith("[") or not text.endswith("]"):
         return None
     found: list[object] = []
-    place, spaced = 1, False
-    while text[place:].strip() != "]":
-        item = _ITEM.match(text, place)
+    position, spaced = 1, False
+    while text[position:].strip() != "]":
+        item = _ITEM.match(text, position)
         if item is None:
             return None
         if item[1] == "...":
@@ -53,5 +53,5 @@ def _array(text: str) -> list[object] | None:
             found.append(ast.literal_eval(item[1]) if item[1][0] in "'\"" else None)
         except (ValueError, SyntaxError):
             return None
-        place = item.end()
+        position = item.end()
     return found if spaced else None

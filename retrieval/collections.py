@@ -248,8 +248,8 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
             )
         documents.append(document)
     chunks: list[Chunk] = []
-    for place, start, end in table.rows.tolist():
-        document = documents[place]
+    for index, start, end in table.rows.tolist():
+        document = documents[index]
         chunks.append(Chunk(document.id, start, end, document.text[start:end], document.title))
     return tuple(chunks)
 

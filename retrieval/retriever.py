@@ -97,10 +97,10 @@ class Retriever:
     def position(self, chunk: Chunk) -> int:
         """Return the index of the chunk in ``chunks``. Raises RetrievalError if it is not in this index."""
         wanted = (chunk.document_id, chunk.start, chunk.end)
-        place = bisect_left(self._chunks, wanted, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
-        if place == len(self._chunks) or self._chunks[place].id != chunk.id:
+        index = bisect_left(self._chunks, wanted, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
+        if index == len(self._chunks) or self._chunks[index].id != chunk.id:
             raise RetrievalError(f"the chunk {chunk.id!r} is not in this index")
-        return place
+        return index
 
     def vectors(self, chunks: Sequence[Chunk]) -> NDArray[np.float32]:
         """Return the stored (P, E) vectors of chunks of this index."""
@@ -179,7 +179,7 @@ class Retriever:
         """Return the k best chunks of both lists; see ``RetrievalParams``."""
         best = fused_hits(candidates, params)[:k]
         dense, sparse = (
-            _places(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
+            _ranked_scores(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
         )
         retrieved: list[RetrievedChunk] = []
         for rank, (hit, by_dense, by_sparse) in enumerate(zip(best, dense, sparse, strict=True), start=1):
@@ -232,25 +232,27 @@ def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
     return fuse_z_score(runs, weights) if params.fusion == "zscore" else fuse_min_max(runs, weights)
 
 
-class _Place(NamedTuple):
+class _RankedScore(NamedTuple):
     """Rank and score of a chunk in one retriever; None if it was not returned."""
 
     rank: int | None
     score: float | None
 
 
-def _places(hits: Hits, wanted: NDArray[np.int64]) -> list[_Place]:
+def _ranked_scores(hits: Hits, wanted: NDArray[np.int64]) -> list[_RankedScore]:
     """Return the rank and score of each wanted position in a list."""
     order = np.argsort(hits.positions)
     at = np.searchsorted(hits.positions, wanted, sorter=order)
     ranks = np.append(order, -1)[at]  # after the last one: not found
     return [
-        _Place(rank + 1, float(hits.scores[rank])) if rank >= 0 and hits.positions[rank] == position else _NOWHERE
+        _RankedScore(rank + 1, float(hits.scores[rank]))
+        if rank >= 0 and hits.positions[rank] == position
+        else _NOT_RANKED
         for rank, position in zip(ranks.tolist(), wanted.tolist(), strict=True)
     ]
 
 
-_NOWHERE = _Place(None, None)
+_NOT_RANKED = _RankedScore(None, None)
 
 
 def _check(query: str) -> None:

@@ -243,15 +243,15 @@ def judge_answers(
     if progress is not None:
         progress(done, len(records))
     in_a_row = 0
-    for places in _growing(open_places):
+    for indices in _growing(open_places):
         if in_a_row >= FAILURES_IN_A_ROW:
-            found = [JudgedAnswer(i, AnswerEvaluation("unscored", (), _GIVEN_UP), True) for i in places]
+            found = [JudgedAnswer(i, AnswerEvaluation("unscored", (), _GIVEN_UP), True) for i in indices]
         else:
             try:
-                found = _judge(records, judge, places)
+                found = _judge(records, judge, indices)
             except Exception:  # judge one by one to find the failing answer
                 found = []
-                for i in places:
+                for i in indices:
                     one = _judge_one(records, judge, i, in_a_row)
                     in_a_row = in_a_row + 1 if one.failed else 0
                     found.append(one)
@@ -264,31 +264,31 @@ def judge_answers(
         yield tuple(found)
 
 
-def _growing(places: Sequence[int]) -> Iterator[Sequence[int]]:
+def _growing(indices: Sequence[int]) -> Iterator[Sequence[int]]:
     """Batches that double in size up to AT_ONCE: the first ones soon give a time estimate."""
     start, size = 0, _FIRST
-    while start < len(places):
-        yield places[start : start + size]
+    while start < len(indices):
+        yield indices[start : start + size]
         start, size = start + size, min(2 * size, AT_ONCE)
 
 
 _GIVEN_UP = f"the verifier failed on {FAILURES_IN_A_ROW} answers in a row and was not called again"
 
 
-def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, place: int, in_a_row: int) -> JudgedAnswer:
+def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, index: int, in_a_row: int) -> JudgedAnswer:
     if in_a_row >= FAILURES_IN_A_ROW:
-        return JudgedAnswer(place, AnswerEvaluation("unscored", (), _GIVEN_UP), True)
+        return JudgedAnswer(index, AnswerEvaluation("unscored", (), _GIVEN_UP), True)
     try:
-        return _judge(records, judge, [place])[0]
+        return _judge(records, judge, [index])[0]
     except Exception as error:  # one answer must not end the scoring
         message = f"{type(error).__name__}: {error}"[:500]
-        return JudgedAnswer(place, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {message}")), True)
+        return JudgedAnswer(index, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {message}")), True)
 
 
-def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence[int]) -> list[JudgedAnswer]:
+def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, indices: Sequence[int]) -> list[JudgedAnswer]:
     verifier = judge.verifier
     extracted: dict[int, Extraction] = {}
-    for i in places:
+    for i in indices:
         if records[i].answer.strip():
             extracted[i] = verifier.extract(judge.questions[i], records[i].answer)
     judged = [i for i in extracted if extracted[i].claims and not judge.missing[i]]
@@ -298,7 +298,7 @@ def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, places: Sequence
         raise EvaluationError("its verdicts do not match the given claims")
     verdicts = dict(zip(judged, found, strict=True))
     results = []
-    for i in places:
+    for i in indices:
         if i not in extracted:
             results.append(JudgedAnswer(i, AnswerEvaluation("unscored", (), "the answer is empty")))
             continue

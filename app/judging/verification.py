@@ -249,8 +249,8 @@ def with_contradiction(verdict: Verdict, evidence: Sequence[EvidenceText]) -> Ve
         for start, end in sentence_spans(text.text[:_MOST_CHARACTERS]):
             sentence = text.text[start:end]
             if found := contradiction(claim, sentence):
-                place = Evidence(text.document_id, text.start + start, text.start + end, sentence)
-                return replace(verdict, label="contradicted", reason=found, evidence=(place,))
+                span = Evidence(text.document_id, text.start + start, text.start + end, sentence)
+                return replace(verdict, label="contradicted", reason=found, evidence=(span,))
     return replace(verdict, label="contradicted", reason=reason)
 
 

@@ -54,8 +54,8 @@ def corrected_estimates(
         without_labels(level, figures.reason if figures else "no response is labelled: plumbline label RUN"),
     )
     for row in corrected_rows(figures.run) if figures and figures.run else ():
-        place = f"{words[row.arm]}_{words[row.against]}" if row.against else words[row.arm]
-        found[f"{QUANTITIES[row.quantity]}_{place}"] = row.headline
+        subject = f"{words[row.arm]}_{words[row.against]}" if row.against else words[row.arm]
+        found[f"{QUANTITIES[row.quantity]}_{subject}"] = row.headline
         if len(words) == 1 and not row.against:
             found["corrected_hall_all" if row.quantity == "hallucinated" else "corrected_hall_answered"] = row.headline
     return found

@@ -122,39 +122,39 @@ def _evidence(sample: SampleRecord) -> list[Evidence]:
 
 def _passages(question: Question, fetched: Iterable[Evidence], texts: Mapping[str, _Text]) -> tuple[Passage, ...]:
     own = [Evidence(span.document_id, span.start, span.end, "") for span in question.evidence]
-    places = dict.fromkeys([*own, *(e for e in fetched if e.text or e.document_id in texts)])
+    passages = dict.fromkeys([*own, *(e for e in fetched if e.text or e.document_id in texts)])
     found: dict[tuple[str, int, int], Passage] = {}
-    for place in places:
-        passage = _passage(place, texts.get(place.document_id or ""))
+    for evidence in passages:
+        passage = _passage(evidence, texts.get(evidence.document_id or ""))
         if passage is not None:
-            found.setdefault((place.document_id or "", place.start, place.end), passage)
+            found.setdefault((evidence.document_id or "", evidence.start, evidence.end), passage)
     return tuple(found.values())[:MOST_PASSAGES]
 
 
-def _passage(place: Evidence, source: _Text | None) -> Passage | None:
+def _passage(evidence: Evidence, source: _Text | None) -> Passage | None:
     """The evidence in its document; without context if the document is gone or has changed."""
-    inside = source is not None and (not place.text or source.text[place.start : place.end] == place.text)
+    inside = source is not None and (not evidence.text or source.text[evidence.start : evidence.end] == evidence.text)
     if source is None or not inside:
-        return Passage(place.document_id or "", "", place.text, "") if place.text else None
-    start, end = max(0, place.start - _AROUND), min(len(source.text), place.end + _AROUND)
-    before, after = source.text[start : place.start], source.text[place.end : end]
+        return Passage(evidence.document_id or "", "", evidence.text, "") if evidence.text else None
+    start, end = max(0, evidence.start - _AROUND), min(len(source.text), evidence.end + _AROUND)
+    before, after = source.text[start : evidence.start], source.text[evidence.end : end]
     return Passage(
-        source.title or place.document_id or "",
+        source.title or evidence.document_id or "",
         ("…" if start else "") + before,
-        source.text[place.start : place.end],
+        source.text[evidence.start : evidence.end],
         after + ("…" if end < len(source.text) else ""),
     )
 
 
 def _blind(completion: Completion) -> str:
     """The answer without citation marks, which only an arm with passages has."""
-    text, pieces, place = completion.text, [], 0
+    text, pieces, position = completion.text, [], 0
     for citation in sorted(completion.citations, key=_start):
-        if citation.start < place:
+        if citation.start < position:
             continue
-        pieces.append(text[place : citation.start].rstrip(" "))
-        place = citation.end
-    return ("".join(pieces) + text[place:]).strip()
+        pieces.append(text[position : citation.start].rstrip(" "))
+        position = citation.end
+    return ("".join(pieces) + text[position:]).strip()
 
 
 def _start(citation: Citation) -> int:

@@ -85,26 +85,26 @@ class _Pages:
             return self._page(500, error=str(error))
 
     def _start(self, request: Request) -> Response:
-        place = self._session.first_open()
-        return redirect("/done" if place is None else f"/item/{place + 1}")
+        index = self._session.first_open()
+        return redirect("/done" if index is None else f"/item/{index + 1}")
 
     def _item(self, request: Request) -> Response:
-        place = self._place(request)
-        item = self._session.items[place]
+        index = self._item_index(request)
+        item = self._session.items[index]
         own = self._session.own()
         return self._page(
             200,
             item=item,
-            number=place + 1,
+            number=index + 1,
             total=len(self._session.items),
             labelled=len(own),
             chosen=own.get(item.key, ""),
         )
 
     def _give(self, request: Request, label: str) -> Response:
-        place = self._place(request)
-        self._session.label(self._session.items[place], KEYS[label])
-        return redirect("/done" if place + 1 == len(self._session.items) else f"/item/{place + 2}")
+        index = self._item_index(request)
+        self._session.label(self._session.items[index], KEYS[label])
+        return redirect("/done" if index + 1 == len(self._session.items) else f"/item/{index + 2}")
 
     def _done(self, request: Request) -> Response:
         progress = self._session.progress()
@@ -118,7 +118,7 @@ class _Pages:
             first=None if first is None else first + 1,
         )
 
-    def _place(self, request: Request) -> int:
+    def _item_index(self, request: Request) -> int:
         number = int(request.path_params["number"])
         if not 1 <= number <= len(self._session.items):
             raise PageError(404, f"there is no item {number}: there are {len(self._session.items)}")

@@ -35,35 +35,35 @@ def label_in_terminal(session: LabelSession, output: Output, read_key: Callable[
     read_key: returns the next key, "" at the end of input.
     """
     read = read_key or key_reader(sys.stdin)
-    place = session.first_open()
+    index = session.first_open()
     given = 0
-    if place is None:
+    if index is None:
         return 0
     output.out.print(HELP, markup=False)
-    while place < len(session.items):
-        item = session.items[place]
+    while index < len(session.items):
+        item = session.items[index]
         own = session.own().get(item.key)
-        output.out.print(shown_item(item, place, len(session.items), own))
+        output.out.print(shown_item(item, index, len(session.items), own))
         key = read().casefold()
         if key in ("", "q"):
             break
         if key == "b":
-            place = max(0, place - 1)
+            index = max(0, index - 1)
         elif key in KEYS:
             session.label(item, KEYS[key])
             output.out.print(Text(f"→ {word_of_label(KEYS[key])}", style="bold"))
             given += 1
-            place += 1
+            index += 1
         else:
             output.say(f"{terminal_safe(key)!r} is no label: {HELP}")
     return given
 
 
-def shown_item(item: LabelItem, place: int, total: int, own: Outcome | None) -> Text:
+def shown_item(item: LabelItem, index: int, total: int, own: Outcome | None) -> Text:
     """The item as styled text, without markup or terminal commands."""
     text = Text()
     labelled = f", labelled {word_of_label(own)}" if own else ""
-    text.append(f"\n── {place + 1} of {total}{labelled} ", style="bold")
+    text.append(f"\n── {index + 1} of {total}{labelled} ", style="bold")
     text.append("─" * 40 + "\n", style="dim")
     text.append("Question  ", style="bold")
     text.append(terminal_safe(item.question) + "\n")

@@ -53,10 +53,10 @@ class ModelKey:
 
     def replaces(self, other: ModelKey) -> bool:
         """Whether ``other`` is the same model before its files changed."""
-        return self._place == other._place and self.files != other.files
+        return self._source == other._source and self.files != other.files
 
     @property
-    def _place(self) -> tuple[Kind, Path, str, str]:
+    def _source(self) -> tuple[Kind, Path, str, str]:
         return self.kind, self.folder, self.device, self.precision
 
 

@@ -229,7 +229,7 @@ def _evaluate_reader(
     report = score_reader_answers(
         generator,
         data.reading,
-        [[pool.chunks[place] for place in own] for own in pool.of_example],
+        [[pool.chunks[index] for index in own] for own in pool.of_example],
         max_tokens=request.max_tokens,
         seed=request.seed,
         progress=watch.answers if watch else None,

@@ -171,12 +171,12 @@ def _folder(path: str, choice: str, home: Path | None) -> Path:
 
 
 def _remote(
-    choice: str, kind: str, place: str, api_key: str | None, context_length: int, template: PromptTemplate | None
+    choice: str, kind: str, target: str, api_key: str | None, context_length: int, template: PromptTemplate | None
 ) -> Generator:
     from generation.remote.generator import OpenAIGenerator
     from generation.remote.options import RemoteOptions
 
-    url, _, model = place.partition("#")
+    url, _, model = target.partition("#")
     try:
         options = RemoteOptions(
             url,

@@ -79,31 +79,31 @@ class KnownWeights:
         """Delete the records of a checkpoint that Plumbline itself has just written."""
         for file in open_checkpoint(checkpoint).files:
             with suppress(OSError):  # a read-only home has no record
-                self._place(file).unlink(missing_ok=True)
+                self._record_path(file).unlink(missing_ok=True)
 
-    def _place(self, file: Path) -> Path:
+    def _record_path(self, file: Path) -> Path:
         return self._home / FOLDER / f"{hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:32]}.json"
 
     def _read(self, file: Path) -> KnownFile | None:
         """The recorded file; None if there is none or the record cannot be read, which is then written again."""
         try:
-            known = KnownFile(**json.loads(self._place(file).read_text("utf-8")))
+            known = KnownFile(**json.loads(self._record_path(file).read_text("utf-8")))
         except (OSError, ValueError, TypeError, RecursionError):
             return None
         return known if isinstance(known.sha256, str) and known.path == _name(file) else None
 
     def _write(self, found: KnownFile) -> None:
-        place = self._place(Path(os.fsdecode(found.path.encode("utf-8", "surrogateescape"))))
+        path = self._record_path(Path(os.fsdecode(found.path.encode("utf-8", "surrogateescape"))))
         try:
             open_private_home(self._home)
-            make_private_folder(place.parent)
-            write_json(place, asdict(found))
-            make_private(place)
+            make_private_folder(path.parent)
+            write_json(path, asdict(found))
+            make_private(path)
         except OSError as error:
             logging.getLogger(LOGGER).warning(
                 "plumbline: the SHA-256 of %s could not be recorded in %s (%s): a later change would not be noticed",
                 found.path,
-                place.parent,
+                path.parent,
                 error.strerror or error,
             )
 

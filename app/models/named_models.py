@@ -78,8 +78,8 @@ def find_model(model: NamedModel, home: Path) -> Path | None:
     """The unchecked path of the file: in the installed package, or in the home; None if it is in neither."""
     found = importlib.util.find_spec(model.module)  # no code of the package is run
     installed = (found.submodule_search_locations if found is not None else None) or ()
-    places = [Path(place) / model.file for place in installed]
-    return next((place for place in (*places, home / _FOLDER / model.file) if place.is_file()), None)
+    paths = [Path(path) / model.file for path in installed]
+    return next((path for path in (*paths, home / _FOLDER / model.file) if path.is_file()), None)
 
 
 def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable[[str], None]) -> Path:

@@ -23,22 +23,22 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
     """
     cache = process_models() if models is None else models
     network = open_support_scorer(device=device, models=cache)
-    place = shipped_verifier() / CONFIG
+    path = shipped_verifier() / CONFIG
     try:
         reading = support_facts(shipped_verifier())["reading"]
         use = ReadingUse(*(float(reading[name]) for name in ("slope", "intercept", "floor", "network")))
         wanted, expected_verifier = str(reading["reader"]), str(reading["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
-        raise ModelError(f"{place} does not describe how short answers are read ({error!r}): restore it") from error
+        raise ModelError(f"{path} does not describe how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())
     if found != wanted:
         raise ModelError(
-            f"{place} reads short answers with the reader {wanted[:16]}, but {shipped_reader()} is "
+            f"{path} reads short answers with the reader {wanted[:16]}, but {shipped_reader()} is "
             f"{found[:16]}: the calibration does not fit its probabilities, restore both"
         )
     if network.name != expected_verifier:
         raise ModelError(
-            f"{place} reads short answers beside the network {expected_verifier}, but this is {network.name}: the "
+            f"{path} reads short answers beside the network {expected_verifier}, but this is {network.name}: the "
             "calibration does not fit its support, restore the file or calibrate again (python -m "
             "benchmarks.short_answers --fit SOURCE)"
         )

@@ -61,12 +61,12 @@ def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]
     )
     with store.read() as connection:
         by_id = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}
-    places = []
+    locations = []
     for stretch in stretches:
         document = by_id.get(stretch.document_id)
         same = document is not None and document.text[stretch.start : stretch.end] == stretch.text
         known = document is not None and same and stretch.start < stretch.end
-        places.append(
+        locations.append(
             location_of(document, stretch.start, stretch.end).shown() if document is not None and known else ""
         )
-    return tuple(places)
+    return tuple(locations)

@@ -134,7 +134,8 @@ def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
         rates = {a.arm: a.hallucinated.estimate.rate for a in correct(joined).arms}
         model = replace(model, rates=tuple(_inside(rates[arm], r) for arm, r in zip(chosen, model.rates, strict=True)))
         notes.append(
-            f"rates are those corrected by labels of {joined.place.size} questions; correlations are the verifier's"
+            f"rates are those corrected by labels of {joined.question_index.size} questions; correlations are "
+            "the verifier's"
         )
     else:
         notes.append("rates are the verifier's, without correction (plumbline label RUN)")
@@ -277,6 +278,6 @@ def _joined(
 
 def _verifier(run: LabelledRun, arms: Sequence[str]) -> VerifierPilot:
     """Error counts over all of these arms together."""
-    places = [run.arm(arm) for arm in arms]
-    h, f = run.labels[:, places, HALLUCINATED], run.verifier[:, places, HALLUCINATED]
+    arm_indices = [run.arm(arm) for arm in arms]
+    h, f = run.labels[:, arm_indices, HALLUCINATED], run.verifier[:, arm_indices, HALLUCINATED]
     return VerifierPilot(int((h * f).sum()), int(h.sum()), int(((1.0 - h) * (1.0 - f)).sum()), int((1.0 - h).sum()))

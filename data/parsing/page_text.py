@@ -113,10 +113,10 @@ class PageText(HTMLParser):
                 self.handle_endtag(tag)
             return
         if self._formula:
-            place = next((n for n in range(len(self._formula) - 1, -1, -1) if self._formula[n].name == tag), -1)
-            if place > 0:
-                del self._formula[place:]
-            elif place == 0:
+            index = next((n for n in range(len(self._formula) - 1, -1, -1) if self._formula[n].name == tag), -1)
+            if index > 0:
+                del self._formula[index:]
+            elif index == 0:
                 self._end_formula()
             return
         if self._backgrounds and self._backgrounds[-1][:2] == (tag, self._open[tag]):

@@ -168,12 +168,12 @@ def _with_narrower_spaces(page: Any) -> Iterator[str]:
     try:
         resources = page["/Resources"].get_object()
         fonts = [font.get_object() for font in resources["/Font"].get_object().values()]
-        places = [(font, 32 - int(font["/FirstChar"])) for font in fonts if "/Widths" in font and "/FirstChar" in font]
+        spaces = [(font, 32 - int(font["/FirstChar"])) for font in fonts if "/Widths" in font and "/FirstChar" in font]
         for share in _NARROWER:
-            for font, place in places:
+            for font, index in spaces:
                 widths = font["/Widths"].get_object()
-                if 0 <= place < len(widths):
-                    widths[place] = type(widths[place])(float(widths[place]) * share)
+                if 0 <= index < len(widths):
+                    widths[index] = type(widths[index])(float(widths[index]) * share)
             yield str(page.extract_text()).strip()
     except MemoryError:
         raise

@@ -79,9 +79,9 @@ def _add_frame(text: TextBuilder, frame: Any) -> None:
         if not any(_baseline(run) for run in runs):
             text.add_exactly(paragraph.text.replace("\v", "\n"))
             continue
-        for place, run in enumerate(runs):
+        for index, run in enumerate(runs):
             if height := _baseline(run):
-                after = runs[place + 1].text if place + 1 < len(runs) else ""
+                after = runs[index + 1].text if index + 1 < len(runs) else ""
                 text.add(raised_text(text.tail, run.text, "sup" if height > 0 else "sub", after))
             else:
                 text.add_exactly(run.text)

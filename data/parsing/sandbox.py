@@ -90,11 +90,11 @@ def _program(pid: int) -> bytes:
     return b"".join([*steps, _step(_RETURN, _ALLOW)])
 
 
-def _argument(number: int, place: int, test: bytes, verdict: int) -> list[bytes]:
+def _argument(number: int, index: int, test: bytes, verdict: int) -> list[bytes]:
     """Test the low 32 bits of an argument of one call: jump over the verdict, or not."""
     return [
         _step(_EQUAL, number, unmet=4),
-        _step(_LOAD, 16 + 8 * place),
+        _step(_LOAD, 16 + 8 * index),
         test,
         _step(_RETURN, verdict),
         _step(_RETURN, _ALLOW),

@@ -27,7 +27,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
     book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     nothing = True
-    for place, sheet in enumerate(book.worksheets):
+    for index, sheet in enumerate(book.worksheets):
         sheet.reset_dimensions()  # The dimensions that a file declares may be wrong.
         inner = Origin(
             f"{origin.where} {sheet.title}",
@@ -37,7 +37,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
         )
         for item in _rows(sheet, inner):
             nothing = False
-            yield _with_sheet(item, sheet.title) if place else item
+            yield _with_sheet(item, sheet.title) if index else item
     if nothing:
         raise ParseError("its sheets have no rows")
 

@@ -16,13 +16,13 @@ _PRIVATE = 0xF000
 
 def symbol_character(code: int, font: str) -> str:
     """Return the character for a code (0xF0B3 or 0xB3) of a font; U+FFFD for an unknown one of Wingdings."""
-    place = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
-    if place > 0xFF:
+    offset = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
+    if offset > 0xFF:
         return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
     if font.lower().startswith(("wingdings", "webdings")):
-        return _WINGDINGS.get(place, "\ufffd")
+        return _WINGDINGS.get(offset, "\ufffd")
     if font.lower().startswith("symbol") or code >= _PRIVATE:
-        return _SYMBOL.get(place, chr(place) if 0x20 <= place < 0x7F else "\ufffd")
+        return _SYMBOL.get(offset, chr(offset) if 0x20 <= offset < 0x7F else "\ufffd")
     return chr(code) if code >= 0x20 else "\ufffd"
 
 

@@ -211,8 +211,8 @@ def _columns(cells: Sequence[str]) -> Columns:
     doubled = sorted({name for name in lower if lower.count(name) > 1})
     if doubled:
         raise ParseError(f"the first row has the column {doubled[0]!r} twice: column names must be unique")
-    places = {name: place for place, name in enumerate(lower)}
-    return Columns(tuple(names), places.get("id", places.get("_id")), places.get("title"), places.get("text"))
+    index_of = {name: index for index, name in enumerate(lower)}
+    return Columns(tuple(names), index_of.get("id", index_of.get("_id")), index_of.get("title"), index_of.get("text"))
 
 
 def _is_header(cells: Sequence[str]) -> bool:
@@ -242,8 +242,8 @@ def _row(
     special = {columns.id, columns.title, columns.text}
     other = [
         (name, cell.strip())
-        for place, (name, cell) in enumerate(zip(names, cells, strict=True))
-        if place not in special and cell.strip()
+        for index, (name, cell) in enumerate(zip(names, cells, strict=True))
+        if index not in special and cell.strip()
     ]
     if columns.text is not None:
         text = cells[columns.text].replace("\r\n", "\n").replace("\r", "\n").strip("\n")

@@ -97,9 +97,9 @@ class Numbering(XmlEvents):
             return ""
 
         def number(match: re.Match[str]) -> str:
-            place = int(match.group(1)) - 1
-            of = levels.get(place, ListLevel())
-            return formatted_number(counts.get(place, of.start), "decimal" if described.decimal_only else of.format)
+            index = int(match.group(1)) - 1
+            of = levels.get(index, ListLevel())
+            return formatted_number(counts.get(index, of.start), "decimal" if described.decimal_only else of.format)
 
         return _PLACE.sub(number, described.text).strip()
 

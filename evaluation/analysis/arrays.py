@@ -37,10 +37,10 @@ def shares_by_question(
     with a response, sorted by id.
     """
     ids = sorted({r.question_id for r in records}) if questions is None else list(questions)
-    place = {question: i for i, question in enumerate(ids)}
+    index_of = {question: i for i, question in enumerate(ids)}
     counts, bases, events = np.zeros(len(ids)), np.zeros(len(ids)), np.zeros(len(ids))
     for record in records:
-        row = place.get(record.question_id)
+        row = index_of.get(record.question_id)
         if row is None:
             continue
         counts[row] += 1

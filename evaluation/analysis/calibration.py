@@ -61,9 +61,9 @@ def _of_question(
         words = [{normalise(claim) for _, claim in mine} for mine in claims]
         states = {(i, c): normalise(c) in words[i] for i in range(len(samples)) for c in distinct}
     else:
-        places = [(i, c) for i in range(len(samples)) for c in distinct if texts[i]]
-        answered = entailing.entails([(f"{question} {texts[i]}", f"{question} {c}") for i, c in places])
-        states = dict(zip(places, answered, strict=True))
+        pairs = [(i, c) for i in range(len(samples)) for c in distinct if texts[i]]
+        answered = entailing.entails([(f"{question} {texts[i]}", f"{question} {c}") for i, c in pairs])
+        states = dict(zip(pairs, answered, strict=True))
     result = []
     for i, mine in enumerate(claims):
         for verdict, claim in mine:

@@ -63,12 +63,12 @@ def arm_citations(
     judged: question id, sample and sentences of each answer of the arm with at least one claim.
     """
     order = list(dict.fromkeys(question for question, _, _ in judged))
-    place = {question: number for number, question in enumerate(order)}
+    index_of = {question: number for number, question in enumerate(order)}
     recalled, sentences, precise, citations = (np.zeros(len(order)) for _ in range(4))
     unscored = wrong = missing = needless = 0
     faults: list[FaultyCitation] = []
     for question, sample, mine in judged:
-        row = place[question]
+        row = index_of[question]
         for sentence in mine:
             if sentence.recalled is None:
                 unscored += 1

@@ -82,18 +82,18 @@ def stated_span(text: str) -> Span | None:
 
 def _after_marks(text: str) -> int:
     """Start of the text after leading white space and marks such as ``[1], [2]``."""
-    place = 0
+    position = 0
     while True:
-        place = _skip_space(text, place)
-        mark = MARK.match(text, place)
+        position = _skip_space(text, position)
+        mark = MARK.match(text, position)
         if mark is None:
-            return place
+            return position
         close = mark.end()
         if close < len(text) and text[close] in ",;:.":
             close += 1
         if close < len(text) and not text[close].isspace() and text[close] not in "[【(":
-            return place
-        place = close
+            return position
+        position = close
 
 
 def _before_marks(text: str, start: int) -> int:
@@ -112,10 +112,10 @@ def _before_marks(text: str, start: int) -> int:
             end -= 1
 
 
-def _skip_space(text: str, place: int) -> int:
-    while place < len(text) and text[place].isspace():
-        place += 1
-    return place
+def _skip_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
 
 
 def _skip_space_back(text: str, start: int, end: int) -> int:

@@ -192,9 +192,9 @@ def _lines(text: str) -> list[Span]:
 def _after_bullet(line: str, numbered: bool) -> int:
     """Length in characters of a list item's bullet or number; 0 if there is none."""
     bullet = _BULLET.match(line)
-    place = bullet.end() if bullet else 0
-    number = _NUMBER.match(line, place) if numbered else None
-    return number.end() if number else place
+    position = bullet.end() if bullet else 0
+    number = _NUMBER.match(line, position) if numbered else None
+    return number.end() if number else position
 
 
 def _has_numbered_list(lines: Sequence[str]) -> bool:

@@ -64,14 +64,14 @@ def extract_split_claims(text: str, question: str = "") -> Extraction:
 
 
 def split_spans(sentence: str) -> tuple[Span, ...]:
-    """Spans of the simpler claims of a sentence; the whole sentence if it is not split. Never empty."""
+    """Spans of the simpler claims of a sentence; the entire sentence if it is not split. Never empty."""
     tokens = [Span(m.start(), m.end()) for m in _TOKEN.finditer(sentence)]
     words = [sentence[t.start : t.end].casefold().replace("’", "'") for t in tokens]
     if not tokens:
         return (Span(0, len(sentence)),)
-    places = _clause_starts(sentence, tokens, words)
-    bounds = [0, *(start for _, start in places), len(tokens)]
-    ends = [*(joint for joint, _ in places), len(tokens)]
+    clause_starts = _clause_starts(sentence, tokens, words)
+    bounds = [0, *(start for _, start in clause_starts), len(tokens)]
+    ends = [*(joint for joint, _ in clause_starts), len(tokens)]
     spans: list[Span] = []
     for first, last in zip(bounds, ends, strict=False):
         spans.extend(_with_relative(sentence, tokens[first:last], words[first:last]))
@@ -79,7 +79,7 @@ def split_spans(sentence: str) -> tuple[Span, ...]:
         return (Span(0, len(sentence)),)
     # The first and last claims keep the opening and closing marks of the sentence.
     spans[0] = Span(0, spans[0].end)
-    if not places or spans[-1].end == tokens[-1].end:
+    if not clause_starts or spans[-1].end == tokens[-1].end:
         spans[-1] = Span(spans[-1].start, len(sentence))
     return tuple(spans)
 
@@ -122,13 +122,13 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
         return is_finite(rest[1]) or rest[1].endswith(("ed", "s"))
     if rest[0] not in _DETERMINERS and not sentence[tokens[start].start].isupper():
         return False
-    for place, word in enumerate(rest[1 : _MOST_SUBJECT + 1], start=1):
+    for index, word in enumerate(rest[1 : _MOST_SUBJECT + 1], start=1):
         if word in FINITE:
             return True
         if not word[0].isalnum() or word in _JOINTS or word in _RELATIVES:
             return False
         # "and the painted door": a participle right after its article is not a verb.
-        if place > 1 and is_finite(word):
+        if index > 1 and is_finite(word):
             return True
     return False
 
@@ -147,13 +147,13 @@ def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 def _relative_at(words: Sequence[str]) -> int | None:
     """Index of the comma before the only relative clause if it runs to the end, else None."""
-    places = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
-    if len(places) != 1 or places[0] < _LEAST_WORDS:
+    indices = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
+    if len(indices) != 1 or indices[0] < _LEAST_WORDS:
         return None
-    rest = words[places[0] + 2 :]
+    rest = words[indices[0] + 2 :]
     if any(word in {",", ";", ":"} or word in _OPEN or word in '"“”' for word in rest) or len(rest) < 2:
         return None
-    return places[0] if any(map(is_finite, rest)) or rest[0].endswith("s") else None
+    return indices[0] if any(map(is_finite, rest)) or rest[0].endswith("s") else None
 
 
 def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
@@ -162,12 +162,12 @@ def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None
     It is the article, or the first capitalised word of a name. None if there is no such noun phrase, or it begins the
     sentence.
     """
-    place = comma - 1
-    if sentence[tokens[place].start].isupper():
-        while place > 0 and sentence[tokens[place - 1].start].isupper():
-            place -= 1
-        before = sentence[tokens[place - 1].start : tokens[place - 1].end].casefold() if place else ""
-        return place - 1 if before in _DETERMINERS else place if place else None
+    index = comma - 1
+    if sentence[tokens[index].start].isupper():
+        while index > 0 and sentence[tokens[index - 1].start].isupper():
+            index -= 1
+        before = sentence[tokens[index - 1].start : tokens[index - 1].end].casefold() if index else ""
+        return index - 1 if before in _DETERMINERS else index if index else None
     for back in range(1, _MOST_NOUN + 1):
         if comma - 1 - back < 0:
             return None

@@ -41,10 +41,10 @@ def comparisons(text: Statement) -> tuple[Compared, ...]:
     if text.denials:
         return ()
     words = [token.lower for token in text.tokens]
-    stems = {item.place: item.stem for item in text.items}
+    stems = {item.index: item.stem for item in text.items}
     found: list[Compared] = []
     start = 0
-    for than in (place for place, word in enumerate(words) if word == "than"):
+    for than in (index for index, word in enumerate(words) if word == "than"):
         end = next((p for p in range(than + 2, len(words)) if words[p] in _BOUNDARIES), len(words))
         following = words.index("than", than + 1) if "than" in words[than + 1 :] else len(words)
         verb = next((p for p in range(start, than) if words[p] in _BE), start)
@@ -64,18 +64,18 @@ def comparisons(text: Statement) -> tuple[Compared, ...]:
 def _scales(words: list[str], start: int, end: int) -> Iterator[tuple[int, str, int]]:
     """Yield token index, word and sign of each comparative in words[start:end]."""
     skip = -1
-    for place in range(start, end):
-        word = words[place]
-        if place == skip:
+    for index in range(start, end):
+        word = words[index]
+        if index == skip:
             continue
-        if word in ("more", "less") and place + 1 < len(words):
-            pair = (word, words[place + 1])
+        if word in ("more", "less") and index + 1 < len(words):
+            pair = (word, words[index + 1])
             if pair[1] in _BOUNDARIES or pair[1] == "than":
                 continue
-            skip = place + 1
-            yield (place, _PRICED[pair], 1) if pair in _PRICED else (place, pair[1], 1 if word == "more" else -1)
+            skip = index + 1
+            yield (index, _PRICED[pair], 1) if pair in _PRICED else (index, pair[1], 1 if word == "more" else -1)
         elif same_scale(word, word):
-            yield place, word, 1
+            yield index, word, 1
 
 
 def agreement(claim: Statement, evidence: Iterable[Statement]) -> int | None:

@@ -39,8 +39,8 @@ def _similar(claim: Statement, other: Statement) -> bool:
 
 
 def _stems(text: Statement) -> frozenset[str]:
-    inside = {place for value in text.values for place in range(value.start, value.end)}
-    return frozenset(item.stem for item in text.items if item.place not in inside)
+    inside = {index for value in text.values for index in range(value.start, value.end)}
+    return frozenset(item.stem for item in text.items if item.index not in inside)
 
 
 def _other_value(claim: Statement, other: Statement) -> str:

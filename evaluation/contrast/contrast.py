@@ -114,12 +114,12 @@ def _similar(claim: Statement, other: Statement) -> bool:
 def _denied(own: Statement, other: Statement) -> bool:
     """Return whether an odd number of negations apply to words that both contain."""
     count = 0
-    for place in own.denials:
-        end = _scope_end(own, place)
+    for index in own.denials:
+        end = _scope_end(own, index)
         if end is None:
             continue
-        scope = [i for i in own.items if place < i.place < end][:6]
-        before = [i for i in own.items if i.place < place][-2:]
+        scope = [i for i in own.items if index < i.index < end][:6]
+        before = [i for i in own.items if i.index < index][-2:]
         shared = [i for i in scope if i.stem in other.stems or any(_opposite(i.word, w) for w in other.words)]
         if scope:
             count += len(shared) * 2 >= len(scope)
@@ -128,10 +128,10 @@ def _denied(own: Statement, other: Statement) -> bool:
     return count % 2 == 1
 
 
-def _scope_end(own: Statement, place: int) -> int | None:
+def _scope_end(own: Statement, position: int) -> int | None:
     """Return the token index where the scope of a negation ends (a mark or a new clause); None if "until" reverses
     it."""
-    for index in range(place + 1, len(own.tokens)):
+    for index in range(position + 1, len(own.tokens)):
         word = own.tokens[index].lower
         if word in ("until", "till", "unless"):
             return None
@@ -161,10 +161,10 @@ def _opposites(claim: Statement, other: Statement) -> int:
 def _neighbours(text: Statement, word: str) -> set[str]:
     """Return the content words directly before and after a word, at any of its positions."""
     found: set[str] = set()
-    for place, token in enumerate(text.tokens):
+    for index, token in enumerate(text.tokens):
         if token.lower == word:
-            before = [i.stem for i in text.items if i.place < place][-1:]
-            found.update(before, [i.stem for i in text.items if i.place > place][:1])
+            before = [i.stem for i in text.items if i.index < index][-1:]
+            found.update(before, [i.stem for i in text.items if i.index > index][:1])
     return found
 
 
@@ -201,9 +201,11 @@ def _kept(bound: str, limit: object, other: str, given: object) -> bool:
     if not isinstance(limit, int | float) and not hasattr(limit, "numerator"):
         return True
     if bound in low:
-        return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))  # type: ignore[operator]
+        return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))
+        # type: ignore[operator]
     if bound in high:
-        return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  # type: ignore[operator]
+        return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  #
+        type: ignore[operator]
     return True
 
 
@@ -222,32 +224,32 @@ def _exchange(claim: Statement, other: Statement) -> tuple[bool, bool, bool]:
     shared = [s for s in mine if s in theirs]
     pivots: list[tuple[int, int, bool, bool, str]] = []
     for s in shared:
-        voices = _voices_differ(claim, mine[s].place, other, theirs[s].place)
-        pivots.append((mine[s].place, theirs[s].place, False, voices, mine[s].word))
+        voices = _voices_differ(claim, mine[s].index, other, theirs[s].index)
+        pivots.append((mine[s].index, theirs[s].index, False, voices, mine[s].word))
     for item in claim.items:
         if item.stem in theirs:
             continue
         match = next((o for o in other.items if o.stem not in mine and converse(item.word, o.word)), None)
         if match is not None:
-            voices = _voices_differ(claim, item.place, other, match.place)
-            pivots.append((item.place, match.place, True, voices, item.word))
+            voices = _voices_differ(claim, item.index, other, match.index)
+            pivots.append((item.index, match.index, True, voices, item.word))
         comparative = next((o for o in other.items if item.word in COMPARATIVES and _opposite(item.word, o.word)), None)
         if comparative is not None:
-            pivots.append((item.place, comparative.place, False, False, item.word))
-    for word, place in claim.joints:
+            pivots.append((item.index, comparative.index, False, False, item.word))
+    for word, index in claim.joints:
         joint = next((p for w, p in other.joints if w == word or opposite_of_statement(w, word)), None)
         if joint is not None:
-            pivots.append((place, joint, False, False, word))
+            pivots.append((index, joint, False, False, word))
     converses = any(p[2] for p in pivots)
     voices = any(p[3] for p in pivots)
     for own, their, _, _, word in pivots:
         if word in _SYMMETRIC:
             continue
-        moved_right = [s for s in shared if theirs[s].place < their and mine[s].place > own]
-        moved_left = [s for s in shared if theirs[s].place > their and mine[s].place < own]
+        moved_right = [s for s in shared if theirs[s].index < their and mine[s].index > own]
+        moved_left = [s for s in shared if theirs[s].index > their and mine[s].index < own]
         for a in moved_right:
             for b in moved_left:
-                if _listed(other, theirs[a].place, theirs[b].place) or _listed(claim, mine[a].place, mine[b].place):
+                if _listed(other, theirs[a].index, theirs[b].index) or _listed(claim, mine[a].index, mine[b].index):
                     continue
                 if _kept_numbers(claim, other, mine, theirs, a, b):
                     continue
@@ -267,15 +269,15 @@ def _kept_numbers(
     claim: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
 ) -> bool:
     """Return whether two words moved together with their following numbers: "adults 12 euros, children 7 euros"."""
-    own = [_next_number(claim, mine[s].place) for s in (a, b)]
-    there = [_next_number(other, theirs[s].place) for s in (a, b)]
+    own = [_next_number(claim, mine[s].index) for s in (a, b)]
+    there = [_next_number(other, theirs[s].index) for s in (a, b)]
     return own == there and own[0] != own[1] and None not in own
 
 
-def _next_number(text: Statement, place: int) -> str | None:
-    if text.tokens[place].kind == "number":
+def _next_number(text: Statement, index: int) -> str | None:
+    if text.tokens[index].kind == "number":
         return None
-    return next((i.stem for i in text.items if i.place > place and text.tokens[i.place].kind == "number"), None)
+    return next((i.stem for i in text.items if i.index > index and text.tokens[i.index].kind == "number"), None)
 
 
 def _moved_whole(a: ContentWord, a_there: ContentWord, b: ContentWord, b_there: ContentWord) -> bool:

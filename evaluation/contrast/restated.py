@@ -47,41 +47,41 @@ def _repeats(own: Statement, other: Statement) -> bool:
     if any(word in own.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
         return False
     limits, given = _kept_limits(own, other)
-    claim = tuple(i for i in own.items if i.place not in limits)
-    places = _matched(claim, other.items) if len(claim) > 1 else None
-    if places is None:
+    claim = tuple(i for i in own.items if i.index not in limits)
+    indices = _matched(claim, other.items) if len(claim) > 1 else None
+    if indices is None:
         return False
-    chosen = {*places, *(index for index, item in enumerate(other.items) if item.place in given)}
-    first = other.items[places[0]]
-    if places[0] and not _pronoun_first(own):
+    chosen = {*indices, *(index for index, item in enumerate(other.items) if item.index in given)}
+    first = other.items[indices[0]]
+    if indices[0] and not _pronoun_first(own):
         return False
     if not _pronoun_first(own) and first.role:
         return False
-    for index in range(places[0], len(other.items)):
+    for index in range(indices[0], len(other.items)):
         after = index + 1 if index + 1 < len(other.items) else None
         item = other.items[index]
         follows = other.items[after] if after is not None else None
         if index in chosen and follows is not None and after not in chosen and _adjacent(item, follows):
             return False
-        if index not in chosen and index < places[-1] and _governs(other, item):
+        if index not in chosen and index < indices[-1] and _governs(other, item):
             return False
-        if index >= places[-1]:
+        if index >= indices[-1]:
             break
     return bool(limits) or {v.bound for v in own.values if v.bound} <= {v.bound for v in other.values}
 
 
 def _matched(claim: tuple[ContentWord, ...], evidence: tuple[ContentWord, ...]) -> list[int] | None:
     """Return the positions of the claim's words in the evidence, in order; None if they do not occur in that order."""
-    places: list[int] = []
-    place = 0
+    indices: list[int] = []
+    index = 0
     for item in claim:
-        while place < len(evidence) and (evidence[place].stem != item.stem or not _same_role(item, evidence[place])):
-            place += 1
-        if place == len(evidence):
+        while index < len(evidence) and (evidence[index].stem != item.stem or not _same_role(item, evidence[index])):
+            index += 1
+        if index == len(evidence):
             return None
-        places.append(place)
-        place += 1
-    return places
+        indices.append(index)
+        index += 1
+    return indices
 
 
 def _same_role(claim: ContentWord, evidence: ContentWord) -> bool:
@@ -95,13 +95,13 @@ def _pronoun_first(claim: Statement) -> bool:
 
 def _adjacent(one: ContentWord, other: ContentWord) -> bool:
     """Return whether two content words are adjacent: "mill owner"."""
-    return other.place == one.place + 1 and not other.word.endswith("ly")
+    return other.index == one.index + 1 and not other.word.endswith("ly")
 
 
 def _governs(text: Statement, item: ContentWord) -> bool:
     """Return whether a dropped word governs a remaining one: "shares of the mill", "the mayor's dog"."""
-    following = text.tokens[item.place + 1].lower if item.place + 1 < len(text.tokens) else ""
-    return following == "of" or text.tokens[item.place].text.endswith(("'s", "s'"))
+    following = text.tokens[item.index + 1].lower if item.index + 1 < len(text.tokens) else ""
+    return following == "of" or text.tokens[item.index].text.endswith(("'s", "s'"))
 
 
 def _kept_limits(claim: Statement, other: Statement) -> tuple[set[int], set[int]]:

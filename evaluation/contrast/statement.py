@@ -46,11 +46,11 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])|\n+")
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A content word. place: its token index. role: the preposition before its phrase, "" without one."""
+    """A content word. index: of its token. role: the preposition before its phrase, "" without one."""
 
     stem: str
     word: str
-    place: int
+    index: int
     role: str
 
 
@@ -98,7 +98,7 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of the sentences that ``statements`` parses, without surrounding white space."""
-    cuts = [0, *(place for m in _SENTENCE_END.finditer(text) for place in m.span()), len(text)]
+    cuts = [0, *(index for m in _SENTENCE_END.finditer(text) for index in m.span()), len(text)]
     return tuple((start, end) for start, end in zip(cuts[::2], cuts[1::2], strict=True) if text[start:end].strip())
 
 
@@ -133,22 +133,22 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     denials: list[int] = []
     passive: set[int] = set()
     after_be: set[int] = set()
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         word = token.lower
         if word in _JOINING:
-            joints.append((word, place))
-        if _negates(tokens, place):
-            denials.append(place)
+            joints.append((word, index))
+        if _negates(tokens, index):
+            denials.append(index)
         if token.kind == "mark" and word != "%":
             continue
-        single = len(token.text) == 1 and token.text.isupper() and token.kind == "word" and place > 0 and word != "i"
+        single = len(token.text) == 1 and token.text.isupper() and token.kind == "word" and index > 0 and word != "i"
         if (word in _EMPTY and not single) or word.endswith("n't"):
             continue
-        items.append(ContentWord(stem(token.number.replace(",", "") or word), word, place, _role(tokens, place)))
-        if _is_passive(tokens, place):
-            passive.add(place)
-        if _is_participle(word) and any(t.lower in _BE for t in tokens[max(0, place - 3) : place]):
-            after_be.add(place)
+        items.append(ContentWord(stem(token.number.replace(",", "") or word), word, index, _role(tokens, index)))
+        if _is_passive(tokens, index):
+            passive.add(index)
+        if _is_participle(word) and any(t.lower in _BE for t in tokens[max(0, index - 3) : index]):
+            after_be.add(index)
     words = frozenset(t.lower for t in tokens)
     return Statement(
         text,
@@ -163,20 +163,20 @@ def _statement(text: str, tokens: Sequence[Token]) -> Statement:
     )
 
 
-def _negates(tokens: Sequence[Token], place: int) -> bool:
-    word = tokens[place].lower
-    following = tokens[place + 1].lower if place + 1 < len(tokens) else ""
+def _negates(tokens: Sequence[Token], index: int) -> bool:
+    word = tokens[index].lower
+    following = tokens[index + 1].lower if index + 1 < len(tokens) else ""
     if word.endswith("n't"):
         return following not in _NOT_NEGATING["not"]
     return word in _NEGATIONS and following not in _NOT_NEGATING.get(word, frozenset())
 
 
-def _role(tokens: Sequence[Token], place: int) -> str:
+def _role(tokens: Sequence[Token], index: int) -> str:
     """Return the preposition that begins a word's phrase. A verb or clause mark before it ends the search."""
     for back in range(1, 5):
-        if place - back < 0:
+        if index - back < 0:
             return ""
-        token = tokens[place - back]
+        token = tokens[index - back]
         if token.lower in PREPOSITIONS:
             return token.lower
         if token.kind == "mark" or token.lower in _BE or token.lower in ("and", "or"):
@@ -188,11 +188,11 @@ def _is_participle(word: str) -> bool:
     return word.endswith(("ed", "en", "wn", "ught")) or (is_irregular(word) and not word.endswith("s"))
 
 
-def _is_passive(tokens: Sequence[Token], place: int) -> bool:
+def _is_passive(tokens: Sequence[Token], index: int) -> bool:
     """Return whether a word is between a form of "be" and "by": "was bought in May by"."""
-    if not _is_participle(tokens[place].lower):
+    if not _is_participle(tokens[index].lower):
         return False
-    before = [t.lower for t in tokens[max(0, place - 3) : place]]
-    after = [t.lower for t in tokens[place + 1 : place + 6]]
-    holds_in = stem(tokens[place].lower) in _HOLDING and after[:1] == ["in"]
+    before = [t.lower for t in tokens[max(0, index - 3) : index]]
+    after = [t.lower for t in tokens[index + 1 : index + 6]]
+    holds_in = stem(tokens[index].lower) in _HOLDING and after[:1] == ["in"]
     return any(w in _BE for w in before) and ("by" in after or holds_in)

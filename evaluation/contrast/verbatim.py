@@ -65,14 +65,14 @@ def _within(own: Sequence[str], there: Sequence[str]) -> bool:
     for start, word in enumerate(there_low):
         if word != low[0]:
             continue
-        place = start
+        index = start
         at = 0
-        while at < len(low) and place < len(there_low) and there_low[place] == low[at]:
-            place, at = place + 1, at + 1
+        while at < len(low) and index < len(there_low) and there_low[index] == low[at]:
+            index, at = index + 1, at + 1
         if at == len(low):
             return True
         for gap in range(1, _MOST_DROPPED + 1):
-            if there_low[place + gap :][: len(low) - at] == low[at:] and _names(there[place : place + gap]):
+            if there_low[index + gap :][: len(low) - at] == low[at:] and _names(there[index : index + gap]):
                 return True
     return False
 

@@ -123,21 +123,26 @@ def agreement(labels: Mapping[str, Mapping[Item, str]], seed: int = 0, replicate
     if len(names) < 2:
         return ()
     kinds = sorted({label for given in labels.values() for label in given.values()})
-    place = {kind: i for i, kind in enumerate(kinds)}
-    pairs = [_kappa(one, two, labels, place, seed, replicates) for one, two in combinations(names, 2)]
-    return (*pairs, _alpha(names, labels, place, seed, replicates))
+    index_of = {kind: i for i, kind in enumerate(kinds)}
+    pairs = [_kappa(one, two, labels, index_of, seed, replicates) for one, two in combinations(names, 2)]
+    return (*pairs, _alpha(names, labels, index_of, seed, replicates))
 
 
 def _kappa(
-    one: str, two: str, labels: Mapping[str, Mapping[Item, str]], place: Mapping[str, int], seed: int, replicates: int
+    one: str,
+    two: str,
+    labels: Mapping[str, Mapping[Item, str]],
+    index_of: Mapping[str, int],
+    seed: int,
+    replicates: int,
 ) -> Agreement:
     both = [item for item in labels[one] if item in labels[two]]
     if not both:
         return Agreement((one, two), 0, None, None, None, None, "the two annotators have no labelled item in common")
-    k = len(place)
+    k = len(index_of)
     cells = np.zeros((len(both), k * k))
     for row, item in enumerate(both):
-        cells[row, place[labels[one][item]] * k + place[labels[two][item]]] = 1.0
+        cells[row, index_of[labels[one][item]] * k + index_of[labels[two][item]]] = 1.0
     value = float(cohen_kappa(cells.sum(axis=0).reshape(k, k)))
     observed = float(np.trace(cells.sum(axis=0).reshape(k, k)) / len(both))
     drawn = Draws(len(both), seed, replicates).over(lambda w: cohen_kappa((w @ cells).reshape(-1, k, k)), k * k)
@@ -145,14 +150,18 @@ def _kappa(
 
 
 def _alpha(
-    names: Sequence[str], labels: Mapping[str, Mapping[Item, str]], place: Mapping[str, int], seed: int, replicates: int
+    names: Sequence[str],
+    labels: Mapping[str, Mapping[Item, str]],
+    index_of: Mapping[str, int],
+    seed: int,
+    replicates: int,
 ) -> Agreement:
     items = list(dict.fromkeys(item for name in names for item in labels[name]))
-    counts = np.zeros((len(items), len(place)))
+    counts = np.zeros((len(items), len(index_of)))
     for row, item in enumerate(items):
         for name in names:
             if item in labels[name]:
-                counts[row, place[labels[name][item]]] += 1.0
+                counts[row, index_of[labels[name][item]]] += 1.0
     counts = counts[counts.sum(axis=1) >= 2]
     if not len(counts):
         return Agreement(tuple(names), 0, None, None, None, None, "no item has two labels")

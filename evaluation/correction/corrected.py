@@ -141,7 +141,7 @@ def correct(
     return CorrectedRun(
         settings,
         len(run.question_ids),
-        run.place.size,
+        run.question_index.size,
         tuple(_arm(run, a, settings, uncorrected) for a in range(len(run.arms))),
         tuple(_pair(run, run.arm(one), run.arm(two), settings, uncorrected) for one, two in pairs),
     )
@@ -187,7 +187,7 @@ def _arm(run: LabelledRun, a: int, settings: CorrectedSettings, uncorrected: Unc
     undecided = int(run.labels[:, a, UNSCORED].sum())
     return CorrectedArm(
         run.arms[a],
-        run.place.size,
+        run.question_index.size,
         int(sample.labels.sum()),
         int(np.count_nonzero(sample.labels != sample.verifier)),
         undecided,

@@ -86,7 +86,7 @@ def cut_estimate(
     floor: float,
 ) -> HallucinationEstimate:
     """Clip the limits to [floor, 1] and keep them on both sides of the rate, which is clipped too."""
-    m = sample.place.size
+    m = sample.question_index.size
     events = int(np.count_nonzero(sample.labels @ coefficients))
     return HallucinationEstimate(
         rate,

@@ -103,7 +103,7 @@ def _outcome(label: str | None) -> Outcome:
 
 
 def _complete(draw: LabelDraw, outcomes: dict[ResponseKey, Outcome]) -> int:
-    for place, question in enumerate(draw.questions):
+    for index, question in enumerate(draw.questions):
         if not all((question.question_id, s.arm, s.sample) in outcomes for s in question.samples):
-            return place
+            return index
     return len(draw.questions)

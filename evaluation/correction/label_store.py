@@ -161,7 +161,7 @@ def _draw_from_json(fields: Mapping[str, Any]) -> StoredDraw:
             replace(DrawnQuestion(**question), samples=tuple(DrawnSample(**s) for s in question["samples"]))
             for question in fields["questions"]
         ),
-        members=tuple((str(question), int(place)) for question, place in fields["members"]),
+        members=tuple((str(question), int(index)) for question, index in fields["members"]),
         floor=float(fields.get("floor", 0.0)),
     )
     return StoredDraw(draw, str(fields["decoding"]), int(fields["wanted"]))

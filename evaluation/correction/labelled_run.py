@@ -23,7 +23,7 @@ class LabelledRun:
     """N questions in A arms, m of them labelled; outcomes in the order of OUTCOMES.
 
     shares: (N, A, 4), shares of the verifier's outcomes over each question's responses; rows add up to 1.
-    place: (m,), index of each labelled question.
+    question_index: (m,), index of each labelled question.
     verifier, labels: (m, A, 4), one-hot outcome of the labelled response.
     responses: (A,), numbers over all questions.
 
@@ -33,7 +33,7 @@ class LabelledRun:
     arms: tuple[str, ...]
     question_ids: tuple[str, ...]
     shares: Floats
-    place: Ints
+    question_index: Ints
     verifier: Floats
     labels: Floats
     stratum: Ints
@@ -55,7 +55,7 @@ class LabelledRun:
             return np.stack([values[:, arm, [*outcomes, *extra]].sum(axis=1) for arm, outcomes in columns], axis=1)
 
         labels = pick(self.labels, (UNSCORED,) if undecided else ())
-        return LabelledSample(pick(self.shares), self.place, pick(self.verifier), labels, self.stratum)
+        return LabelledSample(pick(self.shares), self.question_index, pick(self.verifier), labels, self.stratum)
 
 
 def join_labels(
@@ -75,12 +75,12 @@ def join_labels(
     index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
     counts: dict[str, Floats] = {}
     verdicts: dict[ResponseKey, int] = {}
-    arm_place = {arm: i for i, arm in enumerate(draw.arms)}
+    arm_index = {arm: i for i, arm in enumerate(draw.arms)}
     for record in records:
-        if record.arm in arm_place:
-            place = arm_place[record.arm]
+        if record.arm in arm_index:
+            column = arm_index[record.arm]
             outcome = index[record.outcome]
-            counts.setdefault(record.question_id, np.zeros((len(draw.arms), 4)))[place, outcome] += 1.0
+            counts.setdefault(record.question_id, np.zeros((len(draw.arms), 4)))[column, outcome] += 1.0
             verdicts[record.question_id, record.arm, record.sample] = outcome
     ids = tuple(sorted(q for q, table in counts.items() if np.all(table.sum(axis=1) > 0)))
     if len(ids) != draw.population:
@@ -96,8 +96,8 @@ def join_labels(
             key = (question.question_id, sample.arm, sample.sample)
             if key not in verdicts:
                 raise EvaluationError(f"{_named(key)} was drawn and is not in the run: take the labels of this run")
-            verifier[row, arm_place[sample.arm]] = eye[verdicts[key]]
-            given[row, arm_place[sample.arm]] = eye[index[labels[key]]]
+            verifier[row, arm_index[sample.arm]] = eye[verdicts[key]]
+            given[row, arm_index[sample.arm]] = eye[index[labels[key]]]
     table = np.stack([counts[question] for question in ids])
     return LabelledRun(
         draw.arms,
@@ -136,10 +136,10 @@ def _strata(draw: LabelDraw, ids: tuple[str, ...], where: Mapping[str, int]) -> 
     if len(draw.strata) == 1:
         return stratum
     members = dict(draw.members)
-    for question, place in where.items():
+    for question, index in where.items():
         if question not in members:
             raise EvaluationError(f"question {question!r} was in no stratum when labels were drawn: draw again")
-        stratum[place] = members[question]
+        stratum[index] = members[question]
     return stratum
 
 

@@ -18,7 +18,7 @@ def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int)
     """
     total = rectified(
         LabelledSample(
-            sample.predicted[:, 1:], sample.place, sample.verifier[:, 1:], sample.labels[:, 1:], sample.stratum
+            sample.predicted[:, 1:], sample.question_index, sample.verifier[:, 1:], sample.labels[:, 1:], sample.stratum
         ),
         np.ones(1),
         level,

@@ -25,22 +25,22 @@ class LabelledSample:
     """Verdicts on all questions and labels on some, for K quantities.
 
     predicted: (N, K), the verifier's share over a question's responses.
-    place: (m,), index of each labelled question among the N.
+    question_index: (m,), index of each labelled question among the N.
     verifier, labels: (m, K), of the labelled response of each.
     stratum: (N,), from 0.
     """
 
     predicted: Floats
-    place: Ints
+    question_index: Ints
     verifier: Floats
     labels: Floats
     stratum: Ints
 
     def __post_init__(self) -> None:
-        m = self.place.size
+        m = self.question_index.size
         if self.verifier.shape != (m, self.predicted.shape[1]) or self.labels.shape != self.verifier.shape:
             raise ValueError(f"{self.predicted.shape}, {self.verifier.shape}, {self.labels.shape}: shapes do not fit")
-        if m != np.unique(self.place).size or self.stratum.shape != (len(self.predicted),):
+        if m != np.unique(self.question_index).size or self.stratum.shape != (len(self.predicted),):
             raise ValueError("a question is labelled once, and every question has a stratum")
 
 
@@ -76,7 +76,7 @@ def design_of(sample: LabelledSample) -> SamplingDesign:
     """Sizes and weights of the strata. Raises ValueError for a stratum of several questions with fewer than two
     drawn.
     """
-    strata = sample.stratum[sample.place]
+    strata = sample.stratum[sample.question_index]
     count = int(sample.stratum.max()) + 1
     sizes = np.bincount(sample.stratum, minlength=count).astype(np.float64)
     drawn = np.bincount(strata, minlength=count).astype(np.float64)
@@ -101,7 +101,7 @@ def rectified(
     (K,).
     """
     design = design_of(sample)
-    m, n = sample.place.size, len(sample.predicted)
+    m, n = sample.question_index.size, len(sample.predicted)
     means = sample.predicted * coefficients  # (N, K)
     single = sample.verifier * coefficients  # (m, K)
     y = sample.labels @ coefficients  # (m,)
@@ -110,14 +110,14 @@ def rectified(
     for part in range(int(fold.max()) + 1):
         others = fold != part
         if others.any():
-            lambdas[~others] = best_lambda(means, means[sample.place], single, y, design, others)
+            lambdas[~others] = best_lambda(means, means[sample.question_index], single, y, design, others)
     overall = means.mean(axis=0)
     errors = y - ((single - overall) * lambdas).sum(axis=1)  # centred, so that folds differ by noise only
     estimate = float(design.weights @ errors)
     weight = design.weights @ lambdas  # (K,)
     predictions = means @ weight
     variance = float(predictions.var(ddof=1)) / n if n > 1 else 0.0
-    variance += 2.0 * _covariance(predictions[sample.place], errors, design.weights) / n
+    variance += 2.0 * _covariance(predictions[sample.question_index], errors, design.weights) / n
     variance += _covariance(errors, errors, design.weights) / n
     # For one stratum the two add up to s_e^2 / m.
     variance += _within(errors[:, None], errors, design, np.ones(m, bool)).item()

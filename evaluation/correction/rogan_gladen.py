@@ -101,9 +101,9 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
         max(upper, rate),
         level,
         len(sample.predicted),
-        sample.place.size,
+        sample.question_index.size,
         positives,
-        sample.place.size - positives,
+        sample.question_index.size - positives,
         "rogan_gladen",
         seed=draws.seed,
     )
@@ -127,11 +127,11 @@ class Resamples:
         design = design_of(sample)
         n = len(sample.predicted)
         rest = np.ones(n, dtype=bool)
-        rest[sample.place] = False
-        rng = np.random.default_rng([self.seed, n, sample.place.size, self.count])
+        rest[sample.question_index] = False
+        rng = np.random.default_rng([self.seed, n, sample.question_index.size, self.count])
         values = np.empty(self.count)
         f, h = sample.verifier[:, k], sample.labels[:, k]
-        own = sample.predicted[sample.place, k]
+        own = sample.predicted[sample.question_index, k]
         for rows in blocks(self.count, n):
             b = rows.stop - rows.start
             seen = np.zeros(b)

@@ -127,10 +127,10 @@ def draw_labels(
     drawn: list[DrawnQuestion] = []
     for name, take in wanted.items():
         ids = members[name]
-        for place in rng.choice(len(ids), size=take, replace=False):
-            by_arm = responses[ids[place]]
+        for index in rng.choice(len(ids), size=take, replace=False):
+            by_arm = responses[ids[index]]
             picked = tuple(_one_sample(arm, sorted(by_arm[arm]), rng) for arm in arms)
-            drawn.append(DrawnQuestion(ids[place], name, take / len(ids), picked))
+            drawn.append(DrawnQuestion(ids[index], name, take / len(ids), picked))
     order = rng.permutation(len(drawn))
     return LabelDraw(
         seed,
@@ -139,7 +139,7 @@ def draw_labels(
         len(responses) - len(frame),
         tuple(Stratum(name, sizes[name], take) for name, take in wanted.items()),
         tuple(drawn[i] for i in order),
-        tuple((q, place) for place, name in enumerate(wanted) for q in members[name]) if len(wanted) > 1 else (),
+        tuple((q, index) for index, name in enumerate(wanted) for q in members[name]) if len(wanted) > 1 else (),
     )
 
 
@@ -186,8 +186,8 @@ def drawn_items(draw: LabelDraw) -> tuple[tuple[str, str, int], ...]:
     rng = np.random.default_rng([draw.seed, draw.population, len(draw.questions), 1])
     items = []
     for question in draw.questions:
-        for place in rng.permutation(len(question.samples)):
-            sample = question.samples[place]
+        for index in rng.permutation(len(question.samples)):
+            sample = question.samples[index]
             items.append((question.question_id, sample.arm, sample.sample))
     return tuple(items)
 

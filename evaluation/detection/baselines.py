@@ -95,6 +95,6 @@ class CosineScorer:
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
     """The distinct texts in order, and for each text the index of its distinct text."""
-    places: dict[str, int] = {}
-    rows = [places.setdefault(text, len(places)) for text in texts]
-    return list(places), np.array(rows, dtype=np.intp)
+    row_of: dict[str, int] = {}
+    rows = [row_of.setdefault(text, len(row_of)) for text in texts]
+    return list(row_of), np.array(rows, dtype=np.intp)

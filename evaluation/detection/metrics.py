@@ -89,8 +89,8 @@ def equal_mass_bins(support: Floats, bins: int = CALIBRATION_BINS) -> Ints:
     """
     _, inverse, counts = np.unique(support, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2.0
-    places: Ints = np.minimum((bins * middle / max(support.size, 1)).astype(np.intp), bins - 1)
-    return places[inverse]
+    bin_indices: Ints = np.minimum((bins * middle / max(support.size, 1)).astype(np.intp), bins - 1)
+    return bin_indices[inverse]
 
 
 def calibration_gaps(support: Floats, supported: Bools, bins: Ints, count: int = CALIBRATION_BINS) -> Floats:

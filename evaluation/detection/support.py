@@ -154,7 +154,7 @@ def _jobs(
         if not open_claims:
             continue
         full_text = ""
-        for places, answer in _read_together(scorer, statement, open_claims, at_once):
+        for claim_parts, answer in _read_together(scorer, statement, open_claims, at_once):
             parts = (" ".join(answer),) if at_once else answer
             room = min(scorer.room(text, statement.question) for text in parts)
             windows = cut(statement.evidence, room)
@@ -162,7 +162,7 @@ def _jobs(
                 # As it is read: of a record the sentences, which the windows are cut from.
                 full_text = read_evidence(statement.evidence).text
             for window in windows:
-                for (claim, part), text in zip(places, answer, strict=True):
+                for (claim, part), text in zip(claim_parts, answer, strict=True):
                     context, among = full_text if len(windows) > 1 else "", answer if at_once else ()
                     pair = Pair(window.text, text, statement.question, context, among)
                     yield _Job(index, claim, part, pair)

@@ -25,9 +25,9 @@ PERMUTATIONS = 999
 
 NOT_CONTAGION = (
     "This is dependence, not contagion: it does not show that one unsupported claim causes the next. The same is seen "
-    "with (1) a position trend: claims later in a response, or at certain places of it, are harder; (2) neighbouring "
-    "topics of equal difficulty: claims that stand together are about the same thing, and the model knows it or does "
-    "not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell these from an "
+    "with (1) a position trend: claims later in a response, or at certain positions in it, are harder; (2) "
+    "neighbouring topics of equal difficulty: claims next to each other are about the same thing, and the model knows "
+    "it or does not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell these from an "
     "effect of the claim before."
 )
 
@@ -131,7 +131,7 @@ def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, 
             slope = f" The share changes by {100 * (trend.slope or 0.0):+.1f} points a claim over positions."
         return (
             f"Unsupported claims stand together {direction} often than by chance order, and where they stand in a "
-            f"question explains it: samples of one question are as often unsupported at the same places "
+            f"question explains it: samples of one question are as often unsupported at the same positions "
             f"{found}.{slope} {NOT_CONTAGION}"
         )
     return (

@@ -47,7 +47,7 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
     expected = expected_pairs(sequences.unsupported, sequences.scored)
     centre = sequences.by_question(expected)
     observed = sequences.by_question(adjacent_pairs(sequences.unsupported))
-    # Only scored claims move, between scored places: an unscored one stays where it is.
+    # Only scored claims move, between scored positions: an unscored one stays where it is.
     live = _movable(sequences)
     rng = np.random.default_rng([seed, sequences.questions, permutations, 1])
     part = _subset(sequences, live)
@@ -73,7 +73,7 @@ def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTe
     """Null 2: given question, length and position, each sample is equally likely to have the unsupported claim.
 
     This keeps the share at each position of each question, hence every trend over positions and every topic that is
-    hard at a position for all samples. Samples of different length, or with unscored claims at different places, are
+    hard at a position for all samples. Samples of different length, or with unscored claims at different positions, are
     not mixed.
     """
     groups = _groups(sequences)
@@ -143,7 +143,7 @@ def _movable(sequences: Sequences) -> Bools:
 
 
 def _groups(sequences: Sequences) -> Ints:
-    """(R,): group number of responses with the same question, length and pattern of scored places."""
+    """(R,): group number of responses with the same question, length and pattern of scored positions."""
     _, pattern = np.unique(sequences.scored, axis=0, return_inverse=True)
     key = np.stack([sequences.question, sequences.length, np.ravel(pattern)], axis=1)
     _, groups = np.unique(key, axis=0, return_inverse=True)
@@ -151,7 +151,7 @@ def _groups(sequences: Sequences) -> Ints:
 
 
 def _varies(sequences: Sequences, groups: Ints) -> Bools:
-    """(R,): whether the group's responses differ at two or more neighbouring places, so that pairs can change."""
+    """(R,): whether the group's responses differ at two or more neighbouring positions, so that pairs can change."""
     count = int(groups.max()) + 1
     totals = np.zeros((count, sequences.unsupported.shape[1]))
     np.add.at(totals, groups, sequences.unsupported)

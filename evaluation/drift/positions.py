@@ -69,9 +69,9 @@ def position_trend(sequences: Sequences, resampler: Resampler) -> PositionTrend:
     sum of d_k y_k over sum of d_k^2, d_k the position minus its mean over the response's scored claims. A different
     level of longer responses does not affect the slope.
     """
-    places = np.arange(sequences.scored.shape[1], dtype=np.float64) * sequences.scored
+    positions = np.arange(sequences.scored.shape[1], dtype=np.float64) * sequences.scored
     counts = sequences.scored.sum(axis=1, keepdims=True)
-    centred = (places - places.sum(axis=1, keepdims=True) / np.maximum(counts, 1.0)) * sequences.scored
+    centred = (positions - positions.sum(axis=1, keepdims=True) / np.maximum(counts, 1.0)) * sequences.scored
     top = sequences.by_question((centred * sequences.unsupported).sum(axis=1))
     bottom = sequences.by_question((centred**2).sum(axis=1))
     if bottom.sum() <= 0 or len(top) < 2:

@@ -56,7 +56,7 @@ def gather(responses: Sequence[ClaimSequence]) -> Sequences:
     if not erring:
         raise EvaluationError("no response makes a claim, so there are no sequences to analyse")
     ids = tuple(sorted({r.question_id for r in erring}))
-    place = {question: i for i, question in enumerate(ids)}
+    index_of = {question: i for i, question in enumerate(ids)}
     longest = max(len(r.unsupported) for r in erring)
     unsupported, scored = np.zeros((len(erring), longest)), np.zeros((len(erring), longest))
     for row, response in enumerate(erring):
@@ -65,7 +65,7 @@ def gather(responses: Sequence[ClaimSequence]) -> Sequences:
             unsupported[row, k] = value is True
     return Sequences(
         ids,
-        np.array([place[r.question_id] for r in erring], dtype=np.intp),
+        np.array([index_of[r.question_id] for r in erring], dtype=np.intp),
         np.array([len(r.unsupported) for r in erring], dtype=np.intp),
         unsupported,
         scored,
@@ -81,11 +81,11 @@ def adjacent_pairs(unsupported: Floats) -> Floats:
 def expected_pairs(unsupported: Floats, scored: Floats) -> Floats:
     """Expected adjacent unsupported pairs if the scored claims are in random order: (..., K), (..., K) -> (...).
 
-    u (u - 1) / (K (K - 1)) for each of the J adjacent scored places; without unscored claims J = K - 1, and it is u (u
-    - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards (Miller
+    u (u - 1) / (K (K - 1)) for each of the J adjacent scored positions; without unscored claims J = K - 1, and it is
+    u (u - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards (Miller
     and Sanjurjo 2018).
     """
     u, k = unsupported.sum(axis=-1), scored.sum(axis=-1)
-    places = adjacent_pairs(scored)
-    result: Floats = places * u * (u - 1.0) / np.maximum(k * (k - 1.0), 1.0)
+    pairs = adjacent_pairs(scored)
+    result: Floats = pairs * u * (u - 1.0) / np.maximum(k * (k - 1.0), 1.0)
     return result

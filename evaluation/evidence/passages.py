@@ -50,4 +50,4 @@ def gold_chunks(question: Question, source: PassageSource, ranked: Sequence[Retr
 def _in_turns(rows: Sequence[Sequence[Chunk]]) -> list[Chunk]:
     """Yield the first element of every row, then the second of every row, and so on."""
     longest = max((len(row) for row in rows), default=0)
-    return [row[place] for place in range(longest) for row in rows if place < len(row)]
+    return [row[index] for index in range(longest) for row in rows if index < len(row)]

@@ -29,7 +29,7 @@ class EvidenceReading:
     sentences: tuple[StructuredSentence, ...] = ()
     starts: tuple[int, ...] = ()
 
-    def place(self, start: int, end: int) -> Span:
+    def source_span(self, start: int, end: int) -> Span:
         """Return the span of the original for ``text[start:end]``, which must not be empty; for a record, of all
         sentences in it."""
         if not self.sentences:
@@ -45,8 +45,8 @@ def read_evidence(text: str) -> EvidenceReading:
     if found is None:
         return EvidenceReading(text)
     starts = []
-    place = 0
+    offset = 0
     for sentence in found.sentences:
-        starts.append(place)
-        place += len(sentence.text) + len(_BREAK)
+        starts.append(offset)
+        offset += len(sentence.text) + len(_BREAK)
     return EvidenceReading(_BREAK.join(s.text for s in found.sentences), found.sentences, tuple(starts))

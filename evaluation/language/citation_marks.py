@@ -22,9 +22,9 @@ def without_marks(text: str) -> str:
     if not any(c in text for c in "[【(<^¹²³⁴⁵⁶⁷⁸⁹⁰"):
         return text
     kept: list[str] = []
-    place = 0
+    position = 0
     for match in MARK.finditer(text):
-        kept.append(text[place : match.start()].rstrip())
-        place = match.end()
-    kept.append(text[place:])
-    return "".join(kept) if place else text
+        kept.append(text[position : match.start()].rstrip())
+        position = match.end()
+    kept.append(text[position:])
+    return "".join(kept) if position else text

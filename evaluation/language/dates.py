@@ -145,12 +145,14 @@ def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
     day = _day(tokens, index)
     if day is None:
         return None
-    place = day[1] + 1 if _text(tokens, day[1]) == "of" else day[1]
-    month = _month(tokens, place) if place < len(tokens) else None
+    position = day[1] + 1 if _text(tokens, day[1]) == "of" else day[1]
+    month = _month(tokens, position) if position < len(tokens) else None
     if month is None or not _valid(None, month, day[0]):
         return None
-    year = _year(tokens, place + 1)
-    return FoundDate((CalendarDate(year[0] if year else None, month, day[0]),), index, year[1] if year else place + 1)
+    year = _year(tokens, position + 1)
+    return FoundDate(
+        (CalendarDate(year[0] if year else None, month, day[0]),), index, year[1] if year else position + 1
+    )
 
 
 def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:

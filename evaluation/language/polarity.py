@@ -165,12 +165,12 @@ def yes_or_no(tokens: Sequence[Token]) -> Polarity:
 
 
 def _no_stands_alone(tokens: Sequence[Token]) -> bool:
-    place = next(i for i, t in enumerate(tokens) if t.lower == "no")
-    following = tokens[place + 1] if place + 1 < len(tokens) else None
+    index = next(i for i, t in enumerate(tokens) if t.lower == "no")
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
     if following is None or following.text in (",", ";", ":", "-", "!"):
         return True
     if following.text == ".":
-        return place + 2 >= len(tokens) or tokens[place + 2].kind != "number"
+        return index + 2 >= len(tokens) or tokens[index + 2].kind != "number"
     return following.lower in (
         "it",
         "they",

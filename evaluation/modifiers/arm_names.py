@@ -9,7 +9,7 @@ import difflib
 from dataclasses import dataclass
 
 from evaluation.errors import EvaluationError
-from evaluation.modifiers.injection import PLACES
+from evaluation.modifiers.injection import POSITIONS
 
 BASES = ("closed_book", "rag", "oracle")
 _TONES = ("sure", "unsure")
@@ -31,9 +31,9 @@ class ModifierKind:
 
 KINDS: dict[str, ModifierKind] = {
     "distractors": ModifierKind("how many", number=True),
-    "position": ModifierKind('a place from 1 to k, or "each"', number=True, choices=("each",)),
+    "position": ModifierKind('a position from 1 to k, or "each"', number=True, choices=("each",)),
     "sycophancy": ModifierKind("sure or unsure", choices=_TONES, default="unsure", alone="closed_book"),
-    "injection": ModifierKind("first or last", choices=PLACES, default="first", alone="rag"),
+    "injection": ModifierKind("first or last", choices=POSITIONS, default="first", alone="rag"),
     "few_shot": ModifierKind("how many", number=True, default="3", alone="closed_book"),
     "chain_of_thought": ModifierKind("", alone="closed_book"),
 }
@@ -84,9 +84,9 @@ def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
     for part in text.split(","):
         named = parse_arm(part.strip())
         each = [m for m in named.modifiers if m.value == "each"]
-        places = range(1, k + 1) if each else range(1)
-        for place in places:
-            modifiers = tuple(ModifierName(m.kind, str(place)) if m in each else m for m in named.modifiers)
+        positions = range(1, k + 1) if each else range(1)
+        for position in positions:
+            modifiers = tuple(ModifierName(m.kind, str(position)) if m in each else m for m in named.modifiers)
             arms.append(ArmName(named.base, modifiers))
     return tuple(arms)
 

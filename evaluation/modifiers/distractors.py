@@ -89,13 +89,13 @@ class Distractors(Modifier):
 class GoldAtPosition(Modifier):
     """Show the gold passage at one position (from 1) and distractors at the others, ``k`` chunks in total."""
 
-    def __init__(self, pool: DistractorPool, place: int, k: int) -> None:
+    def __init__(self, pool: DistractorPool, position: int, k: int) -> None:
         """Raise EvaluationError for a position outside 1..k."""
-        if not 1 <= place <= k:
-            raise EvaluationError(f"position:{place}: with {k} chunks shown it must be in 1..{k}", parameter="k")
-        self._pool, self._place, self._k = pool, place, k
-        self.name = f"position:{place}"
-        self.settings = f"gold at {place} of {k}"
+        if not 1 <= position <= k:
+            raise EvaluationError(f"position:{position}: with {k} chunks shown it must be in 1..{k}", parameter="k")
+        self._pool, self._position, self._k = pool, position, k
+        self.name = f"position:{position}"
+        self.settings = f"gold at {position} of {k}"
 
     def prepare(self, questions: Sequence[Question]) -> None:
         """See Modifier.prepare."""
@@ -105,7 +105,7 @@ class GoldAtPosition(Modifier):
         """See Modifier.chunks. Raises MissingGoldError (see DistractorPool)."""
         gold = self._pool.gold(question)[0]
         others = list(self._pool.best(question, self._k - 1, (gold,))) if self._k > 1 else []
-        others.insert(self._place - 1, RetrievedChunk(gold, 1.0, self._place))
+        others.insert(self._position - 1, RetrievedChunk(gold, 1.0, self._position))
         return _ranked(others)
 
 

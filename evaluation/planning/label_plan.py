@@ -148,7 +148,7 @@ def half_width(
 def _labelled(
     model: QuestionModel, quality: VerifierAccuracy, labels: int, questions: int, samples: int, rng: np.random.Generator
 ) -> LabelledSample:
-    place = rng.choice(questions, labels, replace=False)
+    labelled = rng.choice(questions, labels, replace=False)
     seen: list[Floats] = []
     verdicts: list[Floats] = []
     truth: list[Floats] = []
@@ -158,11 +158,11 @@ def _labelled(
         f = np.where(h, chance < quality.sensitivity, chance >= quality.specificity).astype(np.float64)
         # Samples of a question are exchangeable here, so the first is a random one.
         seen.append(f.mean(axis=1))
-        verdicts.append(f[place, 0])
-        truth.append(h[place, 0].astype(np.float64))
+        verdicts.append(f[labelled, 0])
+        truth.append(h[labelled, 0].astype(np.float64))
     return LabelledSample(
         np.stack(seen, axis=1),
-        place,
+        labelled,
         np.stack(verdicts, axis=1),
         np.stack(truth, axis=1),
         np.zeros(questions, dtype=np.intp),

@@ -51,16 +51,16 @@ def duplicate_groups(texts: Sequence[str], encoder: Encoder, threshold: float = 
     """
     groups: list[list[int]] = []
     kept = KeptQuestions(encoder, threshold)
-    place: dict[str, int] = {}
+    group_of: dict[str, int] = {}
     if not texts:
         return groups
     for number, vector in enumerate(kept.vectors(texts)):
         near = kept.nearest(vector)
         if near is None:
             key = f"{number}"
-            place[key] = len(groups)
+            group_of[key] = len(groups)
             groups.append([number])
             kept.add(key, vector)
         else:
-            groups[place[near]].append(number)
+            groups[group_of[near]].append(number)
     return groups

@@ -155,8 +155,8 @@ class _Selection:
 
     def _add(self, candidate: Candidate) -> None:
         self._made[candidate.kind] += 1
-        place = candidate.places[0]
-        self._pools[candidate.kind][place.document_id].append(candidate)
+        span = candidate.places[0]
+        self._pools[candidate.kind][span.document_id].append(candidate)
 
     def _pairs(self, candidates: Sequence[Candidate]) -> Iterator[Candidate]:
         short = [c for c in candidates if len(c.text.split()) < 14 and c.answer_kind != "phrase"]
@@ -238,17 +238,17 @@ class _Selection:
 
     def _used(self, candidate: Candidate) -> bool:
         """Whether another question of the set has the same answer."""
-        return any(place in self._answers for place in _answers(candidate))
+        return any(span in self._answers for span in _answers(candidate))
 
     def _evidence(self, candidate: Candidate) -> str:
-        place = candidate.places[0]
-        return self._sources[place.document_id].text[place.sentence_start : place.sentence_end]
+        span = candidate.places[0]
+        return self._sources[span.document_id].text[span.sentence_start : span.sentence_end]
 
 
 def _answers(candidate: Candidate) -> list[tuple[str, int, str]]:
     """Answers of a question, as keys. Pairs may repeat answers of single questions, near misses those of others."""
     group = candidate.answer_kind if candidate.answer_kind == "pair" else str(candidate.answerable)
-    return [(place.document_id, place.start, group) for place in candidate.places]
+    return [(span.document_id, span.start, group) for span in candidate.places]
 
 
 def _key(candidate: Candidate) -> str:

@@ -11,12 +11,12 @@ from generation.question_sets.candidate import Candidate
 
 def question_of(candidate: Candidate, question_id: str) -> Question:
     """The question with its gold offsets. A near miss names the closest documents and no evidence."""
-    spans = [EvidenceSpan(place.document_id, place.start, place.end) for place in candidate.places]
+    spans = [EvidenceSpan(span.document_id, span.start, span.end) for span in candidate.places]
     return Question(
         question_id,
         candidate.text,
         candidate.references,
-        tuple(dict.fromkeys(place.document_id for place in candidate.places)),
+        tuple(dict.fromkeys(span.document_id for span in candidate.places)),
         candidate.answerable,
         candidate.kind,
         tuple(spans) if candidate.answerable else (),

@@ -71,8 +71,8 @@ class RoundTrip:
         parts = candidate.parts or (candidate,)
         return [_Asked(part.text, self._context(part.places[0])) for part in parts]
 
-    def _context(self, place: Place) -> RetrievedChunk:
-        return context_of(self._sources[place.document_id], place)
+    def _context(self, span: Place) -> RetrievedChunk:
+        return context_of(self._sources[span.document_id], span)
 
     def _others(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
         """Retrieved chunks that contain all words of the question, except those of the answer."""
@@ -88,12 +88,12 @@ class RoundTrip:
         ]
 
 
-def context_of(source: SourceText, place: Place) -> RetrievedChunk:
+def context_of(source: SourceText, span: Place) -> RetrievedChunk:
     """The sentence at a place with its surroundings in the same paragraph, as a chunk."""
-    start = max(source.text.rfind("\n", 0, place.sentence_start) + 1, place.sentence_start - _AROUND)
-    line_end = source.text.find("\n", place.sentence_end)
+    start = max(source.text.rfind("\n", 0, span.sentence_start) + 1, span.sentence_start - _AROUND)
+    line_end = source.text.find("\n", span.sentence_end)
     line_end = len(source.text) if line_end < 0 else line_end
-    end = min(line_end, place.sentence_end + _AROUND)
+    end = min(line_end, span.sentence_end + _AROUND)
     return RetrievedChunk(Chunk(source.document_id, start, end, source.text[start:end], source.title), 1.0, 1)
 
 
@@ -114,7 +114,5 @@ def _agrees(candidate: Candidate, answer: str) -> bool:
     )
 
 
-def _holds(chunk: Chunk, place: Place) -> bool:
-    return (
-        chunk.document_id == place.document_id and chunk.start < place.sentence_end and place.sentence_start < chunk.end
-    )
+def _holds(chunk: Chunk, span: Place) -> bool:
+    return chunk.document_id == span.document_id and chunk.start < span.sentence_end and span.sentence_start < chunk.end

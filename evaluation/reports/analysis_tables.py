@@ -100,7 +100,7 @@ def _grid(grid: GridFigures) -> Iterator[AnalysisRow]:
 
 def _retrieval(part: RetrievalPart) -> Iterator[AnalysisRow]:
     for row in part.rows:
-        where = "gold passage not shown" if row.rank is None else f"gold passage at place {row.rank}"
+        where = "gold passage not shown" if row.rank is None else f"gold passage at position {row.rank}"
         yield _estimate("retrieval", part.arm, f"hallucinated, {where}", row.hallucinated)
     if part.faithful is not None:
         f = part.faithful
@@ -131,7 +131,7 @@ def _drift(arm: ArmDrift) -> Iterator[AnalysisRow]:
     found = arm.found
     if found is None:
         return
-    for name, test in (("order in a response is chance", found.shuffled), ("question and place", found.permuted)):
+    for name, test in (("order in a response is chance", found.shuffled), ("question and position", found.permuted)):
         n = (test.questions, found.responses)
         quantity = f"p, null: {name}"
         yield AnalysisRow(
@@ -140,7 +140,7 @@ def _drift(arm: ArmDrift) -> Iterator[AnalysisRow]:
     band = found.by_position.band
     for k in range(len(band.rates)):
         n = (found.by_position.questions[k], found.by_position.responses[k])
-        yield _banded("drift", arm.arm, "", f"unsupported, place {k + 1}", band, k, *n)
+        yield _banded("drift", arm.arm, "", f"unsupported, position {k + 1}", band, k, *n)
 
 
 def _forced(arm: ArmForced) -> Iterator[AnalysisRow]:

@@ -84,13 +84,13 @@ def grid_charts(grid: GridFigures) -> tuple[NamedChart, ...]:
     charts: list[NamedChart] = []
     if len({s.top_p for _, s in sampled}) > 1:
         for k in sorted({s.top_k or 0 for _, s in sampled}):
-            places = [(s.top_p, i) for i, s in sampled if (s.top_k or 0) == k]
-            charts += _grid_charts(grid, places, f"{heat}, top-k {k}" if k else heat, _axis(places, "top-p"))
+            positions = [(s.top_p, i) for i, s in sampled if (s.top_k or 0) == k]
+            charts += _grid_charts(grid, positions, f"{heat}, top-k {k}" if k else heat, _axis(positions, "top-p"))
         return tuple(charts)
     if len({s.top_k for _, s in sampled}) > 1:
-        places = [(float(n), i) for n, (i, _) in enumerate(sampled)]
-        names = tuple((x, str(grid.settings[i].top_k or "all")) for x, i in places)
-        return _grid_charts(grid, places, heat, Axis(-0.3, len(places) - 0.7, names, "top-k"))
+        positions = [(float(n), i) for n, (i, _) in enumerate(sampled)]
+        names = tuple((x, str(grid.settings[i].top_k or "all")) for x, i in positions)
+        return _grid_charts(grid, positions, heat, Axis(-0.3, len(positions) - 0.7, names, "top-k"))
     return _over_temperature(grid, sampled)
 
 
@@ -98,13 +98,13 @@ def _over_temperature(grid: GridFigures, sampled: Sequence[tuple[int, GridSettin
     greedy = [(0.0, i) for i, s in enumerate(grid.settings) if s.temperature == 0]
     charts: list[NamedChart] = []
     for pair in sorted({(s.top_p, s.top_k or 0) for _, s in sampled}, key=lambda t: (-t[0], t[1])):
-        places = greedy + [(s.temperature, i) for i, s in sampled if (s.top_p, s.top_k or 0) == pair]
-        charts += _grid_charts(grid, places, _rest_name(pair), _axis(places, "temperature (0 is greedy)"))
+        positions = greedy + [(s.temperature, i) for i, s in sampled if (s.top_p, s.top_k or 0) == pair]
+        charts += _grid_charts(grid, positions, _rest_name(pair), _axis(positions, "temperature (0 is greedy)"))
     return tuple(charts)
 
 
-def _axis(places: Sequence[tuple[float, int]], title: str) -> Axis:
-    return spread_axis([x for x, _ in places], title)
+def _axis(positions: Sequence[tuple[float, int]], title: str) -> Axis:
+    return spread_axis([x for x, _ in positions], title)
 
 
 def _rest_name(pair: tuple[float, int]) -> str:
@@ -115,33 +115,35 @@ def _rest_name(pair: tuple[float, int]) -> str:
 
 
 def _grid_charts(
-    grid: GridFigures, places: Sequence[tuple[float, int]], rest: str, axis: Axis
+    grid: GridFigures, positions: Sequence[tuple[float, int]], rest: str, axis: Axis
 ) -> tuple[NamedChart, ...]:
-    """One chart for all arms, or one per arm if there are too many bands for one chart. places: (x, setting)."""
-    lines = [Line(arm.arm, _points(arm.hallucinated, places)) for arm in grid.arms]
+    """One chart for all arms, or one per arm if there are too many bands for one chart. positions: (x, setting)."""
+    lines = [Line(arm.arm, _points(arm.hallucinated, positions)) for arm in grid.arms]
     caption = f"Bands hold for all settings of an arm together ({100 * grid.arms[0].hallucinated.level:g} %)."
     if len(lines) <= _TOGETHER:
         return (NamedChart(rest, line_chart(lines, axis), caption),)
     return tuple(NamedChart(f"{line.label}, {rest}", line_chart([line], axis), caption) for line in lines)
 
 
-def _points(band: Band, places: Sequence[tuple[float, int]]) -> tuple[Point, ...]:
+def _points(band: Band, positions: Sequence[tuple[float, int]]) -> tuple[Point, ...]:
     """The band's defined cells at their x, sorted by x."""
     return tuple(
-        Point(x, rate, band.lower[i], band.upper[i]) for x, i in sorted(places) if (rate := band.rates[i]) is not None
+        Point(x, rate, band.lower[i], band.upper[i])
+        for x, i in sorted(positions)
+        if (rate := band.rates[i]) is not None
     )
 
 
 def _drift_chart(drift: ArmDrift) -> NamedChart | None:
     if drift.found is None:
         return None
-    curves = (("unsupported at this place", drift.found.by_position), ("first unsupported here", drift.found.first))
+    curves = (("unsupported at this position", drift.found.by_position), ("first unsupported here", drift.found.first))
     lines = [Line(name, _by_position(curve)) for name, curve in curves]
-    places = len(drift.found.by_position.band.rates)
-    step = max(1, (places + 9) // 10)
-    ticks = tuple((float(k), str(k)) for k in range(1, places + 1, step))
-    axis = Axis(0.5, places + 0.5, ticks, "place of the claim in the response")
-    caption = "Later places are those of longer responses only; each line's band holds for all places together."
+    positions = len(drift.found.by_position.band.rates)
+    step = max(1, (positions + 9) // 10)
+    ticks = tuple((float(k), str(k)) for k in range(1, positions + 1, step))
+    axis = Axis(0.5, positions + 0.5, ticks, "position of the claim in the response")
+    caption = "Later positions are those of longer responses only; each line's band holds for all positions together."
     return NamedChart(drift.arm, line_chart(lines, axis), caption)
 
 

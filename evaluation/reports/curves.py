@@ -157,8 +157,8 @@ def spread_axis(values: Sequence[float], title: str) -> Axis:
 
 
 def _scale(axis: Axis, start: float, end: float) -> Callable[[float], float]:
-    def place(value: float) -> float:
+    def scaled(value: float) -> float:
         share = (min(max(value, axis.low), axis.high) - axis.low) / (axis.high - axis.low)
         return round(start + (end - start) * share, 2)
 
-    return place
+    return scaled

@@ -12,8 +12,8 @@ def limits_text(
     limits.
     """
     form = "+" if signed else ""
-    for places in range(digits, _MOST_DIGITS + 1):
-        low, high = (format(scale * limit, f"{form}.{places}f") for limit in (lower, upper))
+    for decimals in range(digits, _MOST_DIGITS + 1):
+        low, high = (format(scale * limit, f"{form}.{decimals}f") for limit in (lower, upper))
         if low != high or lower == upper:
             break
     return f"[{low}{separator}{high}]"

@@ -14,7 +14,7 @@ from evaluation.reports.report_view import build_view
 
 _TITLES = {
     "grid": "Hallucinated share of all responses by decoding",
-    "drift": "Unsupported claims by place",
+    "drift": "Unsupported claims by position",
     "calibration": "Mean V(c) by P(c | x)",
     "signals": "Hallucinated share of the answers given",
 }

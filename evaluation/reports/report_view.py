@@ -68,7 +68,7 @@ class ArmView:
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question's section. worst: its place in the order worst first, from 1; fixed, broken: in the first pair."""
+    """A question's section. worst: its rank in the order worst first, from 1; fixed, broken: in the first pair."""
 
     anchor: str
     worst: int
@@ -293,14 +293,14 @@ def build_view(data: ReportData) -> ReportView:
     views = tuple(
         QuestionView(
             anchors[q.id],
-            place,
+            rank,
             q,
             first[q.id].fixed if q.id in first else 0.0,
             first[q.id].broken if q.id in first else 0.0,
             q.id in first,
             tuple(_arm_view(a, f"{anchors[q.id]}-a{i}") for i, a in enumerate(q.arms)),
         )
-        for place, q in enumerate(ordered, start=1)
+        for rank, q in enumerate(ordered, start=1)
     )
     return ReportView(
         data,

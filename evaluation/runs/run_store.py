@@ -163,7 +163,7 @@ class RunStore:
             found = connection.execute(chosen).mappings()
             rows = [dict(row) for row in found]
             placed = select(run_questions.c.question_id, run_questions.c.position)
-            places = {
+            index_of = {
                 row.question_id: row.position
                 for row in connection.execute(placed.where(run_questions.c.run_id == info.id))
             }
@@ -172,7 +172,7 @@ class RunStore:
         try:
             records = [record_from_rows(row, judged[_key(row)]) for row in rows]
             return tuple(
-                sorted(records, key=lambda r: (places[r.question_id], arms[r.arm], cells[r.decoding], r.sample))
+                sorted(records, key=lambda r: (index_of[r.question_id], arms[r.arm], cells[r.decoding], r.sample))
             )
         except (KeyError, TypeError, ValueError) as error:
             raise EvaluationError(

@@ -99,8 +99,10 @@ def claim_calibration(
     p = np.array([c.probability for c in used], dtype=np.float64)
     v = np.array([c.support for c in used], dtype=np.float64)
     # Rounding: 3 of 10 samples is 0.3 and belongs to the bin that begins there.
-    place = np.clip(np.floor(p * bins + 1e-9), 0, bins - 1).astype(np.intp)
-    counts, sums, expected = (_by_question(group, place, values, len(ids), bins) for values in (np.ones_like(p), v, p))
+    bin_index = np.clip(np.floor(p * bins + 1e-9), 0, bins - 1).astype(np.intp)
+    counts, sums, expected = (
+        _by_question(group, bin_index, values, len(ids), bins) for values in (np.ones_like(p), v, p)
+    )
     rows = []
     for b in range(bins):
         n = counts[:, b].sum()
@@ -129,9 +131,9 @@ def claim_calibration(
     )
 
 
-def _by_question(group: Ints, place: Ints, values: Floats, questions: int, bins: int) -> Floats:
+def _by_question(group: Ints, bin_index: Ints, values: Floats, questions: int, bins: int) -> Floats:
     table = np.zeros((questions, bins))
-    np.add.at(table, (group, place), values)
+    np.add.at(table, (group, bin_index), values)
     return table
 
 

@@ -107,8 +107,8 @@ def max_t(weights: Weights, h: Floats, a: Floats) -> Floats:
 
 
 def _band(live: NDArray[np.bool_], values: Floats, lower: Floats, upper: Floats, level: float, cell: float) -> Band:
-    place = iter(range(int(live.sum())))
-    index = [next(place) if on else None for on in live]
+    positions = iter(range(int(live.sum())))
+    index = [next(positions) if on else None for on in live]
 
     def spread(array: Floats) -> tuple[float | None, ...]:
         return tuple(None if i is None else float(array[i]) for i in index)

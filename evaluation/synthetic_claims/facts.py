@@ -55,12 +55,12 @@ def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> Ed
     chosen = chance.sample(known, min(count, len(known)))
     lies: set[int] = set()
     if not supported:
-        place = chance.randrange(len(chosen))
-        chosen[place] = chance.choice(able)
-        lies.add(place)
+        index = chance.randrange(len(chosen))
+        chosen[index] = chance.choice(able)
+        lies.add(index)
     text, wrong = "", []
-    for place, fact in enumerate(chosen):
-        sentence = _filled(fact, place in lies, chance)
+    for index, fact in enumerate(chosen):
+        sentence = _filled(fact, index in lies, chance)
         if not text:
             text, wrong = sentence.text, list(sentence.wrong)
             continue

@@ -134,7 +134,7 @@ def _value(old: str, chance: Random, percent: bool) -> str | None:
     integer, _, fraction = old.replace(",", "").partition(".")
     if len(integer) > 12:
         return None
-    places = len(fraction)
+    decimals = len(fraction)
     digits = int(integer + fraction)
     way = chance.random()
     if way < 0.25 and len(set(str(digits))) > 1:
@@ -153,10 +153,10 @@ def _value(old: str, chance: Random, percent: bool) -> str | None:
         new = int(digits * chance.choice((0.5, 0.6, 0.75, 1.25, 1.5, 2)))
         zeros = len(str(digits)) - len(str(digits).rstrip("0"))
         new = round(new, -zeros) if zeros else new
-    if new <= 0 or new == digits or (percent and new >= 100 * 10**places):
+    if new <= 0 or new == digits or (percent and new >= 100 * 10**decimals):
         return None
-    shown = str(new).rjust(places + 1, "0")
-    integer, fraction = (shown[:-places], shown[-places:]) if places else (shown, "")
+    shown = str(new).rjust(decimals + 1, "0")
+    integer, fraction = (shown[:-decimals], shown[-decimals:]) if decimals else (shown, "")
     if comma or (len(integer) > 4 and "," in old):
         integer = f"{int(integer):,}"
     return integer + ("." + fraction if fraction else "")

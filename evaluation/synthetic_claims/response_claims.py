@@ -51,11 +51,11 @@ def _mapped(text: str, plain: str, spans: Sequence[tuple[int, int]]) -> tuple[tu
     Returns None if the claim text is not what remains of ``text``, or if nothing remains of a span.
     """
     kept: list[int] = []  # for each character of the claim, its offset in the text
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         if len(kept) < len(plain) and (
             character == plain[len(kept)] or (character.isspace() and plain[len(kept)] == " ")
         ):
-            kept.append(place)
+            kept.append(index)
     if len(kept) < len(plain):
         return None
     moved = [(bisect_left(kept, start), bisect_left(kept, end)) for start, end in spans]

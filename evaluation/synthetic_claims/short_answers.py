@@ -186,15 +186,15 @@ def _pair(example: ReadingExample, question: str, answer: str, supported: bool, 
 
 def _spans(context: str) -> _Spans:
     text = context[:_NEAR]
-    places = tuple((span.start, span.end) for span in sentence_spans(text))
+    spans = tuple((span.start, span.end) for span in sentence_spans(text))
     found: list[tuple[str, str]] = []
-    for start, end in places:
+    for start, end in spans:
         tokens = read_sentence(text, start, end)
         for span in answer_spans(tokens):
             value = text[tokens[span.start].start : tokens[span.end - 1].end]
             if 0 < len(value.split()) <= _LONGEST_ANSWER and span.kind != "listed":
                 found.append((value, span.kind))
-    return _Spans(Passage(text, places), tuple(dict.fromkeys(found)))
+    return _Spans(Passage(text, spans), tuple(dict.fromkeys(found)))
 
 
 def _wanted(example: ReadingExample) -> frozenset[str]:

@@ -97,13 +97,13 @@ def window_elsewhere(
     topic = content_words(about)
     best: tuple[int, int] | None = None
     for _ in range(6):
-        place = chance.randrange(len(article.sentences))
-        if abs(place - missing) < 2:
+        index = chance.randrange(len(article.sentences))
+        if abs(index - missing) < 2:
             continue
-        near = range(max(0, place - 1), min(len(article.sentences), place + 2))
+        near = range(max(0, index - 1), min(len(article.sentences), index + 2))
         shared = len(topic & content_words(" ".join(article.sentences[i] for i in near if i != missing)))
         if best is None or shared > best[0]:
-            best = (shared, place)
+            best = (shared, index)
     if best is None:
         return None
     return window_around(article, (best[1],), (missing,), chance, needs_name)

@@ -31,7 +31,7 @@ _FIXED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _FoundWord:
     """A listed word or phrase at text[start:end]."""
 
     word: str
@@ -50,13 +50,13 @@ def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) 
     found = _free(text, which)
     if not found:
         return None
-    place = chance.choice(found)
-    old = place.word
+    word = chance.choice(found)
+    old = word.word
     new = chance.choice(_TABLES[which][old])
     ways, back = len(_TABLES[which][old]), len(_TABLES[which][new])
     if chance.random() * (counts.get(old, 0) + _UNSEEN) * back >= (counts.get(new, 0) + _UNSEEN) * ways:
         return None
-    return replaced(text, place.start, place.end, new)
+    return replaced(text, word.start, word.end, new)
 
 
 def has_word(text: str, which: str) -> bool:
@@ -66,10 +66,10 @@ def has_word(text: str, which: str) -> bool:
 
 def occurrences(text: str) -> list[str]:
     """Return the listed words in a text, for the counts."""
-    return [place.word for which in _TABLES for place in _free(text, which)]
+    return [word.word for which in _TABLES for word in _free(text, which)]
 
 
-def _free(text: str, which: str) -> list[_Place]:
+def _free(text: str, which: str) -> list[_FoundWord]:
     """Return the listed words and two-word phrases in the text that are not part of a fixed phrase."""
     table, found, taken = _TABLES[which], [], 0
     words = list(_WORD.finditer(text))
@@ -82,7 +82,7 @@ def _free(text: str, which: str) -> list[_Place]:
             end = following
         elif match.group() not in table:
             continue
-        found.append(_Place(text[start:end], start, end))
+        found.append(_FoundWord(text[start:end], start, end))
         taken = end
     fixed = [match.span() for match in _FIXED.finditer(text)] if found else []
     return [p for p in found if not any(start < p.end and p.start < end for start, end in fixed)]

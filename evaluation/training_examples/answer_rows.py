@@ -113,7 +113,7 @@ def _row(
 ) -> PairRow:
     encoded = [encoding for _, encoding in claims]
     first = tokens.answer_window(question, encoded, ())
-    room = tokens.room_beside(sum(end - start for start, end in first.places), question)
+    room = tokens.room_beside(sum(end - start for start, end in first.spans), question)
     room -= room % ROOM_STEP if room > 2 * ROOM_STEP else 0
     if (text, room) not in kept:
         kept[text, room] = cut_evidence(text, room, tokens)
@@ -129,6 +129,6 @@ def _row(
             wrong_words(example, encoding)[: end - start],
             weights.get(example.source, 1.0) if example.supported else 1.0,
         )
-        for (example, encoding), (start, end) in zip(claims, first.places, strict=True)
+        for (example, encoding), (start, end) in zip(claims, first.spans, strict=True)
     ]
     return PairRow(tuple(windows), tuple(labelled), claims[0][0].source)

@@ -55,7 +55,7 @@ def verifier_rows(
             if len(parts) == 1 and rng.random() < mix.strangers:
                 parts = [*parts, evidence[rng.randrange(len(some))].token_ids]
             windows = [tokens.answer_window(question, [claim], part) for part in parts]
-            ((start, end),) = windows[0].places
+            ((start, end),) = windows[0].spans
             labels = wrong_words(example, claim)
             labelled = RowClaim(start, end, example.supported, labels)
             yield PairRow(tuple(w.token_ids for w in windows), (labelled,), example.source)

@@ -178,15 +178,15 @@ def _options(q: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
     words = [t.lower for t in q.tokens]
     if words.count("or") != 1:
         return None
-    place = words.index("or")
-    left = place
-    while left > 0 and place - left < 8 and words[left - 1] not in (",", ":", "is", "are", "was", "were", "between"):
+    index = words.index("or")
+    left = index
+    while left > 0 and index - left < 8 and words[left - 1] not in (",", ":", "is", "are", "was", "were", "between"):
         left -= 1
-    right = place + 1
-    while right < len(words) and right - place < 9 and words[right] not in ("?", ",", ".", ":"):
+    right = index + 1
+    while right < len(words) and right - index < 9 and words[right] not in ("?", ",", ".", ":"):
         right += 1
-    one = {singular(w) for w in words[left:place] if w not in STOP_WORDS and w[0].isalnum()}
-    other = {singular(w) for w in words[place + 1 : right] if w not in STOP_WORDS and w[0].isalnum()}
+    one = {singular(w) for w in words[left:index] if w not in STOP_WORDS and w[0].isalnum()}
+    other = {singular(w) for w in words[index + 1 : right] if w not in STOP_WORDS and w[0].isalnum()}
     if not one - other or not other - one:
         return None
     return frozenset(one - other), frozenset(other - one)

@@ -51,13 +51,13 @@ def _among(pattern: re.Pattern[str], given: str, wanted: str, kind: str) -> Matc
     found = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(given)]
     if not found:
         return Match("unverifiable", 0.0, f"gives no {kind}")
-    own = [place for value, place in found if value.lower() == wanted.lower()]
+    own = [offset for value, offset in found if value.lower() == wanted.lower()]
     if not own:
         return Match("contradicted", 0.0, f"gives another {kind} than the reference")
-    if all(_DENIES.search(given[:place].lower()) for place in own):
+    if all(_DENIES.search(given[:offset].lower()) for offset in own):
         return Match("contradicted", 0.0, "the answer denies the reference")
-    others = [place for value, place in found if value.lower() != wanted.lower()]
-    if any(not _DENIES.search(given[:place].lower()) for place in others):
+    others = [offset for value, offset in found if value.lower() != wanted.lower()]
+    if any(not _DENIES.search(given[:offset].lower()) for offset in others):
         return Match("unverifiable", HALF, f"the answer gives several {kind}s")
     return Match("supported", 1.0, f"gives the reference's {kind}")
 

@@ -70,12 +70,12 @@ class Support:
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
+class _EvidenceWindow:
     """A window of an evidence text. title: placed before it, empty if there is none or no room."""
 
     source: EvidenceText
     reading: EvidenceReading
-    window: Window
+    span: Window
     title: str
 
     def titled(self, text: str) -> str:
@@ -84,7 +84,7 @@ class _Place:
 
     def evidence(self, sentence: Span) -> Evidence:
         """A sentence of the window, as a location in its document."""
-        span = self.reading.place(self.window.start + sentence.start, self.window.start + sentence.end)
+        span = self.reading.source_span(self.span.start + sentence.start, self.span.start + sentence.end)
         text = self.source.text[span.start : span.end]
         return Evidence(self.source.document_id, self.source.start + span.start, self.source.start + span.end, text)
 
@@ -99,18 +99,18 @@ class _Read:
     parts: tuple[str, ...]
     asked: str
     room: int
-    places: tuple[_Place, ...]
+    windows: tuple[_EvidenceWindow, ...]
     whole: str
     answer: tuple[str, ...]
 
-    def pair(self, places: Sequence[_Place], part: str) -> Pair:
+    def pair(self, windows: Sequence[_EvidenceWindow], part: str) -> Pair:
         """A part of the claim with one or two windows, as the scorer reads them."""
-        return Pair(_premise(places), part, self.asked, self.whole, self.answer)
+        return Pair(_premise(windows), part, self.asked, self.whole, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """Basis of a case's support. part: the claim's least supported part. places: the windows that support it (two if
+    """Basis of a case's support. part: the claim's least supported part. windows: the windows that support it (two if
     joined).
 
     second: the next best window, or None.
@@ -118,8 +118,8 @@ class _Best:
 
     support: float
     part: str
-    places: tuple[_Place, ...]
-    second: _Place | None = None
+    windows: tuple[_EvidenceWindow, ...]
+    second: _EvidenceWindow | None = None
 
 
 class SupportScoring:
@@ -131,7 +131,7 @@ class SupportScoring:
 
     def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
         """One Support per case, in order. Raises ModelError as the scorer does."""
-        cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]] = {}
+        cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]] = {}
         answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
         wholes: dict[tuple[EvidenceText, ...], str] = {}
         read = [self._read(case, cut, wholes, answers[case.answer]) for case in cases]
@@ -141,7 +141,15 @@ class SupportScoring:
         evidence = self._sentences(read, best)
         return tuple(
             Support(
-                b.support, e, len(r.places), len(b.places) > 1, _premise(b.places), b.part, r.asked, r.whole, r.answer
+                b.support,
+                e,
+                len(r.windows),
+                len(b.windows) > 1,
+                _premise(b.windows),
+                b.part,
+                r.asked,
+                r.whole,
+                r.answer,
             )
             for r, b, e in zip(read, best, evidence, strict=True)
         )
@@ -149,7 +157,7 @@ class SupportScoring:
     def _read(
         self,
         case: ClaimCase,
-        cut: dict[tuple[EvidenceText, int], tuple[_Place, ...]],
+        cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]],
         wholes: dict[tuple[EvidenceText, ...], str],
         together: Sequence[tuple[str, ...]],
     ) -> _Read:
@@ -165,15 +173,15 @@ class SupportScoring:
             question, room = "", alone
         if room > _ROOM_STEP:
             room -= room % _ROOM_STEP
-        places: list[_Place] = []
+        windows: list[_EvidenceWindow] = []
         for source in case.evidence:
             if (source, room) not in cut:
-                cut[source, room] = self._places(source, room)
-            places.extend(cut[source, room])
+                cut[source, room] = self._windows(source, room)
+            windows.extend(cut[source, room])
         if case.evidence not in wholes:  # one text for all claims that are held against it
             wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
-        full_text = wholes[case.evidence] if len(places) > 1 else ""
-        return _Read(parts, question, room, tuple(places), full_text, answer)
+        full_text = wholes[case.evidence] if len(windows) > 1 else ""
+        return _Read(parts, question, room, tuple(windows), full_text, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Groups of an answer's claims that are read together; empty for a claim that is read alone."""
@@ -183,22 +191,22 @@ class SupportScoring:
         parts = answer_parts(self._scorer.count(answer), most)
         return tuple(tuple(answer[i] for i in part) for part in parts if len(part) > 1)
 
-    def _places(self, source: EvidenceText, room: int) -> tuple[_Place, ...]:
+    def _windows(self, source: EvidenceText, room: int) -> tuple[_EvidenceWindow, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
         taken = self._scorer.count([f"{title}."])[0] if title else 0
         if taken * 4 > room:  # a title that takes more than a quarter of the room is in the way
             title, taken = "", 0
         reading = read_evidence(source.text)
         windows = evidence_windows(reading.text, room - taken, self._scorer.count)
-        return tuple(_Place(source, reading, w, title) for w in windows)
+        return tuple(_EvidenceWindow(source, reading, w, title) for w in windows)
 
     def _best(self, read: Sequence[_Read]) -> list[_Best]:
-        scores = iter(self._ask([r.pair((p,), part) for r in read for part in r.parts for p in r.places]))
+        scores = iter(self._ask([r.pair((p,), part) for r in read for part in r.parts for p in r.windows]))
         best = []
         for r in read:
             found = []
             for part in r.parts:
-                scored = [(next(scores), p) for p in r.places]
+                scored = [(next(scores), p) for p in r.windows]
                 if any(math.isnan(score) for score, _ in scored):  # a maximum over what is known would be a guess
                     found.append(_Best(math.nan, part, ()))
                     continue
@@ -213,36 +221,36 @@ class SupportScoring:
     def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
         """The two best windows if they fit together and give more support than the best one; else the best one."""
         both = [
-            (*b.places, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
+            (*b.windows, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
         ]
-        sizes = self._scorer.count([_premise(places) for places in both])
+        sizes = self._scorer.count([_premise(windows) for windows in both])
         ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, read, strict=True)]
-        pairs = [r.pair(places, b.part) for places, b, r, fits in zip(both, best, read, ready, strict=True) if fits]
+        pairs = [r.pair(windows, b.part) for windows, b, r, fits in zip(both, best, read, ready, strict=True) if fits]
         scores = iter(self._ask(pairs))
         out = []
-        for places, b, fits in zip(both, best, ready, strict=True):
+        for windows, b, fits in zip(both, best, ready, strict=True):
             together = next(scores) if fits else -1.0
-            out.append(_Best(together, b.part, places) if together > b.support else b)
+            out.append(_Best(together, b.part, windows) if together > b.support else b)
         return out
 
     def _sentences(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
         """The best sentence of each window that a case rests on, as offsets into its document."""
-        inside = [[(place, sentence_spans(place.window.text)) for place in b.places] for b in best]
+        inside = [[(window, sentence_spans(window.span.text)) for window in b.windows] for b in best]
         pairs = [
-            Pair(place.titled(place.window.text[s.start : s.end]), b.part, r.asked, r.whole)
-            for r, b, places in zip(read, best, inside, strict=True)
-            for place, sentences in places
+            Pair(window.titled(window.span.text[s.start : s.end]), b.part, r.asked, r.whole)
+            for r, b, windows in zip(read, best, inside, strict=True)
+            for window, sentences in windows
             for s in sentences
             if len(sentences) > 1
         ]
         scores = iter(self._ask(pairs))
         out = []
-        for places in inside:
+        for windows in inside:
             found = []
-            for place, sentences in places:
+            for window, sentences in windows:
                 scored = [(next(scores) if len(sentences) > 1 else 1.0, s) for s in sentences]
                 known = [pair for pair in scored if not math.isnan(pair[0])] or scored
-                found.append(place.evidence(max(known, key=lambda pair: pair[0])[1]))
+                found.append(window.evidence(max(known, key=lambda pair: pair[0])[1]))
             out.append(tuple(found))
         return out
 
@@ -256,11 +264,11 @@ class SupportScoring:
         return [score if 0.0 <= score <= 1.0 else math.nan for score in scores]
 
 
-def _premise(places: Sequence[_Place]) -> str:
+def _premise(windows: Sequence[_EvidenceWindow]) -> str:
     """One or two windows as the scorer reads them, after the title, which is not repeated."""
-    titles = [place.title for place in places]
+    titles = [window.title for window in windows]
     texts = [
-        place.titled(place.window.text) if place.title not in titles[:index] else place.window.text
-        for index, place in enumerate(places)
+        window.titled(window.span.text) if window.title not in titles[:index] else window.span.text
+        for index, window in enumerate(windows)
     ]
     return " ".join(texts)

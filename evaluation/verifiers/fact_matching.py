@@ -59,17 +59,17 @@ def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, .
 
 
 def _named(facts: Sequence[Fact], text: _Spoken) -> tuple[Fact, ...]:
-    places = {subject: _places(normal_tokens(subject), text.tokens) for subject in {f.subject for f in facts}}
-    spans = [span for found in places.values() for span in found]
+    mentions = {subject: _occurrences(normal_tokens(subject), text.tokens) for subject in {f.subject for f in facts}}
+    spans = [span for found in mentions.values() for span in found]
     meant = {
         subject
-        for subject, found in places.items()
+        for subject, found in mentions.items()
         if any(not _inside(span, spans) for span in found) and set(normal_tokens(subject)) - STOP_WORDS
     }
     return tuple(f for f in facts if f.subject in meant and _asks(f, text))
 
 
-def _places(part: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
+def _occurrences(part: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
     size = len(part)
     if not size:
         return []
@@ -145,12 +145,12 @@ def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[
         tokens = normal_tokens(other)
         if set(tokens) <= named or not set(tokens) - STOP_WORDS or other == fact.value:
             continue
-        if _places(tokens, text.tokens) and not _places(tokens, normal_tokens(question)):
+        if _occurrences(tokens, text.tokens) and not _occurrences(tokens, normal_tokens(question)):
             return other
     content = [t for t in text.tokens if t not in STOP_WORDS]
     # A full sentence may be about anything; only a bare answer takes the place of the value.
     bare = len(claim.split()) <= _SHORT_WORDS and not has_verb(claim)
     known = set(normal_tokens(fact.value)) | named
-    if content and bare and not _places(normal_tokens(fact.subject), text.tokens) and not set(content) & known:
+    if content and bare and not _occurrences(normal_tokens(fact.subject), text.tokens) and not set(content) & known:
         return claim
     return None

@@ -104,11 +104,11 @@ class LanguageJudge:
             for task in self._tasks(request, prompt)
         ]
         drawn = self._drawn(tasks)
-        results, place = [], 0
+        results, position = [], 0
         for prompt in prompts:
             if isinstance(prompt, Prompt):
-                mine = drawn[place : place + self._rounds]
-                place += self._rounds
+                mine = drawn[position : position + self._rounds]
+                position += self._rounds
                 results.append(_answered(prompt, mine))
             else:
                 results.append(_Answered(None, prompt or "", (), prompt is None))

@@ -24,9 +24,9 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
     covered = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
     texts = a.word_texts
     for item in items:
-        place = contains(texts, item)
-        if place is not None:
-            start, end = a.words[place].start, a.words[place + len(item) - 1].end
+        index = contains(texts, item)
+        if index is not None:
+            start, end = a.words[index].start, a.words[index + len(item) - 1].end
             blocked = blocked_by(a, r, q, start, end)
             if blocked is not None:
                 return blocked
@@ -75,8 +75,8 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
     if not values_agree:
         return _other_values(a, r)
     reasons: list[Match] = []
-    places = _occurrences(a.words, r.words) or (_occurrences(a.plain, r.plain) if not r.values else ())
-    for start, end in places[:MENTIONS]:
+    occurrences = _occurrences(a.words, r.words) or (_occurrences(a.plain, r.plain) if not r.values else ())
+    for start, end in occurrences[:MENTIONS]:
         reason = blocked_by(a, r, q, start, end)
         in_date = any(v.date is not None and v.start <= start < v.end for v in a.values)
         if reason is None and not in_date and _designated(a.tokens, end):

@@ -30,8 +30,8 @@ def compare_unspaced(answer: str, reference: str) -> Match:
         if wanted == given:
             return Match("supported", 1.0, "says yes or no as the reference does")
         return Match("contradicted", 0.0, "says yes where the reference says no, or the reverse")
-    place = _place(a, r)
-    if place is None:
+    index = _offset_of(a, r)
+    if index is None:
         wanted_values, given_values = _VALUE.findall(r), _VALUE.findall(a)
         rival = any(
             unit == other and value != number for value, unit in wanted_values for number, other in given_values
@@ -39,7 +39,7 @@ def compare_unspaced(answer: str, reference: str) -> Match:
         if rival:
             return Match("contradicted", 0.0, "gives another value than the reference")
         return Match("unverifiable", 0.0, "does not give the reference")
-    before, after = a[:place], a[place + len(r) :]
+    before, after = a[:index], a[index + len(r) :]
     if _BEFORE.search(before) or _AFTER.match(after):
         return Match("contradicted", 0.0, "the answer denies the reference")
     if _OR.search(a) and not _OR.search(r):
@@ -51,7 +51,7 @@ def compare_unspaced(answer: str, reference: str) -> Match:
     return Match("supported", 1.0, "contains the reference")
 
 
-def _place(a: str, r: str) -> int | None:
+def _offset_of(a: str, r: str) -> int | None:
     """Position of the reference in the answer, not inside a longer number."""
     if not r:
         return None

@@ -26,9 +26,9 @@ def answer_part(text: str) -> AnswerPart:
         return AnswerPart(0, len(text))
     if not parts.answer:
         return AnswerPart(len(text), len(text), cut_off=bool(parts.thought))
-    place = text.rfind(parts.answer)
-    if place >= 0:
-        return AnswerPart(place, place + len(parts.answer))
+    index = text.rfind(parts.answer)
+    if index >= 0:
+        return AnswerPart(index, index + len(parts.answer))
     last, pieces = 0, []
     for start, end in (*thought_spans(text), (len(text), len(text))):
         if text[last:start].strip():

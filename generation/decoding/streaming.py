@@ -203,11 +203,11 @@ class _StopFilter:
         if not self._stops:
             return text
         buffer = self._waiting + text
-        for place in range(len(self._waiting), len(buffer)):
-            complete = self._advance(buffer[place])
+        for index in range(len(self._waiting), len(buffer)):
+            complete = self._advance(buffer[index])
             if complete:
                 self.stopped, self._waiting = True, ""
-                return buffer[: place + 1 - complete]
+                return buffer[: index + 1 - complete]
         longest = max(self._matched)
         self._waiting = buffer[len(buffer) - longest :]
         return buffer[: len(buffer) - longest]

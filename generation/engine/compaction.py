@@ -11,13 +11,13 @@ def close_gaps(rows: Rows, arena: KeyValueArena) -> int:
 
     The caller frees the slots after that number.
     """
-    live = [place for place, sample in enumerate(rows.samples) if sample.finish is None]
+    live = [row for row, sample in enumerate(rows.samples) if sample.finish is None]
     count = len(live)
-    gaps = [place for place in range(count) if rows.samples[place].finish is not None]
-    for gap, place in zip(gaps, [place for place in live if place >= count], strict=True):
-        stretch = rows.own.without_first(place * rows.stride).first(rows.read)
+    gaps = [row for row in range(count) if rows.samples[row].finish is not None]
+    for gap, row in zip(gaps, [row for row in live if row >= count], strict=True):
+        stretch = rows.own.without_first(row * rows.stride).first(rows.read)
         arena.copy(stretch, rows.own.start + gap * rows.stride)
-        rows.samples[gap] = rows.samples[place]
+        rows.samples[gap] = rows.samples[row]
         if rows.seen is not None:
-            rows.seen[gap] = rows.seen[place]
+            rows.seen[gap] = rows.seen[row]
     return count

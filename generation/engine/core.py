@@ -271,9 +271,9 @@ class Engine:
 
     def _drop_finished(self, rows: Rows) -> None:
         if rows.seen is not None:
-            for place, sample in enumerate(rows.samples):
+            for row, sample in enumerate(rows.samples):
                 if sample.finish is None:
-                    rows.seen[place, sample.token_ids[-1]] = True
+                    rows.seen[row, sample.token_ids[-1]] = True
         if all(sample.finish is None for sample in rows.samples):
             return
         self._decoding.rows_changed()

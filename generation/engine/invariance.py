@@ -1,4 +1,4 @@
-"""Test whether this machine computes a row identically at any place of a block, and with any neighbours.
+"""Test whether this machine computes a row identically at any position of a block, and with any neighbours.
 
 The invariant mode relies on it. It holds if matrix products of one shape use the same kernel for all rows, and
 elementwise kernels treat all elements alike. No library guarantees either, so this test checks it.
@@ -18,10 +18,10 @@ from model.engine_state.reads import RowGroup
 
 
 def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed: int = 0) -> bool:
-    """Return whether one row's hidden state and logits are bitwise equal at every place of a block of row_block rows.
+    """Return whether one row's hidden state and logits are bitwise equal at every position of a block.
 
-    The other rows are random, and a varying number of them share its prompt. A trial costs row_block forward passes of
-    one block.
+    A block has row_block rows. The other rows are random, and a varying number of them share its prompt. A trial costs
+    row_block forward passes of one block.
     """
     block, past = options.row_block, min(40, model.config.max_positions - 1)
     random = torch.Generator().manual_seed(seed)
@@ -34,22 +34,22 @@ def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed:
             store.values[:, :past] = torch.randn(shape, generator=random).to(store.values)
             row = int(torch.randint(model.config.vocab_size, (), generator=random))
             seen: list[torch.Tensor] = []
-            for place in range(block):
+            for position in range(block):
                 tokens = torch.randint(model.config.vocab_size, (block, 1), generator=random)
-                tokens[place] = row
-                # Truncated after the row: it is the last of place + 1 rows that read together.
-                sizes = [size for size in (place + 1, block - place - 1) if size]
+                tokens[position] = row
+                # Truncated after the row: it is the last of position + 1 rows that read together.
+                sizes = [size for size in (position + 1, block - position - 1) if size]
                 groups = [
                     RowGroup(size, (KeyRange(0, past),), past + first, 1, 1)
-                    for size, first in zip(sizes, (0, place + 1), strict=False)
+                    for size, first in zip(sizes, (0, position + 1), strict=False)
                 ]
                 state = DecodeState(store, groups, model.config.max_positions, invariant=True)
                 given = tokens.to(model.device)
                 steps = model.row_steps
                 hidden = model(given, state)[:, -1] if steps is None else steps.hidden(given, state)
-                seen.append(hidden[place])
+                seen.append(hidden[position])
                 if isinstance(model.head, LinearHead):
-                    seen[-1] = torch.cat((hidden[place], model.logits(hidden)[place]))
+                    seen[-1] = torch.cat((hidden[position], model.logits(hidden)[position]))
             if not all(torch.equal(seen[0], other) for other in seen):
                 return False
     return True

@@ -71,10 +71,10 @@ def _candidate(
         return None  # an event has a year, which is elsewhere
     first, last = passage.spans[number]
     at = paragraph.start
-    place = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
+    answer_span = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
     is_subject = (span.left, span.right) == clause.subject
     rest = text.split(" ", 1)[1].rstrip("?") if is_subject and text.startswith(("Who ", "What ")) else ""
-    return Candidate(text, kind, accepted_answers(answer, span, document), (place,), span.kind, rest)
+    return Candidate(text, kind, accepted_answers(answer, span, document), (answer_span,), span.kind, rest)
 
 
 def _in_quotation(passage: Passage, number: int, at: int) -> bool:

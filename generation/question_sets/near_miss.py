@@ -100,7 +100,7 @@ class NearMisses:
     def _exchanged(self, candidate: Candidate, match: re.Match[str], other: str) -> str | None:
         """Replace a number, if no paragraph has the new number together with two words of the question."""
         about = stems(candidate.text)
-        if any(len(about & self._paragraphs[place][1]) >= 2 for place in self._by_word.get(other, ())):
+        if any(len(about & self._paragraphs[index][1]) >= 2 for index in self._by_word.get(other, ())):
             return None
         return candidate.text[: match.start()] + other + candidate.text[match.end() :]
 
@@ -144,8 +144,8 @@ class NearMisses:
     def _together(self, name: str, about: frozenset[str]) -> bool:
         """Whether a paragraph that has the name, or its last word, shares a third of the question's content."""
         own, bound = stems(name), max(1, (len(about) + 2) // 3)
-        places = self._by_word.get(name.split()[-1], ())
-        return any(len((self._paragraphs[place][1] - own) & about) >= bound for place in places)
+        indices = self._by_word.get(name.split()[-1], ())
+        return any(len((self._paragraphs[index][1] - own) & about) >= bound for index in indices)
 
 
 def _with_article(text: str, name: str) -> str:

@@ -47,8 +47,8 @@ def paired(first: Candidate, second: Candidate) -> Candidate | None:
     if len(text.split()) > _MOST_WORDS or "According to" in text:
         return None
     answer = f"{first.references[0]} and {second.references[0]}"
-    places = (*first.places, *second.places)
-    return Candidate(text, "two_passage", (answer,), places, "pair", parts=(first, second))
+    spans = (*first.places, *second.places)
+    return Candidate(text, "two_passage", (answer,), spans, "pair", parts=(first, second))
 
 
 def _joined(describing: Candidate, candidate: Candidate, name: str) -> Candidate | None:
@@ -59,8 +59,8 @@ def _joined(describing: Candidate, candidate: Candidate, name: str) -> Candidate
     text = text[:1].upper() + text[1:]
     if len(text.split()) > _MOST_WORDS or len(re.findall(re.escape(name), text)):
         return None
-    places = (*candidate.places, *describing.places)
-    return replace(candidate, text=text, kind="two_passage", places=places, parts=(candidate, describing), clause="")
+    spans = (*candidate.places, *describing.places)
+    return replace(candidate, text=text, kind="two_passage", places=spans, parts=(candidate, describing), clause="")
 
 
 def _near(one: Candidate, other: Candidate) -> bool:

@@ -17,47 +17,47 @@ class CopyPath:
     """The path with the highest sum of log shares and continuation bonuses."""
 
     def __init__(self) -> None:
-        self._places: list[Sequence[CopySource]] = []
+        self._steps: list[Sequence[CopySource]] = []
         self._scores: list[list[float]] = []
         self._backs: list[list[int]] = []
 
     def push(self, options: Sequence[CopySource]) -> None:
         """Add a token with its possible sources; none if it was not copied."""
-        index = len(self._places)
+        index = len(self._steps)
         row, back = [], []
         before = self._scores[-1] if index else []
         for option in options:
             best, origin = (max(before), before.index(max(before))) if before else (0.0, -1)
-            for j, previous in enumerate(self._places[-1] if index else ()):
+            for j, previous in enumerate(self._steps[-1] if index else ()):
                 if previous.position + 1 == option.position and before[j] + _RUN_ON > best:
                     best, origin = before[j] + _RUN_ON, j
             row.append(best + math.log(option.share + 1e-6))
             back.append(origin)
-        self._places.append(options)
+        self._steps.append(options)
         self._scores.append(row)
         self._backs.append(back)
 
     def best(self) -> list[CopySource | None]:
         """Return the position of each token; None for one that was not copied."""
-        path: list[CopySource | None] = [None] * len(self._places)
+        path: list[CopySource | None] = [None] * len(self._steps)
         choice = -1
-        for index in range(len(self._places) - 1, -1, -1):
-            if not self._places[index]:
+        for index in range(len(self._steps) - 1, -1, -1):
+            if not self._steps[index]:
                 choice = -1
                 continue
             if choice < 0:
                 choice = self._scores[index].index(max(self._scores[index]))
-            path[index] = self._places[index][choice]
+            path[index] = self._steps[index][choice]
             choice = self._backs[index][choice]
         return path
 
     def settled(self) -> int:
         """Return how many leading tokens have a position in ``best`` that no further token can change."""
-        alive = set(range(len(self._places[-1]))) if self._places else set()
-        for index in range(len(self._places) - 1, -1, -1):
+        alive = set(range(len(self._steps[-1]))) if self._steps else set()
+        for index in range(len(self._steps) - 1, -1, -1):
             if len(alive) < 2:  # one path is left, or the token was not copied and a new path starts after it
                 return index + 1
-            if index == 0 or not self._places[index - 1]:
+            if index == 0 or not self._steps[index - 1]:
                 return index
             alive = {self._backs[index][choice] for choice in alive}
         return 0

@@ -60,7 +60,7 @@ class SurfaceStream:
     def push(self, decoded: DecodedTokens) -> str:
         """decoded: all tokens so far. Returns the newly final text; may be empty."""
         for options in decoded.sources[self._pushed :]:
-            self._path.push(_places(options, self._prompt))
+            self._path.push(_copy_sources(options, self._prompt))
         self._pushed = len(decoded.sources)
         settled = self._path.settled()
         if settled == self._settled:
@@ -100,11 +100,11 @@ def _written(
 def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> CopyPath:
     path = CopyPath()
     for options in sources:
-        path.push(_places(options, prompt))
+        path.push(_copy_sources(options, prompt))
     return path
 
 
-def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
+def _copy_sources(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
     """Return where a token may have been copied from; empty if hardly any of it was copied."""
     if sum(s.share for s in options) < _MIN_SHARE:
         return ()
@@ -114,17 +114,17 @@ def _places(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySourc
 def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[CopiedSpan, ...]:
     out: list[CopiedSpan] = []
     previous: CopySource | None = None
-    for index, place in enumerate(path):
-        source = None if place is None else prompt.sources[place.position]
-        if place is None or source is None:
+    for index, copied in enumerate(path):
+        source = None if copied is None else prompt.sources[copied.position]
+        if copied is None or source is None:
             out.append(CopiedSpan(index, index, None, 0, 0, 0.0))
         else:
             part, start, end = source
             last = out[-1] if out else None
-            runs_on = previous is not None and place.position == previous.position + 1
+            runs_on = previous is not None and copied.position == previous.position + 1
             if runs_on and last is not None and last.part == part:
-                out[-1] = CopiedSpan(last.first, index, part, last.start, end, last.share + place.share)
+                out[-1] = CopiedSpan(last.first, index, part, last.start, end, last.share + copied.share)
             else:
-                out.append(CopiedSpan(index, index, part, start, end, place.share))
-        previous = place
+                out.append(CopiedSpan(index, index, part, start, end, copied.share))
+        previous = copied
     return tuple(out)

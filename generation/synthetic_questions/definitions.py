@@ -145,8 +145,8 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
             "phrase",
             at,
         )
-        place = re.match(rf" (?:in|of|on) (?:the )?{_NAME}", first[match.end() :])
-        if place and parts[-1].lower() in words.PLACE_HEADS | {
+        location = re.match(rf" (?:in|of|on) (?:the )?{_NAME}", first[match.end() :])
+        if location and parts[-1].lower() in words.PLACE_HEADS | {
             "town",
             "village",
             "municipality",
@@ -157,11 +157,11 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
         }:
             yield _Asked(
                 (f"Where {verb} {name}?", f"Where is {name} located?", f"In what place is {name}?"),
-                place[1],
+                location[1],
                 "place",
                 match.end() + 2,
             )
-            yield _Asked((f"What is {name} in {place[1].strip()}?",), phrase, "phrase", at)
+            yield _Asked((f"What is {name} in {location[1].strip()}?",), phrase, "phrase", at)
     if life:
         yield _Asked(
             (f"When was {name} born?", f"What is {name}'s date of birth?", f"On what date was {name} born?"),

@@ -73,6 +73,6 @@ def _id_in_tokenizer(path: Path, token: str) -> int | None:
         vocabulary = parts["model"]["vocab"]
         if isinstance(vocabulary, dict):
             return None if token not in vocabulary else int(vocabulary[token])
-        return next((place for place, entry in enumerate(vocabulary) if entry[0] == token), None)
+        return next((index for index, entry in enumerate(vocabulary) if entry[0] == token), None)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError):
         return None

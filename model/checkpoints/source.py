@@ -43,7 +43,7 @@ def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-def tokenizer_place(path: Path) -> str:
+def tokenizer_file(path: Path) -> str:
     """Location of a checkpoint's tokenizer, for messages."""
     return f"{path} (tokenizer.ggml)" if is_gguf(path) else str(path / TOKENIZER)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer as HFTokenizer
 
-from model.checkpoints.source import read_tokenizer, tokenizer_place, tokenizer_text
+from model.checkpoints.source import read_tokenizer, tokenizer_file, tokenizer_text
 from model.errors import ModelError
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -46,7 +46,7 @@ class Tokenizer:
     @classmethod
     def of_checkpoint(cls, path: Path) -> Tokenizer:
         """Load the tokenizer of a checkpoint folder or a GGUF file."""
-        return cls(Path(tokenizer_place(path)), tokenizer_text(path))
+        return cls(Path(tokenizer_file(path)), tokenizer_text(path))
 
     def check_fits(self, path: Path, rows: int) -> None:
         """Raise ModelError, naming ``path``, if an embedding of so many rows lacks a token."""

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.checkpoints.source import tokenizer_place
+from model.checkpoints.source import tokenizer_file
 from model.errors import ModelError
 from model.limited_process import LimitedProcessError, ask_child
 
@@ -27,7 +27,7 @@ def try_tokenizer(path: Path, limits: TokenizerLimits = _LIMITS) -> None:
 
     Raises ModelError, naming the file, if it cannot be read or exceeds a limit.
     """
-    place = tokenizer_place(path)
+    file = tokenizer_file(path)
     try:
         answer = ask_child(
             "model.checkpoints.tokenizer_trial",
@@ -36,7 +36,7 @@ def try_tokenizer(path: Path, limits: TokenizerLimits = _LIMITS) -> None:
             cpu_seconds=limits.cpu_seconds,
         )
     except LimitedProcessError as error:
-        raise ModelError(f"{place} cannot be used as a tokenizer: {error}") from error
+        raise ModelError(f"{file} cannot be used as a tokenizer: {error}") from error
     if (reason := answer.get("error")) is not None:
         named = answer.get("named") and str(path) in str(reason)
-        raise ModelError(str(reason) if named else f"{place} cannot be used as a tokenizer: {reason}")
+        raise ModelError(str(reason) if named else f"{file} cannot be used as a tokenizer: {reason}")

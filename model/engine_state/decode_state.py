@@ -52,15 +52,15 @@ class DecodeState:
         real = self._groups[: len(self._groups) - self._padding]
         self._longest = max((group.length for group in real), default=0)
         device = arena.keys.device
-        places = [group.length - 1 for group in real for _ in range(group.rows)] + [0] * padding
+        positions = [group.length - 1 for group in real for _ in range(group.rows)] + [0] * padding
         slots = [
             group.own_start + row * group.own_stride + group.own_length - 1
             for group in real
             for row in range(group.rows)
         ] + [padding_slot] * padding
-        self._positions = torch.tensor(places, device=device)[:, None]  # (N, 1)
+        self._positions = torch.tensor(positions, device=device)[:, None]  # (N, 1)
         self._slots = torch.tensor(slots, device=device)  # (N)
-        self._forward = len(places) - padding
+        self._forward = len(positions) - padding
         self._plans: dict[int | None, SplitPlan] = {}
 
     @property
@@ -100,9 +100,9 @@ class DecodeState:
         self._positions[: self._forward] += steps
         self._slots[: self._forward] += steps
         real = len(self._groups) - self._padding
-        for place in range(real):
-            group = self._groups[place]
-            self._groups[place] = replace(group, own_length=group.own_length + steps)
+        for index in range(real):
+            group = self._groups[index]
+            self._groups[index] = replace(group, own_length=group.own_length + steps)
         self._longest += steps
         self._plans.clear()
 

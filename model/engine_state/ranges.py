@@ -59,14 +59,14 @@ class RangeAllocator:
             raise ValueError(f"a range of {length} positions was asked for")
         if length == 0:
             return KeyRange(0, 0)
-        for place, free in enumerate(self._lengths):
+        for index, free in enumerate(self._lengths):
             if free < length:
                 continue
-            start = self._starts[place]
+            start = self._starts[index]
             if free == length:
-                del self._starts[place], self._lengths[place]
+                del self._starts[index], self._lengths[index]
             else:
-                self._starts[place], self._lengths[place] = start + length, free - length
+                self._starts[index], self._lengths[index] = start + length, free - length
             return KeyRange(start, length)
         return None
 
@@ -74,14 +74,14 @@ class RangeAllocator:
         """Free a range, or a part of one. Raises ModelError if any of it is already free."""
         if taken.length == 0:
             return
-        place = bisect_left(self._starts, taken.start)
-        after = place < len(self._starts) and taken.end > self._starts[place]
-        before = place > 0 and self._starts[place - 1] + self._lengths[place - 1] > taken.start
+        index = bisect_left(self._starts, taken.start)
+        after = index < len(self._starts) and taken.end > self._starts[index]
+        before = index > 0 and self._starts[index - 1] + self._lengths[index - 1] > taken.start
         if after or before or taken.start < 0 or taken.end > self._total:
             raise ModelError(f"positions {taken.start} to {taken.end - 1} of the arena were freed twice")
-        self._starts.insert(place, taken.start)
-        self._lengths.insert(place, taken.length)
-        for left in (place, place - 1):  # merge with the right neighbour, then with the left one
+        self._starts.insert(index, taken.start)
+        self._lengths.insert(index, taken.length)
+        for left in (index, index - 1):  # merge with the right neighbour, then with the left one
             if 0 <= left < len(self._starts) - 1 and self._starts[left] + self._lengths[left] == self._starts[left + 1]:
                 self._lengths[left] += self._lengths[left + 1]
                 del self._starts[left + 1], self._lengths[left + 1]

@@ -122,21 +122,21 @@ def _trail(row: int, group: RowGroup, skipped: int) -> _Trail:
 
 def _plan(trails: list[_Trail], begins: bool, reads: list[CacheRead]) -> None:
     """Neighbours whose next ranges start at the same position read the common part; then the rest of each."""
-    place = 0
-    while place < len(trails):
-        trail = trails[place]
+    index = 0
+    while index < len(trails):
+        trail = trails[index]
         if not trail.shared:
             reads.append(
                 CacheRead(trail.first_row, trail.rows, trail.own.start, trail.stride, trail.own.length, begins)
             )
-            place += 1
+            index += 1
             continue
         same = [trail]
-        for other in trails[place + 1 :]:
+        for other in trails[index + 1 :]:
             if not other.shared or other.shared[0].start != trail.shared[0].start:
                 break
             same.append(other)
-        place += len(same)
+        index += len(same)
         common = min(t.shared[0].length for t in same)
         if len(same) == 1 and trail.rows == 1 and len(trail.shared) == 1 and trail.shared[0].end == trail.own.start:
             # A single row whose own positions directly follow its prompt: one read of both.

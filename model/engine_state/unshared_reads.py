@@ -125,6 +125,6 @@ def ranges_of(reads: Iterable[CacheRead], rows: int) -> list[list[tuple[int, int
     """Ranges that each of ``rows`` rows reads, in the order of the reads."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
     for read in reads:
-        for place in range(read.rows):
-            ranges[read.first_row + place].append((read.start + place * read.stride, read.length))
+        for index in range(read.rows):
+            ranges[read.first_row + index].append((read.start + index * read.stride, read.length))
     return ranges

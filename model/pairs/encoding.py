@@ -56,13 +56,13 @@ def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
     typed = "token_type_ids" in tokenizer.model_input_names
     if layout == "joined":
         single = tokenizer(_PROBES[0], return_token_type_ids=typed)
-        places = [i for i, s in enumerate(single.sequence_ids(0)) if s is not None]
+        indices = [i for i, s in enumerate(single.sequence_ids(0)) if s is not None]
         if tokenizer.eos_token_id is None and tokenizer.sep_token_id is None:
             raise ModelError(f"{where}: its tokenizer has no end token to join document and claim with")
         end = tokenizer.eos_token_id if tokenizer.eos_token_id is not None else tokenizer.sep_token_id
         ids = single["input_ids"]
         kinds = (0, 0, 0, 0, 0) if typed else None
-        return PairFrame(tuple(ids[: places[0]]), (int(end),), tuple(ids[places[-1] + 1 :]), kinds)
+        return PairFrame(tuple(ids[: indices[0]]), (int(end),), tuple(ids[indices[-1] + 1 :]), kinds)
     pair = tokenizer(*_PROBES, return_token_type_ids=typed)
     ids, sides = pair["input_ids"], pair.sequence_ids(0)
     one = [i for i, s in enumerate(sides) if s == 0]

@@ -31,9 +31,9 @@ _INT, _FLOAT, _BYTES = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES), ir.
 _WIDE = ir.VectorType(ir.IntType(32), LANES)
 
 
-def _loaded(builder: Any, data: Any, place: Any, kind: ir.Type, element: ir.Type) -> Any:
-    """Load ``kind`` from element ``place`` on; no alignment is assumed."""
-    at = builder.gep(data, [place], source_etype=element)
+def _loaded(builder: Any, data: Any, offset: Any, kind: ir.Type, element: ir.Type) -> Any:
+    """Load ``kind`` from element ``offset`` on; no alignment is assumed."""
+    at = builder.gep(data, [offset], source_etype=element)
     return builder.load(builder.bitcast(at, kind.as_pointer()), align=1, typ=kind)
 
 
@@ -50,12 +50,12 @@ def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f32"), [a, b, c])
 
 
-def _columns(builder: Any, bits: int, codes: Any, place: Any) -> list[tuple[int, Any]]:
+def _columns(builder: Any, bits: int, codes: Any, offset: Any) -> list[tuple[int, Any]]:
     """A group's columns and their 16 weights' codes as numbers, in summation order."""
     byte = ir.IntType(8)
     out = []
     for j in range(GROUP * bits // 8):
-        loaded = _loaded(builder, codes, builder.add(place, ir.Constant(_INT, j * LANES)), _BYTES, byte)
+        loaded = _loaded(builder, codes, builder.add(offset, ir.Constant(_INT, j * LANES)), _BYTES, byte)
         if bits == 8:
             out.append((j, builder.sitofp(builder.sext(loaded, _WIDE), _FLOAT)))
             continue
@@ -137,9 +137,9 @@ def _tile_of(bits: int, rows: int) -> Any:
         out_at,
         out_step,
     ):
-        place = types.int64
+        offset = types.int64
         signature = types.void(
-            codes, place, numbers, place, place, place, x, place, place, sums, place, out, place, place
+            codes, offset, numbers, offset, offset, offset, x, offset, offset, sums, offset, out, offset, offset
         )
 
         def build(context, builder, signature, arguments):  # type: ignore[no-untyped-def]

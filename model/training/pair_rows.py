@@ -79,13 +79,13 @@ class PairRow:
 class PairBatch:
     """A batch. A reading is a claim in one of its windows.
 
-    token_ids (W, T). place (W, T): the reading that a token belongs to (-1: none). window, claim (R): the window and
-    the claim of each reading. supported (a claim's target if it has one, else 0 or 1), weights (C): of claims. wrong
-    (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows.
+    token_ids (W, T). reading_index (W, T): the reading that a token belongs to (-1: none). window, claim (R): the
+    window and the claim of each reading. supported (a claim's target if it has one, else 0 or 1), weights (C): of
+    claims. wrong (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows.
     """
 
     token_ids: Tensor
-    place: Tensor
+    reading_index: Tensor
     window: Tensor
     claim: Tensor
     supported: Tensor
@@ -101,7 +101,7 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
     """Pad rows to one batch."""
     shape = (sum(len(row.windows) for row in rows), max(row.longest for row in rows))
     token_ids = torch.full(shape, pad)
-    place, wrong = torch.full(shape, -1), torch.full(shape, UNKNOWN)
+    index, wrong = torch.full(shape, -1), torch.full(shape, UNKNOWN)
     windows: list[int] = []
     claims: list[int] = []
     line = first = 0
@@ -109,7 +109,7 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
         for window in row.windows:
             token_ids[line, : len(window)] = torch.tensor(window)
             for number, claim in enumerate(row.claims, first):
-                place[line, claim.start : claim.end] = len(windows)
+                index[line, claim.start : claim.end] = len(windows)
                 if claim.wrong:
                     wrong[line, claim.start : claim.end] = torch.tensor(claim.wrong)
                 windows.append(line)
@@ -119,7 +119,7 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
     every = [claim for row in rows for claim in row.claims]
     supported = torch.tensor([float(c.supported) if c.target is None else c.target for c in every])
     weights = torch.tensor([claim.weight for claim in every])
-    return PairBatch(token_ids, place, torch.tensor(windows), torch.tensor(claims), supported, weights, wrong)
+    return PairBatch(token_ids, index, torch.tensor(windows), torch.tensor(claims), supported, weights, wrong)
 
 
 def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int) -> tuple[tuple[int, ...], ...]:

@@ -27,13 +27,13 @@ def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
     claim's maximum, since in another window even a supported claim's words fit nothing.
     """
     out = model(batch.token_ids)
-    readings = out.claim_logits(batch.place, batch.window)  # (R,)
+    readings = out.claim_logits(batch.reading_index, batch.window)  # (R,)
     best = torch.full_like(batch.supported, -torch.inf).scatter_reduce(0, batch.claim, readings, "amax")  # (C,)
     claims = F.binary_cross_entropy_with_logits(best, batch.supported, reduction="none")
     loss = (claims * batch.weights).sum() / batch.weights.sum()
     decides = readings.detach() == best.detach()[batch.claim]  # (R,)
-    known = (batch.wrong != UNKNOWN) & (batch.place >= 0) & out.words.isfinite()
-    known &= decides[batch.place.clamp(min=0)]
+    known = (batch.wrong != UNKNOWN) & (batch.reading_index >= 0) & out.words.isfinite()
+    known &= decides[batch.reading_index.clamp(min=0)]
     if bool(known.any()):
         words = F.binary_cross_entropy_with_logits(out.words[known], batch.wrong[known].float())
         loss = loss + WORD_WEIGHT * words

@@ -138,14 +138,14 @@ class TokenStream:
         if not 0 < count <= len(self):
             raise ModelError(f"{count} tokens were asked of a stream of {len(self)}")
         parts: list[Ids] = []
-        place, missing = start % len(self), count
+        offset, missing = start % len(self), count
         while missing:
-            shard = bisect_right(self._starts, place) - 1
-            inside = place - self._starts[shard]
+            shard = bisect_right(self._starts, offset) - 1
+            inside = offset - self._starts[shard]
             part = self._maps[shard][inside : inside + missing]
             parts.append(part)
             missing -= len(part)
-            place = (place + len(part)) % len(self)
+            offset = (offset + len(part)) % len(self)
         return np.concatenate(parts).astype(np.int64)
 
 

@@ -48,11 +48,11 @@ class WindowPlan:
         return np.stack([self._window(index) for index in range(first, first + self._batch)])
 
     def _window(self, index: int) -> NDArray[np.int64]:
-        number, place = divmod(index, self.windows)
+        number, position = divmod(index, self.windows)
         if self._epoch is None or self._epoch.number != number:
             rng = random.Random(f"{self._seed}:{number}")
             order = list(range(self.windows))
             rng.shuffle(order)
             self._epoch = _Epoch(number, rng.randrange(len(self._stream)), tuple(order))
-        start = self._epoch.offset + self._epoch.order[place] * self._context
+        start = self._epoch.offset + self._epoch.order[position] * self._context
         return self._stream.read(start, self._context + 1)

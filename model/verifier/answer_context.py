@@ -41,10 +41,10 @@ def asked_around(question: str, answer: str, evidence: str) -> float:
         return 1.0
     sentences = _sentences(evidence)
     best = 0.0
-    for place, words in enumerate(sentences):
+    for index, words in enumerate(sentences):
         share = len(answer_words & words) / len(answer_words) if answer_words else 1.0
         if share > best:  # else it cannot be better
-            around = frozenset().union(*sentences[max(0, place - 1) : place + 2])
+            around = frozenset().union(*sentences[max(0, index - 1) : index + 2])
             best = max(best, share * len(question_words & around) / len(question_words))
     return best
 

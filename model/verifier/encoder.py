@@ -56,15 +56,15 @@ class SupportOutput:
         """(W,): support logits, treating everything in the claim's place as one claim."""
         return self._less(self.overall, self.words.max(dim=1).values)
 
-    def claim_logits(self, place: Tensor, window: Tensor) -> Tensor:
+    def claim_logits(self, reading_index: Tensor, window: Tensor) -> Tensor:
         """(R,): support logits, for each reading of a claim: one of perhaps several claims in a window.
 
-        place (W, T): the reading that a token belongs to, -1 for none. window (R,): the window of each reading. Claims
-        in one window share the [CLS] token's logit and differ by their worst words.
+        reading_index (W, T): the reading that a token belongs to, -1 for none. window (R,): the window of each reading.
+        Claims in one window share the [CLS] token's logit and differ by their worst words.
         """
-        inside = place >= 0
-        worst = torch.full(window.shape, -torch.inf, device=place.device, dtype=self.words.dtype)
-        worst = worst.scatter_reduce(0, place[inside], self.words[inside], "amax")
+        inside = reading_index >= 0
+        worst = torch.full(window.shape, -torch.inf, device=reading_index.device, dtype=self.words.dtype)
+        worst = worst.scatter_reduce(0, reading_index[inside], self.words[inside], "amax")
         return self._less(self.overall[window], worst)
 
     def _less(self, overall: Tensor, worst: Tensor) -> Tensor:

@@ -94,9 +94,10 @@ class SupportScorer:
                 progress(len(pairs) * done // total, len(pairs))
 
         found = self.window_logits(windows, scaled)
-        place = {reading: index for index, reading in enumerate(unique)}
+        position = {reading: index for index, reading in enumerate(unique)}
         wanted = [
-            found[place[reading]][reading[2].index(pair.claim)] for pair, reading in zip(pairs, readings, strict=True)
+            found[position[reading]][reading[2].index(pair.claim)]
+            for pair, reading in zip(pairs, readings, strict=True)
         ]
         return torch.tensor(wanted, dtype=torch.float64)
 
@@ -144,25 +145,25 @@ class SupportScorer:
     def _batch(self, windows: Sequence[AnswerWindow]) -> list[list[float]]:
         longest = max(len(window.token_ids) for window in windows)
         ids = torch.tensor([[*w.token_ids, *[PAD_ID] * (longest - len(w.token_ids))] for w in windows])
-        place = torch.full(ids.shape, -1)
+        reading_index = torch.full(ids.shape, -1)
         owner: list[int] = []
         for index, window in enumerate(windows):
-            for start, end in window.places:
-                place[index, start:end] = len(owner)
+            for start, end in window.spans:
+                reading_index[index, start:end] = len(owner)
                 owner.append(index)
         device = self._model.device
         with torch.autocast(device.type, dtype=torch.bfloat16, enabled=self._bf16):
             out = self._model(ids.to(device))
-        logits = iter(out.claim_logits(place.to(device), torch.tensor(owner, device=device)).double().tolist())
-        return [[next(logits) for _ in window.places] for window in windows]
+        logits = iter(out.claim_logits(reading_index.to(device), torch.tensor(owner, device=device)).double().tolist())
+        return [[next(logits) for _ in window.spans] for window in windows]
 
 
 def load_support_scorer(folder: Path | None = None, *, device: str = "cpu") -> SupportScorer:
     """Load the scorer of a verifier's folder, by default the shipped one. Raises ModelError as load_support does."""
     loaded = load_support(folder or shipped_verifier(), device=device)
-    place = loaded.model.device
-    bf16 = bf16_pays(place)
+    device_used = loaded.model.device
+    bf16 = bf16_pays(device_used)
     precision = torch.bfloat16 if bf16 else torch.float32
-    if can_pack(place, precision):
+    if can_pack(device_used, precision):
         pack_blocks(loaded.model.blocks, precision)
     return SupportScorer(loaded, bf16=bf16)

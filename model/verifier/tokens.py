@@ -18,7 +18,7 @@ class AnswerWindow:
     """A window's token ids, and the token span (start, end) of each of its claims."""
 
     token_ids: tuple[int, ...]
-    places: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...]
 
 
 class SupportTokens:
@@ -49,13 +49,13 @@ class SupportTokens:
         question_ids = question.token_ids[:MAX_QUESTION_TOKENS]
         first = len(question_ids) + 2
         answer_ids: list[int] = []
-        places = []
+        spans = []
         for claim in claims:
             if not claim.token_ids:
                 raise ModelError("the claim is empty: there is nothing to verify")
             start = len(answer_ids)
             answer_ids += claim.token_ids[: MAX_CLAIM_TOKENS - start]
-            places.append((first + start, first + len(answer_ids)))
+            spans.append((first + start, first + len(answer_ids)))
         room = self.room_beside(len(answer_ids), question)
         ids = (CLS_ID, *question_ids, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
-        return AnswerWindow(ids, tuple(places))
+        return AnswerWindow(ids, tuple(spans))

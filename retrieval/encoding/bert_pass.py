@@ -69,9 +69,9 @@ class BertPass:
             prompted = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_AT_ONCE]]
             with panics_named():
                 rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prompted)]
-            for places in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
-                vectors = self._embedded([rows[place] for place in places], bert)
-                found[[start + place for place in places]] = vectors
+            for indices in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
+                vectors = self._embedded([rows[index] for index in indices], bert)
+                found[[start + index for index in indices]] = vectors
         return found
 
     @torch.inference_mode()
@@ -90,7 +90,7 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
     The longest texts come first, so that a lack of memory shows before any work is lost.
     """
-    order = sorted(range(len(lengths)), key=lambda place: (-lengths[place], place))
+    order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     start = 0
     while start < len(order):
         size = max(1, tokens // max(1, lengths[order[start]]))

@@ -103,5 +103,5 @@ def _summed(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
     """
     if not any(map(len, runs)):
         return NO_HITS
-    positions, places = np.unique(np.concatenate([run.positions for run in runs]), return_inverse=True)
-    return ranked(positions, np.bincount(places, weights=np.concatenate(parts)))
+    positions, inverse = np.unique(np.concatenate([run.positions for run in runs]), return_inverse=True)
+    return ranked(positions, np.bincount(inverse, weights=np.concatenate(parts)))

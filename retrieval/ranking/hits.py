@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """position: index of the chunk, from 0. The rank of a hit is its place in the result list, from 1."""
+    """position: index of the chunk, from 0. The rank of a hit is its position in the result list, from 1."""
 
     position: int
     score: float
@@ -43,13 +43,13 @@ class Hits(Sequence[Hit]):
         return len(self.positions)
 
     @overload
-    def __getitem__(self, place: int) -> Hit: ...
+    def __getitem__(self, index: int) -> Hit: ...
     @overload
-    def __getitem__(self, place: slice) -> Hits: ...
-    def __getitem__(self, place: int | slice) -> Hit | Hits:
-        if isinstance(place, slice):
-            return Hits(self.positions[place], self.scores[place])
-        return Hit(int(self.positions[place]), float(self.scores[place]))
+    def __getitem__(self, index: slice) -> Hits: ...
+    def __getitem__(self, index: int | slice) -> Hit | Hits:
+        if isinstance(index, slice):
+            return Hits(self.positions[index], self.scores[index])
+        return Hit(int(self.positions[index]), float(self.scores[index]))
 
     def __iter__(self) -> Iterator[Hit]:
         return map(Hit, self.positions.tolist(), self.scores.tolist())

@@ -21,9 +21,9 @@ def with_neighbours(
     listed: list[RetrievedChunk] = []
     for item in found:
         listed.append(item)
-        place = position(item.chunk)
+        index = position(item.chunk)
         for step in (side * distance for distance in range(1, count + 1) for side in (-1, 1)):
-            other = place + step
+            other = index + step
             if not 0 <= other < len(chunks):
                 continue
             chunk = chunks[other]

@@ -87,9 +87,9 @@ def word_problems(
     starts = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1))
     total = len(table.versions)
     for group in batches(range(total), 100):
-        stored = read_documents(store, [rows[table.versions[place]] for place in group])
-        for place, item in zip(group, stored, strict=True):
-            spans = table.rows[starts[place] : starts[place + 1], 1:]
+        stored = read_documents(store, [rows[table.versions[index]] for index in group])
+        for index, item in zip(group, stored, strict=True):
+            spans = table.rows[starts[index] : starts[index + 1], 1:]
             for tokens in tokenise_all(searchable_texts(item.document, spans), manifest.params.tokenising):
                 builder.add(tokens)
         progress("words", group[-1] + 1, total)
@@ -115,6 +115,6 @@ def _difference(kept: Path, counted: Path) -> str:
         stretch = slice(part[0], part[-1] + 1)
         close = np.isclose(one[stretch], two[stretch], rtol=1e-5, atol=1e-7)
         if not close.all():
-            place = part[0] + int(np.flatnonzero(~close)[0])
-            return f"says {one[place]} at {place}; the documents' words give {two[place]}"
+            index = part[0] + int(np.flatnonzero(~close)[0])
+            return f"says {one[index]} at {index}; the documents' words give {two[index]}"
     return ""

@@ -198,16 +198,16 @@ def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, Sto
     starts = _starts(table)
     total = len(table.versions)
     for group in batches(range(total), 100):
-        present = [place for place in group if table.versions[place] in rows]
-        for place in present:
-            first, last = starts[place], starts[place + 1]
-            _document(check, table, place, range(first, last), rows[table.versions[place]])
+        present = [index for index in group if table.versions[index] in rows]
+        for index in present:
+            first, last = starts[index], starts[index + 1]
+            _document(check, table, index, range(first, last), rows[table.versions[index]])
         check.progress("documents", group[-1] + 1, total)
     return len(check.problems) == before and all(version in rows for version in table.versions)
 
 
-def _document(check: _Check, table: ChunkTable, place: int, chunks: range, row: StoredVersion) -> None:
-    version = table.versions[place]
+def _document(check: _Check, table: ChunkTable, index: int, chunks: range, row: StoredVersion) -> None:
+    version = table.versions[index]
     try:
         with readable_rows("documents"):
             (stored,) = read_documents(check.store, [row])

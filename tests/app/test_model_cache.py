@@ -95,10 +95,10 @@ def test_changed_files_are_opened_anew_and_the_old_model_is_dropped(folder: Path
 def keys(folder: Path, count: int, size: int = 10) -> list[ModelKey]:
     found = []
     for number in range(count):
-        place = folder / str(number)
-        place.mkdir()
-        (place / "weights").write_bytes(b"x" * size)
-        found.append(model_key("reader", place))
+        path = folder / str(number)
+        path.mkdir()
+        (path / "weights").write_bytes(b"x" * size)
+        found.append(model_key("reader", path))
     return found
 
 

@@ -21,9 +21,9 @@ def test_headings_from_the_outermost_in_and_lines_of_the_file() -> None:
     outline = Outline((heading("One", 1), heading("Two", 2), heading("Three", 2)), first_line=3)
     document = Document("d", "", TEXT, outline=outline)
     at = TEXT.index("gamma")
-    place = location_of(document, at, at + 5)
-    assert (place.headings, place.line, place.last_line) == (("One", "Three"), 8, 8)
-    assert place.shown() == "One > Three, line 8"
+    location = location_of(document, at, at + 5)
+    assert (location.headings, location.line, location.last_line) == (("One", "Three"), 8, 8)
+    assert location.shown() == "One > Three, line 8"
     assert location_of(document, 0, len(TEXT)).shown() == "One; One > Two; One > Three, lines 3-8"
 
 

@@ -18,7 +18,7 @@ def test_prose_is_read_as_it_stands() -> None:
     text = "The mill grinds rye. Its wheel was cut from larch."
     reading = read_evidence(text)
     assert reading.text == text
-    assert (reading.place(4, 8).start, reading.place(4, 8).end) == (4, 8)
+    assert (reading.source_span(4, 8).start, reading.source_span(4, 8).end) == (4, 8)
 
 
 def test_each_sentence_of_a_record_leads_back_to_its_own_field() -> None:
@@ -26,14 +26,14 @@ def test_each_sentence_of_a_record_leads_back_to_its_own_field() -> None:
     assert "hours on Sunday: 9:00 to 12:00" in reading.text
     for word, field in (("Sunday", '"Sunday": "9:0-12:0"'), ("rye", '"grinds"'), ("name", '"name": "Odo')):
         start = reading.text.index(word)
-        span = reading.place(start, start + len(word))
+        span = reading.source_span(start, start + len(word))
         assert field in RECORD[span.start : span.end]
         assert "Monday" not in RECORD[span.start : span.end]
 
 
 def test_a_stretch_over_two_sentences_leads_back_to_both() -> None:
     reading = read_evidence(RECORD)
-    span = reading.place(reading.text.index("Monday"), reading.text.index("Sunday") + 3)
+    span = reading.source_span(reading.text.index("Monday"), reading.text.index("Sunday") + 3)
     assert "Monday" in RECORD[span.start : span.end] and "Sunday" in RECORD[span.start : span.end]
 
 
@@ -51,5 +51,5 @@ def test_every_stretch_leads_into_the_original(text: str, start: int, length: in
     reading = read_evidence(text)
     if start >= len(reading.text):
         return
-    span = reading.place(start, min(start + length, len(reading.text)))
+    span = reading.source_span(start, min(start + length, len(reading.text)))
     assert 0 <= span.start < span.end <= len(text)

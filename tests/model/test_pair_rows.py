@@ -55,7 +55,7 @@ def test_rows_are_padded_to_one_batch() -> None:
     u = UNKNOWN
     assert batch.token_ids.tolist() == [[5, 6, 7, 0], [5, 6, 0, 0], [9, 9, 9, 9], [1, 2, 0, 0]]
     assert batch.wrong.tolist() == [[u, 0, u, u], [u, 0, u, u], [u] * 4, [1, 0, u, u]]
-    assert batch.place.tolist() == [[-1, 0, -1, -1], [-1, 1, -1, -1], [2, 2, -1, 3], [4, 4, -1, -1]]
+    assert batch.reading_index.tolist() == [[-1, 0, -1, -1], [-1, 1, -1, -1], [2, 2, -1, 3], [4, 4, -1, -1]]
     assert batch.window.tolist() == [0, 1, 2, 2, 3]
     assert batch.claim.tolist() == [0, 0, 1, 2, 3]
     assert batch.supported.tolist() == [1.0, 0.0, 1.0, 0.0]

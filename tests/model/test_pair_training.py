@@ -138,7 +138,7 @@ def test_claims_read_together_are_told_apart(small_support: Make, tmp_path: Path
     train_pairs(model, rows, settings, tmp_path, checkpoint_seconds=1e9)
     batch = collate_pairs(rows)
     with torch.inference_mode():
-        logits = model(batch.token_ids).claim_logits(batch.place, batch.window)
+        logits = model(batch.token_ids).claim_logits(batch.reading_index, batch.window)
     assert ((logits > 0) == batch.supported.bool()).all()
 
 

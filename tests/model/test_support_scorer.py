@@ -140,7 +140,7 @@ def test_each_claim_is_judged_by_its_own_worst_word(loaded: LoadedSupport, reade
     window = reader.tokens.answer_window(encode(""), [encode(c) for c in ANSWER], encode(LAMP).token_ids)
     with torch.inference_mode():
         out = loaded.model(torch.tensor([window.token_ids]))
-    expected = [float(out.overall - out.words[0, start:end].max()) for start, end in window.places]
+    expected = [float(out.overall - out.words[0, start:end].max()) for start, end in window.spans]
     assert reader.logits([Pair(LAMP, c, answer=ANSWER) for c in ANSWER]).tolist() == pytest.approx(expected, abs=1e-5)
 
 

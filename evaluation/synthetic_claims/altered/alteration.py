@@ -47,7 +47,7 @@ class ValueSwap:
         """Map spans of the text to spans of ``applied(text)``. A span that ends within a value includes all of it."""
         edges = [(match.start(), match.end(), self.values[match.group()]) for match in self._found().finditer(text)]
 
-        def place(at: int, *, end: bool) -> int:
+        def moved_offset(at: int, *, end: bool) -> int:
             shift = 0
             for start, stop, new in edges:
                 if stop <= at:
@@ -56,7 +56,7 @@ class ValueSwap:
                     return start + shift + (len(new) if end else 0)
             return at + shift
 
-        return tuple((place(start, end=False), place(end, end=True)) for start, end in spans)
+        return tuple((moved_offset(start, end=False), moved_offset(end, end=True)) for start, end in spans)
 
     def _found(self) -> re.Pattern[str]:
         longest = sorted(self.values, key=lambda value: (-len(value), value))

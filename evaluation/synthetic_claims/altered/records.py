@@ -36,10 +36,10 @@ def altered_record(answer: Sequence[PairExample], chance: Random) -> Alteration 
 
 
 def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> Alteration | None:
-    places = list(_ATTRIBUTE.finditer(evidence))
-    keys = [match["key"] for match in places]
-    chance.shuffle(places)
-    for match in places:
+    matches = list(_ATTRIBUTE.finditer(evidence))
+    keys = [match["key"] for match in matches]
+    chance.shuffle(matches)
+    for match in matches:
         topic = [part.lower() for part in _PART.findall(match["key"]) if part.lower() not in _NO_TOPIC]
         if not topic or keys.count(match["key"]) > 1:
             continue

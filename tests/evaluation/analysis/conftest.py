@@ -28,14 +28,14 @@ def sample(
     observed: Sequence[ObservedEvent] = (),
 ) -> SampleRecord:
     """A response whose claims have these labels; no label is an abstention. words: of the claims, in order."""
-    verdicts, texts, place = [], [], 0
+    verdicts, texts, offset = [], [], 0
     for i, label in enumerate(labels):
         text = words[i] if words else f"Claim {i}."
         support = {"supported": 1.0, "unscored": None}.get(label, 0.0)
-        claim = Claim(text, place, place + len(text))
+        claim = Claim(text, offset, offset + len(text))
         verdicts.append(Verdict(claim, label, support, "why" if support is None else "", (), "judge/1"))
         texts.append(text)
-        place += len(text) + 1
+        offset += len(text) + 1
     evaluation = outcome_of(tuple(verdicts), refused=not labels)
     usage = Usage(5, len(logprobs))
     text = " ".join(texts) or "I do not know."

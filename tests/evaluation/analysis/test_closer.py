@@ -57,7 +57,7 @@ def test_drift_needs_neighbours(desk: SimpleNamespace) -> None:
     without, found = run_drift([*short, *long], ("rag", "long"), SETTINGS)
     assert (without.found, without.reason) == (None, SHORT)
     assert found.found is not None
-    # All samples are unsupported at the same places: positions explain it, and it is not called dependence.
+    # All samples are unsupported at the same positions: positions explain it, and it is not called dependence.
     assert found.found.reading in ("positions", "untested")
     assert found.found.by_position.band.rates[:3] == (1.0, 1.0, 0.0)
     assert found.found.never_unsupported[0] == 0.0

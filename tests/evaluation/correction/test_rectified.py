@@ -41,7 +41,7 @@ def test_variance_is_the_formula_with_lambda_in_it(world: Any) -> None:
     f, n, m = sample.predicted[:, 0], 400, 80
     lam = found.lambdas[0]
     e = sample.labels[:, 0] - lam * sample.verifier[:, 0]
-    own = f[sample.place]
+    own = f[sample.question_index]
     variance = lam**2 * f.var(ddof=1) / n + e.var(ddof=1) / m + 2 * lam * np.cov(own, e)[0, 1] / n
     assert found.standard_error == pytest.approx(np.sqrt(variance), rel=0.02)
     assert found.estimate == pytest.approx(lam * f.mean() + e.mean(), abs=0.01)
@@ -105,11 +105,11 @@ def test_best_lambda_has_the_least_variance_of_all(world: Any) -> None:
     design = design_of(sample)
     means, single = sample.predicted * DIFFERENCE, sample.verifier * DIFFERENCE
     y = sample.labels @ DIFFERENCE
-    found = best_lambda(means, means[sample.place], single, y, design, np.ones(150, bool))
+    found = best_lambda(means, means[sample.question_index], single, y, design, np.ones(150, bool))
 
     def variance(lam: Floats) -> float:
         e, f = y - single @ lam, means @ lam
-        return float(f.var(ddof=1) / 300 + e.var(ddof=1) / 150 + 2 * np.cov(f[sample.place], e)[0, 1] / 300)
+        return float(f.var(ddof=1) / 300 + e.var(ddof=1) / 150 + 2 * np.cov(f[sample.question_index], e)[0, 1] / 300)
 
     # cov(f, e) is estimated where lambda takes its expectation, so the least is nearly, not exactly, at lambda.
     steps = [np.array([dx, dy]) for dx in (-0.3, 0, 0.3) for dy in (-0.3, 0, 0.3) if dx or dy]

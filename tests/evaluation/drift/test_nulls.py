@@ -153,5 +153,5 @@ def test_unscored_claims_are_no_neighbours_and_stay_where_they_are() -> None:
     one = [ClaimSequence(f"q{i}", (True, None, True, False, None)) for i in range(6)]
     found = drift(one, SETTINGS, PERMUTATIONS)
     assert found.unscored == 12 and found.claims == 30 and found.shuffled.pairs == 0
-    # The scored places 1, 3 and 4 have one pair of neighbours; 2 of 3 unsupported: 1/3 expected each.
+    # The scored positions 1, 3 and 4 have one pair of neighbours; 2 of 3 unsupported: 1/3 expected each.
     assert found.shuffled.expected == pytest.approx(6 / 3)
