@@ -204,8 +204,7 @@ def _kept(bound: str, limit: object, other: str, given: object) -> bool:
         return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))
         # type: ignore[operator]
     if bound in high:
-        return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  #
-        type: ignore[operator]
+        return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  # type: ignore[operator]
     return True
 
 

@@ -27,8 +27,8 @@ NOT_CONTAGION = (
     "This is dependence, not contagion: it does not show that one unsupported claim causes the next. The same is seen "
     "with (1) a position trend: claims later in a response, or at certain positions in it, are harder; (2) "
     "neighbouring topics of equal difficulty: claims next to each other are about the same thing, and the model knows "
-    "it or does not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell these from an "
-    "effect of the claim before."
+    "it or does not; (3) a verifier whose errors depend on earlier claims. Only a forced first claim can tell "
+    "these from an effect of the claim before."
 )
 
 

@@ -82,8 +82,8 @@ def expected_pairs(unsupported: Floats, scored: Floats) -> Floats:
     """Expected adjacent unsupported pairs if the scored claims are in random order: (..., K), (..., K) -> (...).
 
     u (u - 1) / (K (K - 1)) for each of the J adjacent scored positions; without unscored claims J = K - 1, and it is
-    u (u - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards (Miller
-    and Sanjurjo 2018).
+    u (u - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards
+    (Miller and Sanjurjo 2018).
     """
     u, k = unsupported.sum(axis=-1), scored.sum(axis=-1)
     pairs = adjacent_pairs(scored)
