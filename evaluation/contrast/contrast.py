@@ -201,8 +201,7 @@ def _kept(bound: str, limit: object, other: str, given: object) -> bool:
     if not isinstance(limit, int | float) and not hasattr(limit, "numerator"):
         return True
     if bound in low:
-        return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))
-        # type: ignore[operator]
+        return other not in high and (given > limit or (given == limit and (bound == "at least" or other == "above")))  # type: ignore[operator]
     if bound in high:
         return other not in low and (given < limit or (given == limit and (bound == "at most" or other == "below")))  # type: ignore[operator]
     return True
