@@ -8,7 +8,7 @@ from queue import SimpleQueue
 from generation.completion import Completion, TextDelta
 from generation.decoding.params import SamplingParams
 from generation.generator import GenerationTask, Generator
-from generation.live import FinishedRequest, LiveGenerator
+from generation.live import FinishedRequest, LiveEvent, LiveGenerator
 from generation.prompt import Prompt
 
 OnText = Callable[[TextDelta], None]
@@ -20,11 +20,13 @@ def drawn_aloud(
 ) -> tuple[Completion, ...]:
     """The samples of one prompt. Without on_text, or for a generator without streaming, no text is reported.
 
+    Reasoning is not reported; it is in the completions.
+
     An interruption cancels the request. Raises the errors of the generator.
     """
     if on_text is None or not isinstance(generator, LiveGenerator):
         return tuple(generator.generate(prompt, params, seeds))
-    events: SimpleQueue[TextDelta | FinishedRequest | Exception] = SimpleQueue()
+    events: SimpleQueue[LiveEvent] = SimpleQueue()
     begun = generator.begin(GenerationTask(prompt, params, tuple(seeds)), events.put)
     try:
         while True:
@@ -33,7 +35,8 @@ def drawn_aloud(
                 return event.completions
             if isinstance(event, Exception):
                 raise event
-            on_text(event)
+            if isinstance(event, TextDelta):
+                on_text(event)
     except BaseException:
         begun.cancel()
         raise

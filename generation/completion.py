@@ -58,3 +58,11 @@ class TextDelta:
 
     text: str
     sample: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ThoughtDelta:
+    """A piece of a streamed completion's reasoning. The pieces of a sample, joined, are its Completion's thought."""
+
+    text: str
+    sample: int = 0

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from generation.completion import Completion, TextDelta
+from generation.completion import Completion, TextDelta, ThoughtDelta
 from generation.generator import GenerationTask
 from generation.prompt import Prompt
 from retrieval.chunking.chunks import RetrievedChunk
@@ -31,11 +31,27 @@ class EngineLoad:
     free_positions: int
 
 
-Listener = Callable[[TextDelta | FinishedRequest | Exception], None]
+LiveEvent = TextDelta | ThoughtDelta | FinishedRequest | Exception
+Listener = Callable[[LiveEvent], None]
 """Called from another thread, between steps that serve all requests: it must return at once and not raise.
 
-A FinishedRequest or an error comes last; a sample's joined deltas are its completion's text.
+A FinishedRequest or an error comes last; a sample's joined deltas are its completion's text, and its thought.
 """
+
+
+class ThoughtSource(Protocol):
+    """Text of one sample from which reasoning is removed; see generation.decoding.streaming.TextFilter."""
+
+    def take_thought(self) -> str:
+        """Return the reasoning since the previous call; may be empty."""
+
+
+def report(listener: Listener, sample: int, source: ThoughtSource, text: str) -> None:
+    """Report what became final: reasoning first, then text. Empty pieces are not reported."""
+    if thought := source.take_thought():
+        listener(ThoughtDelta(thought, sample))
+    if text:
+        listener(TextDelta(text, sample))
 
 
 class LiveRequest(Protocol):

@@ -25,7 +25,7 @@ from generation.engine.options import EngineOptions
 from generation.engine.precision import WeightPrecision
 from generation.engine.requests import EngineRequest, RequestResult
 from generation.generator import GenerationTask
-from generation.live import EngineLoad, FinishedRequest, Listener
+from generation.live import EngineLoad, FinishedRequest, Listener, report
 from generation.prompt import Prompt
 from model.checkpoints.end_tokens import eos_token_ids
 from model.checkpoints.files import sha256_of
@@ -116,8 +116,7 @@ class CausalGenerator(PromptedGenerator):
         streams = [self._text(task.params) for _ in task.seeds]
 
         def emit(sample: int, piece: str) -> None:
-            if piece:
-                listener(TextDelta(piece, sample))
+            report(listener, sample, streams[sample], piece)
 
         def ended(result: RequestResult | Exception) -> None:
             if isinstance(result, Exception):

@@ -24,14 +24,14 @@ from generation.causal.prompt import CausalPrompter
 from generation.causal.prompt_template import PromptTemplate, default_prompt
 from generation.causal.prompted import PromptedGenerator
 from generation.citations import find_citations
-from generation.completion import Completion, FinishReason, TextDelta, Usage
+from generation.completion import Completion, FinishReason, Usage
 from generation.decoding.params import SamplingParams
 from generation.decoding.sampling import check_finite, top_logprobs
 from generation.decoding.streaming import TextStream
 from generation.decoding.thoughts import opens_thought
 from generation.errors import ParameterError
 from generation.generator import GenerationTask
-from generation.live import FinishedRequest, Listener, LiveRequest
+from generation.live import FinishedRequest, Listener, LiveRequest, report
 from generation.prompt import Prompt
 from model.checkpoints.checkpoint import CONFIG, read_checkpoint
 from model.checkpoints.end_tokens import eos_token_ids
@@ -91,9 +91,8 @@ class TransformersGenerator(PromptedGenerator):
         return begun
 
     def _live(self, task: GenerationTask, listener: Listener, begun: _Begun) -> None:
-        def emit(sample: int, piece: str) -> None:
-            if piece:
-                listener(TextDelta(piece, sample))
+        def emit(sample: int, stream: TextStream, piece: str) -> None:
+            report(listener, sample, stream, piece)
 
         drawn: list[Completion] = []
         try:
@@ -110,7 +109,7 @@ class TransformersGenerator(PromptedGenerator):
         prompt: Prompt,
         params: SamplingParams,
         seed: int,
-        emit: Callable[[str], None] = lambda piece: None,
+        emit: Callable[[TextStream, str], None] = lambda stream, piece: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Completion:
         """emit: callback for text that is final. cancelled: checked at every token."""
@@ -135,7 +134,7 @@ class TransformersGenerator(PromptedGenerator):
         ended = bool(drawn) and drawn[-1] in self._ends
         kept = drawn[:-1] if ended else drawn
         logprobs = torch.log_softmax(torch.cat(out.logits)[: len(kept)].float(), dim=-1)  # (A, V)
-        emit(stream.finish())
+        emit(stream, stream.finish())
         return Completion(
             text=stream.text,
             token_ids=tuple(kept),
@@ -181,13 +180,15 @@ class TransformersGenerator(PromptedGenerator):
             output_logits=True,
         )
 
-    def _stopping(self, stream: TextStream, emit: Callable[[str], None], cancelled: Callable[[], bool]) -> Any:
+    def _stopping(
+        self, stream: TextStream, emit: Callable[[TextStream, str], None], cancelled: Callable[[], bool]
+    ) -> Any:
         ends = self._ends
 
         def stopped(ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
             token = int(ids[0, -1])
             if token not in ends:
-                emit(stream.push(token))
+                emit(stream, stream.push(token))
             return torch.tensor([stream.stopped or cancelled()], device=ids.device)
 
         return stopped

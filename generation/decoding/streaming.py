@@ -35,6 +35,7 @@ class TextFilter:
         self._filter = _StopFilter(stops)
         self._thoughts = ThoughtFilter(begun=thinking)
         self._stripper = _Stripper() if strip else None
+        self._thought_stripper = _Stripper()
         self._given: list[str] = []
 
     @property
@@ -51,6 +52,15 @@ class TextFilter:
     def stopped(self) -> bool:
         """Whether a stop string was found. Later text is ignored."""
         return self._filter.stopped
+
+    def add_thought(self, text: str) -> None:
+        """Add reasoning that arrived separately from the text, as servers send it."""
+        if not self.stopped:
+            self._thoughts.add_thought(text)
+
+    def take_thought(self) -> str:
+        """Return the reasoning that became final since the previous call; joined, the pieces are ``thought``."""
+        return self._thought_stripper.feed(self._thoughts.take_thought())
 
     def feed(self, piece: str) -> str:
         """Return the text that this piece made final; may be empty."""
@@ -91,6 +101,10 @@ class TextStream:
     def thought(self) -> str:
         """The reasoning of a reasoning model; not part of ``text``."""
         return self._filter.thought
+
+    def take_thought(self) -> str:
+        """See TextFilter.take_thought."""
+        return self._filter.take_thought()
 
     @property
     def stopped(self) -> bool:

@@ -117,6 +117,7 @@ class ThoughtFilter:
         self._inside = self._thinks = begun
         self._waiting = ""
         self._thought: list[str] = []
+        self._taken = 0
         self._fed = False
         self._literal = False
         self._in_code = False
@@ -125,6 +126,16 @@ class ThoughtFilter:
     def thought(self) -> str:
         """The reasoning so far, without tags."""
         return "".join(self._thought).strip()
+
+    def add_thought(self, text: str) -> None:
+        """Add reasoning that arrived separately from the text, as servers send it."""
+        self._thought.append(text)
+
+    def take_thought(self) -> str:
+        """Return the reasoning since the previous call, without tags, not stripped; may be empty."""
+        new = "".join(self._thought[self._taken :])
+        self._taken = len(self._thought)
+        return new
 
     def feed(self, text: str) -> str:
         """Return the answer text that this piece made final; may be empty."""

@@ -167,7 +167,7 @@ class OpenAIGenerator:
     def _drawn_whole(self, task: GenerationTask, request: RemoteRequest) -> tuple[Completion, ...]:
         completions = self._ask(task.prompt, task.params, task.seeds)
         for sample, completion in enumerate(completions):
-            request.said(sample, completion.text)
+            request.said(sample, completion.text, completion.thought)
         return completions
 
     def _drawn(self, task: GenerationTask, sample: int, request: RemoteRequest) -> tuple[Completion]:
@@ -181,7 +181,7 @@ class OpenAIGenerator:
             try:
                 with closing(self._connection.events(body, None, request.line)) as events:
                     for fields in events:
-                        request.said(sample, reply.feed(fields))
+                        request.said(sample, reply.feed(fields), reply.take_thought())
                         if reply.stopped:
                             break
             except ContextExceededError as error:
@@ -193,7 +193,7 @@ class OpenAIGenerator:
                         self._tells_usage = False  # an older server, which rejects an unknown field
                         continue
                     raise
-            request.said(sample, reply.finish())
+            request.said(sample, reply.finish(), reply.take_thought())
             return (reply.completion(seed, len(shown), request.line.reason),)
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
@@ -217,10 +217,10 @@ class OpenAIGenerator:
     def _pieces(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
         ended = None
         for fields in self._events(prompt, params, seed):
-            piece, reason = delta_of(fields, self._options.api, self._where)
-            ended = reason or ended
-            if piece:
-                yield piece
+            delta = delta_of(fields, self._options.api, self._where)
+            ended = delta.finish_reason or ended
+            if delta.text:
+                yield delta.text
         if ended is None:
             raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
         finish_reason(ended, self._where)
@@ -303,6 +303,7 @@ def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple
 def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
     choice = reply.choices[place]
     text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
+    text.add_thought(choice.thought)
     text.feed(choice.text)
     text.finish()
     alone = reply.completion_tokens if len(reply.choices) == 1 else None

@@ -5,12 +5,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
-from generation.completion import Completion, TextDelta
+from generation.completion import Completion, TextDelta, ThoughtDelta
 from generation.live import FinishedRequest, Listener
 from generation.remote.cancellation import RequestCancellation
-
-Said = Callable[[int, str], None]
-"""Called with a piece of a sample's text."""
 
 
 class RemoteRequest:
@@ -37,8 +34,10 @@ class RemoteRequest:
         """Disconnect without waiting: the server sees its connection closed and can stop."""
         self.line.cut("cancelled")
 
-    def said(self, sample: int, piece: str) -> None:
-        """Report text to the listener."""
+    def said(self, sample: int, piece: str, thought: str) -> None:
+        """Report reasoning and text to the listener; either may be empty."""
+        if thought:
+            self._listener(ThoughtDelta(thought, sample))
         if piece:
             self._listener(TextDelta(piece, sample))
 

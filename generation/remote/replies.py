@@ -21,12 +21,25 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One completion of a reply. logprobs_missing: why there are none, else "" (also if no tokens were generated)."""
+    """One completion of a reply. thought: the reasoning that the server separated from the text.
+
+    logprobs_missing: why there are none, else "" (also if no tokens were generated).
+    """
 
     text: str
+    thought: str
     finish_reason: FinishReason
     logprobs: tuple[float, ...]
     logprobs_missing: str
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One streamed event: a piece of text, a piece of reasoning, the finish_reason (None until the last)."""
+
+    text: str
+    thought: str = ""
+    finish_reason: object = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +132,21 @@ def finish_reason(value: object, where: str) -> FinishReason:
     return "stop"
 
 
-def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> tuple[str, object]:
-    """Return the text of a streamed event, and its finish_reason (None until the last)."""
+def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> Delta:
+    """Parse a streamed event. Raises UnavailableError for an error object."""
     refuse_error(fields, where)
     choices = fields.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return "", None  # such as the usage that ends a stream
+        return Delta("")  # such as the usage that ends a stream
     choice = choices[0]
     delta = choice.get("delta")
     if api == "completions" or not isinstance(delta, dict):
         message = choice.get("message")  # a server that does not stream sends the whole answer
-        text = _message_text(message) if isinstance(message, dict) else choice.get("text")
+        found = message if isinstance(message, dict) else {"content": choice.get("text")}
     else:
-        text = _message_text(delta)
-    return _characters(text) if isinstance(text, str) else "", choice.get("finish_reason")
+        found = delta
+    text = _message_text(found)
+    return Delta("" if text is None else _characters(text), message_thought(found), choice.get("finish_reason"))
 
 
 def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ...], str]:
@@ -153,18 +167,22 @@ def usage_of(fields: Mapping[str, Any]) -> tuple[int | None, int | None]:
 def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> Choice:
     reason = finish_reason(choice.get("finish_reason"), where)
     if api == "chat":
-        message = choice.get("message")
-        text = _message_text(message) if isinstance(message, dict) else None
+        given = choice.get("message")
+        message: Mapping[str, Any] = given if isinstance(given, dict) else {}
     else:
-        text = choice.get("text")
-    if not isinstance(text, str):
+        message = {"content": choice.get("text")}
+    thought = message_thought(message)
+    text = _message_text(message)
+    if text is None and thought:
+        text = ""  # the tokens ended before the answer began
+    if text is None:
         hint = ": its thinking took all the tokens? Ask for more" if reason == "length" else ""
         raise UnavailableError(f"{where} sent a choice without text (finish_reason {reason!r}){hint}")
     text = _characters(text)
     if not logprobs:
-        return Choice(text, reason, (), "not asked for")
+        return Choice(text, thought, reason, (), "not asked for")
     values, missing = _logprobs(choice.get("logprobs"), api)
-    return Choice(text, reason, values, missing)
+    return Choice(text, thought, reason, values, missing)
 
 
 def _message_text(message: Mapping[str, Any]) -> str | None:
@@ -180,6 +198,31 @@ def _message_text(message: Mapping[str, Any]) -> str | None:
     if content is None:
         content = message.get("refusal")
     return content if isinstance(content, str) else None
+
+
+def message_thought(message: Mapping[str, Any]) -> str:
+    """Return the reasoning that a server separated from a message or a delta; empty if there is none.
+
+    reasoning_content (DeepSeek, SGLang, llama.cpp, earlier vLLM), reasoning (vLLM, OpenRouter), or parts of content of
+    the type thinking (Mistral) or reasoning.
+    """
+    for name in ("reasoning_content", "reasoning"):
+        given = message.get(name)
+        if isinstance(given, str) and given:
+            return _characters(given)
+    content = message.get("content")
+    return _characters("".join(map(_part_thought, content))) if isinstance(content, list) else ""
+
+
+def _part_thought(part: object) -> str:
+    """Return the text of a reasoning part: a text, or a list of text parts."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    if not isinstance(part, dict) or kind not in ("thinking", "reasoning"):
+        return ""
+    given = part.get(kind, part.get("text"))
+    if isinstance(given, list):
+        return "".join(text for inner in given if (text := _part_text(inner)) is not None)
+    return given if isinstance(given, str) else ""
 
 
 def _part_text(part: object) -> str | None:

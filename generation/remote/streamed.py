@@ -33,17 +33,22 @@ class StreamedReply:
 
     def feed(self, fields: Mapping[str, Any]) -> str:
         """Return the text that this event makes final. Raises UnavailableError for an error or an invalid event."""
-        piece, reason = delta_of(fields, self._options.api, self._where)
-        self._ended = reason or self._ended
+        delta = delta_of(fields, self._options.api, self._where)
+        self._ended = delta.finish_reason or self._ended
+        self._text.add_thought(delta.thought)
         prompt, drawn = usage_of(fields)
         self._prompt_tokens = self._prompt_tokens if prompt is None else prompt
         self._completion_tokens = self._completion_tokens if drawn is None else drawn
         if not self._missing:
             values, missing = delta_logprobs(fields, self._options.api)
             self._logprobs += values
-            if piece and missing:  # all or none: a mean over some of them would be meaningless
+            if delta.text and missing:  # all or none: a mean over some of them would be meaningless
                 self._missing = missing
-        return self._text.feed(piece) if piece else ""
+        return self._text.feed(delta.text) if delta.text else ""
+
+    def take_thought(self) -> str:
+        """Return the reasoning that the events since the previous call made final."""
+        return self._text.take_thought()
 
     def finish(self) -> str:
         """Return the rest of the text, which is now final."""

@@ -2,6 +2,7 @@
 
 ``sources``: sent once, and again before the text if a policy searched again. Its ``buffered`` says that no text is sent
 before the policies have ended; ``policy`` names them.
+``thought``: sent repeatedly, {"sample", "text"}, by reasoning models. The texts of a sample concatenate to its thought.
 ``text``: sent repeatedly, {"sample", "text"}. The texts of a sample concatenate to its answer.
 ``answers``: sent once, as POST /v1/query returns them.
 ``policy``, ``verdicts``: sent once each if requested.
@@ -20,7 +21,7 @@ from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import error_body
 from app.service.http.sse import event
 from app.service.http.stream_errors import streamed_error
-from generation.completion import TextDelta
+from generation.completion import TextDelta, ThoughtDelta
 
 
 async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
@@ -43,6 +44,8 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
         async for item in live:
             if isinstance(item, TextDelta):
                 yield event({"sample": item.sample, "text": item.text}, "text")
+            elif isinstance(item, ThoughtDelta):
+                yield event({"sample": item.sample, "text": item.text}, "thought")
             elif last is None:
                 if item.sources != live.sources:  # A policy searched again.
                     yield event({**head, "sources": [source_json(source) for source in item.sources]}, "sources")
@@ -64,14 +67,23 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
-    """Return the answers; preceded by their texts if these were held back until complete."""
+    """Return the answers; preceded by their reasoning and texts if these were held back until complete."""
+    thoughts = [
+        event({"sample": sample, "text": answer.completion.thought}, "thought")
+        for sample, answer in enumerate(result.answers)
+        if live.buffered and answer.completion.thought
+    ]
     whole_text = live.ask.request.style != "short" or live.buffered
     texts = [
         event({"sample": sample, "text": answer.text}, "text")
         for sample, answer in enumerate(result.answers)
         if whole_text and answer.text
     ]
-    return [*texts, event({"answers": [answer_json(answer, result.sources) for answer in result.answers]}, "answers")]
+    return [
+        *thoughts,
+        *texts,
+        event({"answers": [answer_json(answer, result.sources) for answer in result.answers]}, "answers"),
+    ]
 
 
 def _judged(result: QueryResult, sample: int) -> dict[str, object]:

@@ -214,9 +214,9 @@ class QueryService:
         try:
             async for delta in generation:
                 first = first or perf_counter() - live.arrived
-                if (
-                    request.style == "short" and not live.buffered
-                ):  # Another style is produced from the complete answer.
+                # Another style is produced from the complete answer; reasoning has no style.
+                styled = request.style != "short" and isinstance(delta, TextDelta)
+                if not styled and not live.buffered:
                     live.emit(delta)
             drawn: FinishedRequest = generation.drawn
         finally:

@@ -10,17 +10,17 @@ from collections.abc import AsyncIterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from app.service.engine.loop_callbacks import LoopCallbacks
-from generation.completion import Completion, TextDelta
+from generation.completion import Completion, TextDelta, ThoughtDelta
 from generation.generator import GenerationTask, Generator
-from generation.live import FinishedRequest, LiveGenerator, LiveRequest
+from generation.live import FinishedRequest, LiveEvent, LiveGenerator, LiveRequest
 
 
 class Generation:
-    """One running request: iterate over its text, then read ``drawn``. Always close it."""
+    """One running request: iterate over its text and reasoning, then read ``drawn``. Always close it."""
 
     def __init__(self, mailbox: LoopCallbacks) -> None:
         self._mailbox = mailbox
-        self._events: asyncio.Queue[TextDelta | FinishedRequest | Exception] = asyncio.Queue()
+        self._events: asyncio.Queue[LiveEvent] = asyncio.Queue()
         self._begun: LiveRequest | None = None
         self._drawn: FinishedRequest | None = None
 
@@ -35,11 +35,11 @@ class Generation:
         """begun: the handle that ``close`` cancels."""
         self._begun = begun
 
-    def hear(self, event: TextDelta | FinishedRequest | Exception) -> None:
+    def hear(self, event: LiveEvent) -> None:
         """Called from any thread; see generation.live.Listener."""
         self._mailbox.post(lambda: self._events.put_nowait(event))
 
-    async def __aiter__(self) -> AsyncIterator[TextDelta]:
+    async def __aiter__(self) -> AsyncIterator[TextDelta | ThoughtDelta]:
         while self._drawn is None:
             event = await self._events.get()
             if isinstance(event, Exception):
@@ -101,6 +101,8 @@ class _InThread:
             self._generation.hear(error if isinstance(error, Exception) else RuntimeError(repr(error)))
             return
         for sample, completion in enumerate(future.result()):
+            if completion.thought:
+                self._generation.hear(ThoughtDelta(completion.thought, sample))
             if completion.text:
                 self._generation.hear(TextDelta(completion.text, sample))
         self._generation.hear(FinishedRequest(future.result()))

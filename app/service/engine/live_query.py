@@ -6,7 +6,7 @@ import asyncio
 import uuid
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.answer_parts import Source, sources_of
 from app.answers import QueryRequest, QueryResult
@@ -15,7 +15,7 @@ from app.policies.policy_request import PolicyRequest
 from app.service.engine.preparation import PreparedQuery
 from app.service.engine.standalone import ConversationTurn
 from app.service.http.access import Caller
-from generation.completion import TextDelta
+from generation.completion import TextDelta, ThoughtDelta
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +48,8 @@ class PendingQuery:
 
 
 class LiveQuery:
-    """An iterator over the query's events: text as it is generated, the result, and the result again after
-    verification.
+    """An iterator over the query's events: text and reasoning as they are generated, the result, and the result again
+    after verification.
 
     It can be iterated once. Unread text is merged, so that the queue of a slow reader stays short.
     arrived: time.perf_counter() when the request arrived.
@@ -70,7 +70,7 @@ class LiveQuery:
         self.settled = settled
         self.ask, self.prepared, self.model = ask, prepared, model
         self.arrived, self.queued = arrived, queued
-        self._events: deque[TextDelta | QueryResult | Exception | None] = deque()
+        self._events: deque[TextDelta | ThoughtDelta | QueryResult | Exception | None] = deque()
         self._come = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -89,11 +89,11 @@ class LiveQuery:
         self._task = asyncio.create_task(coroutine)
         self._task.add_done_callback(lambda task: done())
 
-    def emit(self, delta: TextDelta) -> None:
-        """Pass on generated text."""
+    def emit(self, delta: TextDelta | ThoughtDelta) -> None:
+        """Pass on generated text or reasoning."""
         last = self._events[-1] if self._events else None
-        if isinstance(last, TextDelta) and last.sample == delta.sample:
-            self._events[-1] = TextDelta(last.text + delta.text, delta.sample)
+        if isinstance(last, TextDelta | ThoughtDelta) and type(last) is type(delta) and last.sample == delta.sample:
+            self._events[-1] = replace(delta, text=last.text + delta.text)
         else:
             self._put(delta)
 
@@ -109,7 +109,7 @@ class LiveQuery:
         """End the events with an error."""
         self._put(error)
 
-    async def __aiter__(self) -> AsyncIterator[TextDelta | QueryResult]:
+    async def __aiter__(self) -> AsyncIterator[TextDelta | ThoughtDelta | QueryResult]:
         while True:
             while not self._events:
                 self._come.clear()
@@ -136,6 +136,6 @@ class LiveQuery:
         if self._task is not None:
             self._task.cancel()
 
-    def _put(self, event: TextDelta | QueryResult | Exception | None) -> None:
+    def _put(self, event: TextDelta | ThoughtDelta | QueryResult | Exception | None) -> None:
         self._events.append(event)
         self._come.set()

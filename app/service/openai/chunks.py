@@ -19,14 +19,14 @@ from app.service.openai.replies import (
     logprobs_json,
     plumbline_json,
 )
-from generation.completion import TextDelta
+from generation.completion import TextDelta, ThoughtDelta
 from generation.generator import Generator
 
 _DONE = b"data: [DONE]\n\n"
 
 
 async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
-    """Yield the chunks: sources in the first; text; citations and log-probabilities in the last chunk of each choice.
+    """Yield the chunks: sources in the first; text and reasoning; citations and log-probabilities in the last ones.
 
     usage: whether a chunk with token counts follows. Verdicts come with the last chunk that has a choice. With
     policies, the first chunk says ``buffered``, and all text comes with the last one, with the sources again if a
@@ -54,6 +54,9 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
             if isinstance(item, TextDelta):
                 yield chunk([_choice(item.sample, {"content": item.text})])
                 continue
+            if isinstance(item, ThoughtDelta):
+                yield chunk([_choice(item.sample, {"reasoning_content": item.text})])
+                continue
             last = item
         if last is None:
             raise AssertionError("a query ended without a result")
@@ -64,6 +67,8 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
     choices = []
     for sample, answer in enumerate(last.answers):
         delta: dict[str, Any] = {"content": answer.text} if whole_text else {}
+        if live.buffered and answer.completion.thought:
+            delta["reasoning_content"] = answer.completion.thought
         delta["annotations"] = annotations_json(answer, last)
         choice = _choice(sample, delta, finish_json(answer.completion))
         if head.logprobs:

@@ -37,7 +37,7 @@ def test_the_text_of_parts_is_the_answer(server: Any, wire: Any, remote: Make, c
     assert answer(server, wire, remote, content) == text
 
 
-@pytest.mark.parametrize("content", [[THOUGHT], [], [{"type": "text", "text": None}], {"type": "text", "text": "x"}])
+@pytest.mark.parametrize("content", [[], [{"type": "text", "text": None}], {"type": "text", "text": "x"}])
 def test_parts_without_a_text_are_no_answer(server: Any, wire: Any, remote: Make, content: object) -> None:
     with pytest.raises(UnavailableError, match="without text"):
         answer(server, wire, remote, content)
