@@ -61,8 +61,8 @@ class Candidate:
     def rewritten(
         self, completion: Completion, evaluation: AnswerEvaluation, removed: tuple[Removed, ...]
     ) -> Candidate:
-        """With another text, and without what belongs to the drawn one: its log-probabilities, and the reasoning, which may
-        state what was removed.
+        """With another text, and without the log-probabilities of the drawn one and its reasoning, which may state what
+        was removed.
         """
         kept = replace(
             completion, token_ids=(), token_logprobs=(), top_logprobs=(), logprobs_missing=_CHANGED, thought=""
