@@ -14,7 +14,7 @@ from data.answer_labels import flag_of, label_of, marked_spans
 from data.answer_names import FIRST_ANSWERS, NAMES
 from data.fields import FieldError, kind_of
 from data.json_text import clean_text
-from data.nested_texts import listed_texts
+from data.nested_texts import is_missing, listed_texts
 from data.plain_values import plain_value
 from data.written_lists import ShortenedListError, written_list
 
@@ -276,8 +276,12 @@ def _texts(value: object, name: str, cells: bool) -> tuple[str, ...]:
     for index, item in enumerate(items):
         at = f"{name}[{index}]" if isinstance(value, list | tuple) else name
         if isinstance(item, list | tuple):
+            if is_missing(item):
+                continue
             raise FieldError(f'"{at}" is a list in a list: give a flat list of texts')
         if isinstance(item, Mapping):
+            if is_missing(item):
+                continue
             inner = next((item[key] for key in _INSIDE if isinstance(item.get(key), str)), None)
             if inner is None:
                 raise FieldError(f'"{at}" is an object without {", ".join(_INSIDE[:3])}: give its text')

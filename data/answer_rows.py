@@ -1,6 +1,7 @@
 """Rows of a file with one answer each.
 
-Formats: JSON Lines, a JSON list, a table with a header (plain or compressed), an Inspect log, Parquet or Arrow.
+Formats: JSON Lines, a JSON list, a table with a header (plain or compressed), an Inspect log, Parquet or Arrow, a
+folder of Hugging Face ``datasets``.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from data.answer_shapes.unfolding import items_of
 from data.arrow_tables import ARROW_SUFFIXES, arrow_rows, is_arrow
+from data.dataset_folder import dataset_rows, is_dataset_folder
 from data.errors import DataError
 from data.fields import kind_of
 from data.foreign_formats import foreign_format
@@ -27,9 +30,11 @@ from data.refused import Refused, shown
 from data.rows import Row, plain_row, rows_of
 from data.table_layout import NO_DELIMITER, TableLayout, table_layout
 
-AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow"]
-ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow")
-"""inspect: an .eval archive (a log in JSON is "json"). arrow: Parquet, Arrow and Feather files."""
+AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow", "datasets"]
+ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow", "datasets")
+"""inspect: an .eval archive (a log in JSON is "json"). arrow: Parquet, Arrow and Feather files. datasets: a folder of
+Hugging Face ``datasets``.
+"""
 WRAPPERS = ("samples", "data", "records", "rows", "examples", "results")
 """Names under which an object holds the list (samples, as in Ragas and Inspect)."""
 _SUFFIXES: Mapping[str, AnswerFormat] = {
@@ -50,10 +55,12 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 def answer_format(path: Path) -> AnswerFormat:
     """Return the format of a file or folder, by its name, else by its content. Raises DataError if it is unknown."""
     if path.is_dir():
+        if is_dataset_folder(path):
+            return "datasets"
         if find_ragtruth(path) is None:
             raise DataError(
-                f"{shown(path)} is a folder without response.jsonl and source_info.jsonl (RAGTruth): give a file of "
-                "answers"
+                f"{shown(path)} is a folder without state.json (Hugging Face datasets) and without response.jsonl and "
+                "source_info.jsonl (RAGTruth): give a file of answers"
             )
         return "ragtruth"
     if not path.exists():
@@ -88,8 +95,10 @@ def answer_format(path: Path) -> AnswerFormat:
     return "tsv" if "\t" in first else "csv"
 
 
-def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
+def read_rows(path: Path, layout: AnswerFormat, split: str | None = None) -> Iterator[Row | Refused]:
     """Yield the rows of a file that is not in RAGTruth's layout, and an error in place of each unreadable row.
+
+    split: of a folder of ``datasets``.
 
     Raises DataError for a file that cannot be read as a whole (a JSON list, a table).
     """
@@ -100,6 +109,9 @@ def read_rows(path: Path, layout: AnswerFormat) -> Iterator[Row | Refused]:
         yield from _json_rows(path)
     elif layout == "inspect":
         yield from archive_rows(path)
+    elif layout == "datasets":
+        for number, (where, fields) in enumerate(dataset_rows(path, split), start=1):
+            yield plain_row(number, where, fields)
     elif layout == "arrow":
         for number, fields in enumerate(arrow_rows(path), start=1):
             yield plain_row(number, f"{shown(path)}, row {number}", fields)
@@ -142,7 +154,9 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
         yield from log_rows(value, shown(path))
         return
     if isinstance(value, dict):
-        rows = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
+        rows = items_of(value)
+        if rows is None:
+            rows = next((value[name] for name in WRAPPERS if isinstance(value.get(name), list)), None)
         if rows is None and (columns := _columns(value)) is not None:
             rows = columns
         value = [value] if rows is None else rows

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields, unread_names
 from data.answer_rows import AnswerFormat, answer_format, read_rows
+from data.answer_shapes.unfolding import unfolded
 from data.errors import DataError
 from data.fields import FieldError
 from data.ragtruth import load_ragtruth
 from data.refused import Refused, shown
-from data.rows import Row, rows_of
+from data.rows import LeftOut, Row, rows_of
 
 _SHOWN = 10
 
@@ -44,7 +45,8 @@ def load_answers(
 ) -> AnswerFile:
     """Load the answers of several files. layout: of all of them, None detects each.
 
-    split: of RAGTruth's layout (its test split by default). limit: the first so many answers. Raises DataError, naming
+    split: of RAGTruth's layout (its test split by default) or of a folder of ``datasets``. limit: the first so many
+    answers. Raises DataError, naming
     file and line, for unreadable rows, repeated ids and invalid labels (``skip_bad`` leaves such rows out and lists
     them), for missing files, and if no answer is left.
     """
@@ -57,13 +59,14 @@ def load_answers(
         formats.append(found)
         if found == "ragtruth":
             collected.ragtruth(path, split, limit)
-        elif split is not None:
+        elif split is not None and found != "datasets":
             raise DataError(
-                f"only files in RAGTruth's layout have a split {split!r}, {shown(path)} is {found}", parameter="split"
+                f"only RAGTruth's layout and folders of datasets have a split {split!r}, {shown(path)} is {found}",
+                parameter="split",
             )
         else:
             several = f"{path.name}:" if len(paths) > 1 else ""
-            collected.rows(read_rows(path, found), several, found in ("csv", "tsv"))
+            collected.rows(read_rows(path, found, split), several, found in ("csv", "tsv"), shown(path))
     return collected.file(", ".join(map(shown, paths)), "+".join(dict.fromkeys(formats)), limit)
 
 
@@ -87,13 +90,17 @@ class _Collected:
         self._columns: dict[str, str] = {}
         self._first_used: dict[tuple[str, str, str], str] = {}
         self._unread: dict[str, str] = {}
+        self._left: dict[str, list[str]] = {}
         self._evidence = 0
 
-    def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool) -> None:
-        """Add records from rows. prefix: of the ids of records without one."""
-        for row in rows:
+    def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool, name: str = "rows") -> None:
+        """Add records from rows. prefix: of the ids of records without one. name: of the file."""
+        for row in unfolded(rows, name):
             if isinstance(row, Refused):
                 self._problem(str(row))
+                continue
+            if isinstance(row, LeftOut):
+                self._left.setdefault(row.reason, []).append(row.where)
                 continue
             try:
                 record = record_from_fields(row.fields, f"{prefix}{row.number}", row.where, self._names, cells)
@@ -147,10 +154,15 @@ class _Collected:
             )
         if not self._records:
             left = [f"; {len(self._problems)} lines were left out, the first: {p}" for p in self._problems[:1]]
+            left += [f"; {note}" for note in self._left_notes()]
             raise DataError(f"there is no answer in {name}: nothing to score{''.join(left)}")
         records = tuple(self._records[:limit])
-        notes = (*self._notes, *self._field_notes())
+        notes = (*self._notes, *self._left_notes(), *self._field_notes())
         return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), notes)
+
+    def _left_notes(self) -> list[str]:
+        """Notes on records that are no answers."""
+        return [f"{len(places)} left out: {reason} (first {places[0]})" for reason, places in self._left.items()]
 
     def _field_notes(self) -> list[str]:
         """Notes on how fields were read."""

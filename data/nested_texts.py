@@ -10,8 +10,11 @@ _ALIASES = ("aliases", "alias")
 def listed_texts(value: object) -> object:
     """Return the list of texts in ``{"text": [...]}`` (SQuAD) or ``{"value": ..., "aliases": [...]}`` (TriviaQA).
 
-    In a list, objects with an "answer" or a "text" (KILT, DeepEval) are replaced by it. Other values are unchanged.
+    In a list, objects with an "answer" or a "text" (KILT, DeepEval) are replaced by it. Objects and lists that hold
+    nulls only (missing values of Parquet's nested columns) are left out. Other values are unchanged.
     """
+    if isinstance(value, Mapping | list) and is_missing(value):
+        return []
     if isinstance(value, Mapping):
         if isinstance(value.get("text"), list):
             return value["text"]
@@ -20,8 +23,17 @@ def listed_texts(value: object) -> object:
             return list(dict.fromkeys([value["value"], *(text for text in more if isinstance(text, str))]))
         return [_inner(value)]
     if isinstance(value, list):
-        return [_inner(item) for item in value if not _is_bare(item)]
+        return [_inner(item) for item in value if not _is_bare(item) and not is_missing(item)]
     return value
+
+
+def is_missing(value: object) -> bool:
+    """Return whether a value is null, or an object or a list that holds nulls only."""
+    if isinstance(value, Mapping):
+        return all(is_missing(inner) for inner in value.values())
+    if isinstance(value, list | tuple):
+        return all(is_missing(inner) for inner in value)
+    return value is None
 
 
 def _inner(item: object) -> object:

@@ -12,8 +12,9 @@ from datetime import date, datetime, time
 from decimal import Decimal
 
 _MISSING_TYPES = frozenset(("NAType", "NaTType"))
-_MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
-_MISSING_CELLS = frozenset((*_MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
+MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
+"""What pandas writes for missing values in text."""
+_MISSING_CELLS = frozenset((*MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
 """In text cells of tables, the words for missing values of Python, SQL, JSON and Excel count as missing too."""
 _DEEPEST = 64
 
@@ -29,7 +30,7 @@ def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
         return value
     if isinstance(value, str):
         text = str(value)
-        return None if text.strip() in (_MISSING_CELLS if cell else _MISSING_TEXTS) else text
+        return None if text.strip() in (_MISSING_CELLS if cell else MISSING_TEXTS) else text
     if isinstance(value, float):
         return None if math.isnan(value) else float(value)
     if isinstance(value, Decimal):

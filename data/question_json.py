@@ -13,23 +13,23 @@ from data.nested_texts import listed_texts
 from data.plain_values import plain_value
 from data.questions import EvidenceSpan, Question
 
-_IDS = ("id", "_id", "question_id", "query_id", "qid")
-_TEXTS = ("text", "question", "query", "user_input", "input")
-_REFERENCES = (
+IDS = ("id", "_id", "question_id", "query_id", "qid")
+TEXTS = ("text", "question", "query", "user_input", "input")
+REFERENCES = (
     *("references", "answers", "answer", "ground_truth", "ground_truths", "reference", "reference_answer"),
     *("reference_answers", "gold_answer", "expected_answer", "expected_output", "target", "output", *MORE_REFERENCES),
 )
-_ANSWERABLE = ("answerable", "is_answerable")
+ANSWERABLE = ("answerable", "is_answerable")
 _KNOWN = (
     *("id", "_id", "text", "question", "references", "answers", "relevant_document_ids", "answerable", "kind"),
     "evidence",
     "reviewed_by",
 )
 _WRITTEN_BY_COMMANDS = ("provenance", "review")  # by "questions make", "import" and "review"; reports read them
-_READ = frozenset((*_KNOWN, *_IDS, *_TEXTS, *_REFERENCES, *_ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
+_READ = frozenset((*_KNOWN, *IDS, *TEXTS, *REFERENCES, *ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
 _PASSED_OVER = re.compile(
     r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
-    r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|contexts?|supporting_facts"
+    r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|(?:reference_)?contexts?|supporting_facts"
 )
 """Field names that are ignored, although they resemble known ones."""
 _MEANT = re.compile(r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive")
@@ -49,12 +49,12 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
         row = {str(name): plain_value(value) for name, value in fields.items()}
     except ValueError as error:
         raise FieldError(str(error)) from None
-    for name in _IDS:  # a data frame stores an integer column with a gap as floats
+    for name in IDS:  # a data frame stores an integer column with a gap as floats
         if isinstance(number := row.get(name), float) and number.is_integer():
             row[name] = int(number)
-    question_id = identifier(row, *(_present(row, _IDS) or _IDS[:2]))
+    question_id = identifier(row, *(_present(row, IDS) or IDS[:2]))
     _check_names(row)
-    text_name = either(row, *(_present(row, _TEXTS) or _TEXTS[:2]))
+    text_name = either(row, *(_present(row, TEXTS) or TEXTS[:2]))
     kind = row.get("kind")
     try:
         return Question(
@@ -108,7 +108,7 @@ def _check_names(row: Mapping[str, object]) -> None:
 def _references(row: Mapping[str, object]) -> tuple[str, ...]:
     """The accepted answers. Two fields with different ones are an error."""
     found: dict[str, tuple[str, ...]] = {}
-    for name in _present(row, _REFERENCES):
+    for name in _present(row, REFERENCES):
         texts = listed_texts(row[name])
         if isinstance(texts, list):
             texts = [text for text in texts if text is not None]
@@ -132,9 +132,9 @@ def _answerable(row: Mapping[str, object]) -> bool:
         if not isinstance(value, bool):
             raise FieldError(f'"answerable" is {kind_of(value)}, it must be true or false')
         given["answerable"] = value
-    for name in (*_ANSWERABLE[1:], *UNANSWERABLE):
+    for name in (*ANSWERABLE[1:], *UNANSWERABLE):
         if (flag := flag_of(name, row.get(name))) is not None:
-            given[name] = flag if name in _ANSWERABLE else not flag
+            given[name] = flag if name in ANSWERABLE else not flag
     if len(set(given.values())) > 1:
         raise FieldError(" and ".join(f'"{name}"' for name in given) + " contradict each other: keep one of them")
     return next(iter(given.values()), True)

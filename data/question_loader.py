@@ -1,24 +1,23 @@
-"""Load questions from JSON Lines, Parquet, Arrow files and BEIR folders. A set is complete, or it is an error."""
+"""Load questions from JSON, tables, Parquet, Arrow, logs of Inspect and BEIR folders. A set is complete, or it is an
+error.
+"""
 
 from __future__ import annotations
 
-import codecs
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from data.arrow_tables import arrow_rows, is_arrow
 from data.beir import read_judgements
 from data.errors import DataError
 from data.fields import FieldError
-from data.foreign_formats import foreign_format
-from data.jsonl import JSONL_SUFFIXES, JsonLine, read_jsonl
+from data.jsonl import JSONL_SUFFIXES
 from data.question_json import ignored_fields, question_from_fields
+from data.question_rows import is_question_folder, question_rows
 from data.questions import Question
 from data.refused import Refused, shown
-from data.rows import Row, plain_row
 
 SHOWN_PROBLEMS = 10
 LOGGER = "plumbline.questions"
@@ -32,9 +31,10 @@ def load_questions(path: Path) -> tuple[Question, ...]:
 def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     """Load the questions of several files.
 
-    A path is a file of JSON Lines, plain or compressed, of Parquet or of Arrow (fields: data/question_json.py), or a
-    BEIR folder: the queries of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the
-    relevant ones and no references (the other queries belong to other splits).
+    A path is a file of JSON Lines, a JSON list, CSV or TSV with a header (each plain or compressed), Parquet, Arrow, a
+    log of Inspect, a folder of Hugging Face ``datasets`` (fields: data/question_json.py), or a BEIR folder: the queries
+    of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the relevant ones and no
+    references (the other queries belong to other splits).
 
     A rate over fewer questions than intended would be wrong, so nothing is skipped: every bad line, repeated id and
     file without questions is part of one DataError, which shows the first ten. Ignored fields are named in one warning
@@ -46,42 +46,6 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     for path in paths:
         collected.add(path)
     return collected.checked()
-
-
-def _rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
-    """Yield the rows of a file: JSON Lines, or Parquet and Arrow. Raises DataError for another format."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(4096)
-    except OSError as error:
-        raise DataError(f"the file of questions {shown(path)} cannot be read ({error})") from error
-    if is_arrow(path, head[:16]):
-        for number, fields in enumerate(arrow_rows(path), start=1):
-            yield plain_row(number, f"{shown(path)}, row {number}", fields)
-        return
-    if path.suffix.lower() not in (".gz", ".bz2"):
-        if what := foreign_format(path, head[:16]):
-            raise DataError(f"the file of questions {shown(path)} is {what}")
-        if other := _other_text(path, head):
-            raise DataError(
-                f"the file of questions {shown(path)} is {other}: JSON Lines are needed, one object a line such as "
-                '{"id": "1", "text": "...", "references": ["..."]} (with pandas: df.to_json(FILE, orient=\'records\', '
-                "lines=True))"
-            )
-    yield from read_jsonl(path, nan_is_null=True)
-
-
-def _other_text(path: Path, head: bytes) -> str:
-    """Describe a text file that does not contain JSON Lines; empty if it may."""
-    start = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if start.startswith(b"["):
-        return "a JSON list"
-    if path.suffix.lower() in (".csv", ".tsv") and not start.startswith(b"{"):
-        return "a table"
-    lines = start.split(b"\n", 1)
-    if start.startswith(b"{") and len(lines) > 1 and lines[0].strip() == b"{":
-        return "one JSON document over several lines"
-    return ""
 
 
 class _Collected:
@@ -103,7 +67,7 @@ class _Collected:
         except (OSError, ValueError) as error:
             raise DataError(f"the file of questions {shown(path)} cannot be read ({error})") from error
         before = len(self._questions) + len(self._problems)
-        if is_folder:
+        if is_folder and not is_question_folder(path):
             self._beir(path)
         else:
             self._questions.extend(self._file(path))
@@ -133,7 +97,7 @@ class _Collected:
 
     def _file(self, path: Path) -> list[Question]:
         questions: list[Question] = []
-        for line in _rows(path):
+        for line in question_rows(path):
             if isinstance(line, Refused):
                 self._problems.append(str(line))
                 continue

@@ -19,6 +19,14 @@ class Row:
     fields: Mapping[str, object]
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A record that is no answer and is not an error, such as a trace of a health check. reason: without its place."""
+
+    where: str
+    reason: str
+
+
 def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
     """Yield rows of objects in memory, displayed as ``name``.
 

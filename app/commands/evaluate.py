@@ -1,7 +1,7 @@
 """Measure how often the model hallucinates: with retrieval and without, on the same questions.
 
-QUESTIONS is a .jsonl file of {"id", "text", "references", "relevant_document_ids", "answerable"}, a BEIR folder, or
-"samples" for the questions shipped with Plumbline. A question with references is judged by them. A question without is
+QUESTIONS is a file of {"id", "text", "references", "relevant_document_ids", "answerable"} (.jsonl, .json, .csv, .tsv,
+Parquet, a log of Inspect, a folder of datasets), a BEIR folder, or "samples" for the shipped questions. A question with references is judged by them. A question without is
 judged by whether a trusted collection entails the answer. Every sample is committed. Run the same command again to
 continue an interrupted run; a finished run is only reported.
 

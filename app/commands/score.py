@@ -1,8 +1,10 @@
 """Score answers that another system produced: verdicts, rates and intervals. Nothing is generated.
 
-FILE holds one answer a row: Ragas records, RAGTruth (the folder, or response.jsonl beside source_info.jsonl), or any
-JSONL, JSON list, CSV or TSV with an answer and contexts (or references), and optionally a question, labels, the system,
-ids; also .gz and .bz2. Field names are guessed (table in docs/score.md) or given with --answer-field ...
+FILE holds answers: any JSONL, JSON list, CSV, TSV, Parquet or folder of Hugging Face datasets with an answer and
+contexts (or references), and optionally a question, labels, the system, ids; results of Ragas, DeepEval, promptfoo,
+TruLens and Inspect; RAGTruth (the folder, or response.jsonl beside source_info.jsonl); traces of Langfuse, Phoenix,
+LangSmith and OpenTelemetry (OTLP), one answer a trace. Text may be compressed (.gz, .bz2). Field names are guessed
+(table in docs/score.md) or given with --answer-field ...
 
 References measure factuality, contexts faithfulness (whether the answer is supported by its contexts). Where answers
 have both, references judge the answer and contexts everything else it states. Answers to the same question form one
@@ -39,10 +41,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_device, add_limit, add_report, add_skip_bad
     from app.commands.verifier_options import add_verifier
 
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="answers, or RAGTruth's folder")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        type=Path,
+        metavar="FILE",
+        help="answers, a test run, traces, or a folder of datasets or RAGTruth",
+    )
     reading = parser.add_argument_group("reading")
     reading.add_argument(
-        "--format", choices=("jsonl", "json", "csv", "tsv", "ragtruth"), help="force a format instead of detecting it"
+        "--format",
+        choices=("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow", "datasets"),
+        help="force a format instead of detecting it",
     )
     for field in _FIELDS:
         reading.add_argument(f"--{field}-field", metavar="NAME", help=f"the field with the {_MEANING[field]}")
@@ -50,7 +60,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--group", metavar="FIELD", help="the field that identifies the cluster of an answer for the intervals"
     )
     reading.add_argument("--ignore-labels", action="store_true", help="ignore human labels of the answers")
-    reading.add_argument("--split", help='of RAGTruth: "all", or default "test" where there is one')
+    reading.add_argument(
+        "--split", help='of RAGTruth ("all", or default "test" where there is one) or of a folder of datasets'
+    )
     add_limit(reading, "answers")
     add_skip_bad(reading)
     judging = parser.add_argument_group("judging")

@@ -64,7 +64,7 @@ def _found(value: object, depth: int) -> str | None:
             return text
     attributes = value.get("attributes")
     if isinstance(attributes, list):
-        attributes = _flat(attributes)
+        attributes = flat_attributes(attributes)
     if isinstance(attributes, dict) and (text := _of_attributes(attributes, depth)) is not None:
         return text
     for name in _DIRECT:
@@ -160,10 +160,18 @@ def _listed(value: object, name: str) -> list[Any]:
     return field if isinstance(field, list) else []
 
 
-def _flat(attributes: list[Any]) -> dict[str, Any]:
-    """Convert OTLP's list of keys and typed values to a mapping."""
+def flat_attributes(attributes: list[Any]) -> dict[str, Any]:
+    """Convert OTLP's list of keys and typed values to a mapping; values of arrays become lists."""
     found: dict[str, Any] = {}
     for item in attributes:
         if isinstance(item, dict) and isinstance(item.get("value"), dict):
-            found[str(item.get("key"))] = next(iter(item["value"].values()), None)
+            found[str(item.get("key"))] = _typed(item["value"], 0)
     return found
+
+
+def _typed(value: dict[str, Any], depth: int) -> Any:
+    """The value inside OTLP's {"stringValue": ...}, {"arrayValue": {"values": [...]}} and the like."""
+    kind, inner = next(iter(value.items()), ("", None))
+    if kind == "arrayValue" and isinstance(inner, dict) and depth < _DEEPEST:
+        return [_typed(item, depth + 1) for item in _listed(inner, "values") if isinstance(item, dict)]
+    return inner

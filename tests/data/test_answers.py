@@ -205,7 +205,7 @@ def test_a_file_without_an_answer_is_an_error(tmp_path: Path, name: str) -> None
         load_answers([tmp_path / name])
     with pytest.raises(DataError, match="does not exist"):
         load_answers([tmp_path / "nothing.jsonl"])
-    with pytest.raises(DataError, match="folder without response"):
+    with pytest.raises(DataError, match=r"folder without state\.json"):
         load_answers([tmp_path])
 
 

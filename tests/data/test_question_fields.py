@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -107,11 +106,6 @@ def test_parquet_and_arrow_hold_questions_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "named"),
     [
-        ("q.csv", b"question,answer\nHow deep?,six\n", "a table"),
-        ("q.tsv", b"question\tanswer\nHow deep?\tsix\n", "a table"),
-        ("q.json", json.dumps([BASE]).encode(), "a JSON list"),
-        ("q.jsonl", b"\n [\n " + json.dumps(BASE).encode() + b"]", "a JSON list"),
-        ("q.json", json.dumps({"data": [BASE]}, indent=1).encode(), "one JSON document"),
         ("q.xlsx", b"PK\x03\x04rest", "Excel"),
         ("q.jsonl.zst", b"\x28\xb5\x2f\xfdrest", "zstd"),
         ("q.db", b"SQLite format 3\0rest", "SQLite"),

@@ -1,0 +1,87 @@
+"""promptfoo's results: ``promptfoo eval --output results.json`` (also .jsonl), in the versions 1 to 3.
+
+Each result is one answer of a provider to a test's variables. A variable named like a question, contexts or
+references is read as such; without a question the rendered prompt is it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from data.answer_names import NAMES
+from data.answer_shapes.texts import answer_of, passages_of
+
+_QUESTIONS: Final = (*NAMES["question"], "q", "user_question", "message")
+_CONTEXTS: Final = NAMES["contexts"]
+_REFERENCES: Final = NAMES["references"]
+_EQUALITY: Final = frozenset({"equals", "factuality", "similar", "model-graded-factuality", "icontains", "contains"})
+
+
+def results_of(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the results of an export, None if the document is none."""
+    inner = document.get("results")
+    if isinstance(inner, Mapping) and isinstance(inner.get("results"), list):
+        return list(inner["results"])
+    return None
+
+
+def is_result(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is one result."""
+    return isinstance(row.get("vars"), Mapping) and "provider" in row and ("response" in row or "error" in row)
+
+
+def answer_fields(row: Mapping[str, Any]) -> dict[str, Any] | str:
+    """Return the fields of a result; if the provider failed, its error."""
+    variables, response = row["vars"], row.get("response")
+    output = response.get("output") if isinstance(response, Mapping) else response
+    answer = output if isinstance(output, str) else answer_of(output)
+    if answer is None and output is not None:
+        answer = json.dumps(output, ensure_ascii=False)
+    if answer is None:
+        failed = row.get("error") or (response.get("error") if isinstance(response, Mapping) else None)
+        return f"it has no answer (the provider's error: {str(failed or 'none is recorded')[:200]})"
+    references = _named(variables, _REFERENCES)
+    provider, prompt = row["provider"], row.get("prompt")
+    several = f" {prompt['label']}" if isinstance(prompt, Mapping) and isinstance(prompt.get("label"), str) else ""
+    name = str(provider.get("label") or provider.get("id")) if isinstance(provider, Mapping) else str(provider)
+    metadata = response.get("metadata") if isinstance(response, Mapping) else None
+    contexts = passages_of(_named(variables, _CONTEXTS)) or passages_of(
+        _named(metadata if isinstance(metadata, Mapping) else {}, _CONTEXTS)
+    )
+    fields: dict[str, Any] = {
+        "question": _named(variables, _QUESTIONS) or _prompt(prompt),
+        "answer": answer,
+        "contexts": contexts,
+        "references": references if references is not None else _expected(row),
+        "arm": name if row.get("promptIdx", 0) == 0 else f"{name}{several} (prompt {row['promptIdx'] + 1})",
+    }
+    test = row.get("testIdx")
+    if isinstance(test, int):
+        fields |= {"id": f"test {test + 1}", "sample": str(row.get("repeatIndex") or "")}
+    return fields
+
+
+def _named(values: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    plain = {str(name).strip().casefold().replace("-", "_").replace(" ", "_"): value for name, value in values.items()}
+    return next((plain[name] for name in names if plain.get(name) not in (None, "")), None)
+
+
+def _prompt(prompt: object) -> str:
+    raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
+    return raw if isinstance(raw, str) else ""
+
+
+def _expected(row: Mapping[str, Any]) -> list[str]:
+    """The value of the only assertion that compares the answer with a text; several must all hold, so none is used."""
+    case = row.get("testCase")
+    checks = case.get("assert") if isinstance(case, Mapping) else None
+    if not isinstance(checks, list):
+        return []
+    values = [
+        check["value"]
+        for check in checks
+        if isinstance(check, Mapping) and check.get("type") in _EQUALITY and isinstance(check.get("value"), str)
+    ]
+    return values if len(values) == 1 else []

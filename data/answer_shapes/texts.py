@@ -1,0 +1,132 @@
+"""Texts of messages and retrieved passages in the layouts that tracing and evaluation tools write."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+_TEXTS: Final = (
+    *("text", "content", "page_content", "pageContent", "document.content", "passage", "chunk", "body", "snippet"),
+)
+_INSIDE: Final = ("document", "node", "chunk", "payload")
+LISTS: Final = (
+    *("contexts", "retrieved_contexts", "retrieval_context", "retrievalContext", "documents", "source_documents"),
+    *("sources", "passages", "chunks", "context", "results", "matches"),
+)
+"""Names under which an object holds its passages."""
+_ANSWERS: Final = (
+    "answer",
+    "response",
+    "output",
+    "completion",
+    "result",
+    "text",
+    "content",
+    "generation",
+    "output_text",
+)
+_ASSISTANTS: Final = frozenset({"assistant", "ai", "model"})
+_DEEPEST: Final = 8
+
+
+def parsed(value: object) -> object:
+    """Return the value inside a JSON text; a text that is not JSON of a list, an object or a text is unchanged."""
+    if isinstance(value, str) and value.strip()[:1] in ("{", "[", '"'):
+        try:
+            return json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+    return value
+
+
+def passages_of(value: object, depth: int = 0) -> list[str]:
+    """Return the texts of passages: texts, objects with a text (also inside "document" or "node"), lists of these, or
+    an object that holds such a list. Empty if there are none.
+    """
+    value = parsed(value)
+    if depth > _DEEPEST or value is None:
+        return []
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if isinstance(value, list):
+        return [text for item in value for text in passages_of(item, depth + 1)]
+    if not isinstance(value, Mapping):
+        return []
+    for name in _TEXTS:
+        if isinstance(value.get(name), str):
+            return [value[name]] if value[name].strip() else []
+    for name in (*_INSIDE, *LISTS):
+        if isinstance(value.get(name), list | Mapping):
+            return passages_of(value[name], depth + 1)
+    return []
+
+
+def contexts_in(value: object) -> list[str]:
+    """Return the passages that an object names as its contexts; empty for anything else."""
+    value = parsed(value)
+    if not isinstance(value, Mapping):
+        return []
+    return next((found for name in LISTS if (found := passages_of(value.get(name)))), [])
+
+
+def answer_of(value: object, depth: int = 0) -> str | None:
+    """Return the answer in a tool's output: a text, the last message of the assistant, or an object that holds one.
+
+    None if there is none.
+    """
+    value = parsed(value)
+    if depth > _DEEPEST:
+        return None
+    if isinstance(value, str):
+        return value.strip() or None
+    if isinstance(value, list):
+        return _last_answer(value, depth)
+    if not isinstance(value, Mapping):
+        return None
+    for name in ("messages", "choices", "generations"):
+        if isinstance(value.get(name), list) and (found := _last_answer(value[name], depth)) is not None:
+            return found
+    if isinstance(value.get("parts"), list):
+        return joined(value["parts"])
+    for name in ("message", "kwargs", *_ANSWERS):
+        if (found := answer_of(value.get(name), depth + 1)) is not None:
+            return found
+    return None
+
+
+def joined(content: object) -> str | None:
+    """Return a message's text: of a list of parts, the texts of the text parts."""
+    if isinstance(content, str):
+        return content.strip() or None
+    if not isinstance(content, list):
+        return None
+    parts: list[Any] = [
+        part if isinstance(part, str) else part.get("text") or part.get("content")
+        for part in content
+        if isinstance(part, str | dict)
+    ]
+    return "\n".join(part for part in parts if isinstance(part, str)).strip() or None
+
+
+def role_of(message: Mapping[str, Any]) -> str:
+    """Return who wrote a message: "user", "assistant", "tool", another role in lower case, or ""."""
+    role = message.get("role") or message.get("type") or ""
+    name = str(role).casefold()
+    if name in ("human", "humanmessage"):
+        return "user"
+    return "assistant" if name in _ASSISTANTS or name == "aimessage" else name
+
+
+def _last_answer(items: list[Any], depth: int) -> str | None:
+    """The last text of the assistant in a list of messages or choices; a list without roles is taken as they stand."""
+    for item in reversed(items):
+        if isinstance(item, Mapping) and role_of(item) not in ("", "assistant", "text"):
+            continue
+        if isinstance(item, Mapping) and isinstance(item.get("content"), list):
+            found = joined(item["content"])
+        else:
+            found = answer_of(item, depth + 1)
+        if found is not None:
+            return found
+    return None

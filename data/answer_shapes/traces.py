@@ -1,0 +1,217 @@
+"""Traces of an application as answers: Langfuse's exports, OpenTelemetry spans (OTLP, Phoenix, TruLens 2), LangSmith.
+
+Spans of one trace make one answer: the question and the answer of its root (else of its last generation), the passages
+of its retrieving spans. The questions are found as ``questions import`` finds them. Attribute names:
+OpenInference (input.value, output.value, retrieval.documents.N.document.content), OpenTelemetry's generative-AI
+conventions (gen_ai.input.messages, gen_ai.output.messages, gen_ai.retrieval.documents) and TruLens'
+(ai.observability.*).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from data.answer_shapes.texts import answer_of, contexts_in, parsed, passages_of
+from data.question_logs.shapes import flat_attributes, is_root, question_in, records_in
+from data.rows import LeftOut, Row
+
+NO_ANSWER: Final = "a trace without an answer"
+NO_QUESTION: Final = "a trace without a question"
+_EXPORTS: Final = ("data", "traces", "spans", "runs", "records", "events")
+_TRACE_IDS: Final = ("traceId", "trace_id", "context.trace_id")
+_INTERNAL: Final = re.compile(r"attributes\.|openinference\.|gen_ai\.|ai\.observability\.|llm\.|langfuse\.")
+_DOCUMENT: Final = re.compile(r"(?:retrieval|reranker)\.(?:output_)?documents\.(\d+)\.document\.content")
+_OUTPUT: Final = re.compile(r"(?:gen_ai\.completion|llm\.output_messages)\.(\d+)\.(?:message\.)?content")
+_PASSAGE_ATTRIBUTES: Final = (
+    *("retrieval.documents", "gen_ai.retrieval.documents", "ai.observability.retrieval.retrieved_contexts"),
+    *("traceloop.entity.output",),
+)
+_ANSWER_ATTRIBUTES: Final = (
+    *("output.value", "gen_ai.output.messages", "llm.output_messages", "ai.observability.record_root.output"),
+    *("langfuse.trace.output", "langfuse.observation.output", "traceloop.entity.output"),
+)
+_RETRIEVES: Final = re.compile(r"retriev|rerank|vector_?store|similarity_search|search_documents", re.IGNORECASE)
+_GENERATES: Final = re.compile(r"generation|llm|chat|completion", re.IGNORECASE)
+
+
+def is_trace(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a span, an observation, a run or a whole trace of a tracing tool."""
+    if isinstance(row.get("resourceSpans"), list) or isinstance(row.get("observations"), list):
+        return True
+    if exported(row) is not None:
+        return True
+    if _trace_id(row) and ("attributes" in row or any(_INTERNAL.match(str(name)) for name in row)):
+        return True
+    if "run_type" in row and "inputs" in row:
+        return True
+    langfuse = "parentObservationId" in row or "parent_observation_id" in row or "htmlPath" in row
+    return langfuse or ("traceId" in row and "startTime" in row and "output" in row)
+
+
+def trace_rows(rows: Iterable[Row], name: str) -> Iterator[Row | LeftOut]:
+    """Yield an answer per trace, in order of first appearance, and traces without a question or an answer as left out.
+
+    name: of the file, for messages. An answer without retrieved passages has no contexts.
+    """
+    traces: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        for record in _spans(row.fields):
+            traces.setdefault(_trace_id(record) or f"#{len(traces)}", []).append(record)
+    for number, (trace, records) in enumerate(traces.items(), start=1):
+        where = f"{name}, trace {number if trace.startswith('#') else trace}"
+        fields = _answer(records)
+        if not fields.get("answer"):
+            yield LeftOut(where, NO_ANSWER)
+        elif not fields.get("question"):
+            yield LeftOut(where, NO_QUESTION)
+        else:
+            yield Row(number, where, fields | ({} if trace.startswith("#") else {"id": trace}))
+
+
+def _spans(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The spans of a row, the trace itself among them."""
+    listed = exported(document)
+    if listed is not None:
+        for item in listed:
+            if isinstance(item, Mapping):
+                yield from _spans(item)
+    elif isinstance(document.get("resourceSpans"), list):
+        for span in records_in(dict(document)):
+            yield _with_attributes(span)
+    elif isinstance(document.get("observations"), list):
+        own = document.get("trace")
+        trace = own if isinstance(own, Mapping) else {k: v for k, v in document.items() if k != "observations"}
+        identity = {"traceId": trace.get("id")}
+        yield {**trace, **identity}
+        for item in document["observations"]:
+            if isinstance(item, Mapping):
+                yield {"parentObservationId": trace.get("id"), **_filled(item), **identity}
+    else:
+        yield _with_attributes(document)
+
+
+def exported(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the list of traces, spans or runs in an export; None for anything else."""
+    for name in _EXPORTS:
+        items = document.get(name)
+        if isinstance(items, list) and items and isinstance(items[0], Mapping) and is_trace(items[0]):
+            return items
+    return None
+
+
+def _filled(item: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in item.items() if value is not None}
+
+
+def _with_attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The span with its attributes as one flat mapping: of OTLP's list, nested objects or a data frame's columns."""
+    given = parsed(record.get("attributes") or record.get("record_attributes"))
+    if isinstance(given, list):
+        attributes = flat_attributes(given)
+    elif isinstance(given, Mapping):
+        attributes = _flattened(given)
+    else:
+        attributes = {str(k).removeprefix("attributes."): v for k, v in record.items() if _INTERNAL.match(str(k))}
+    attributes = {name: value for name, value in attributes.items() if value is not None}
+    return {**record, "attributes": attributes} if attributes else record
+
+
+def _flattened(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, Mapping) and depth < 4:
+            found |= _flattened(inner, f"{prefix}{name}.", depth + 1)
+        else:
+            found[f"{prefix}{name}"] = inner
+    return found
+
+
+def _trace_id(record: Mapping[str, Any]) -> str:
+    context = record.get("context")
+    inner = context.get("trace_id") if isinstance(context, Mapping) else None
+    return next((str(v) for v in (*(record.get(name) for name in _TRACE_IDS), inner) if v not in (None, "")), "")
+
+
+def _attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = record.get("attributes")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
+    """The fields of one trace's answer."""
+    ordered = sorted(records, key=lambda record: (not is_root(record), _start(record)))
+    roots = [record for record in ordered if is_root(record)] or ordered[:1]
+    generations = [r for r in reversed(ordered) if _GENERATES.search(_kind(r)) and not _RETRIEVES.search(_kind(r))]
+    question = next((q for record in (*roots, *ordered) if (q := _question(record))), "")
+    answer = next((a for record in (*roots, *generations) if (a := _output(record))), "")
+    contexts: list[str] = [text for record in ordered for text in _passages(record)]
+    for record in roots:
+        if not contexts:
+            contexts = next((found for place in _places(record) if (found := contexts_in(place))), [])
+    fields: dict[str, Any] = {"question": question, "answer": answer, "contexts": list(dict.fromkeys(contexts))}
+    metadata = next((found for record in roots if isinstance(found := parsed(record.get("metadata")), Mapping)), {})
+    for name in ("references", "reference", "ground_truth", "expected_output", "arm"):
+        if metadata.get(name):
+            fields["arm" if name == "arm" else "references"] = metadata[name]
+    truth = next(
+        (t for r in roots if (t := _attributes(r).get("ai.observability.record_root.ground_truth_output"))), None
+    )
+    return fields | ({"references": truth} if truth and "references" not in fields else {})
+
+
+def _question(record: Mapping[str, Any]) -> str:
+    named = _attributes(record).get("ai.observability.record_root.input")
+    return named if isinstance(named, str) else question_in(record) or ""
+
+
+def _start(record: Mapping[str, Any]) -> str:
+    names = ("startTimeUnixNano", "startTime", "start_time", "start_timestamp", "timestamp")
+    return next((str(record[name]) for name in names if record.get(name) is not None), "")
+
+
+def _kind(record: Mapping[str, Any]) -> str:
+    """What a span does, in the words of its tool."""
+    attributes = _attributes(record)
+    names = ("openinference.span.kind", "gen_ai.operation.name", "ai.observability.span_type")
+    kinds = [attributes.get(name) for name in names]
+    given = [*kinds, record.get("span_kind"), record.get("type"), record.get("run_type"), record.get("name")]
+    return " ".join(str(word) for word in given if isinstance(word, str))
+
+
+def _passages(record: Mapping[str, Any]) -> list[str]:
+    """The passages that a retrieving span returned."""
+    attributes = _attributes(record)
+    numbered = sorted(
+        (int(match[1]), value) for name, value in attributes.items() if (match := _DOCUMENT.fullmatch(str(name)))
+    )
+    if numbered:
+        return [value for _, value in numbered if isinstance(value, str) and value.strip()]
+    retrieves = bool(_RETRIEVES.search(_kind(record)))
+    for name in _PASSAGE_ATTRIBUTES if retrieves else _PASSAGE_ATTRIBUTES[:3]:
+        if found := passages_of(attributes.get(name)):
+            return found
+    if not retrieves:
+        return []
+    places = (record.get("output"), record.get("outputs"), attributes.get("output.value"))
+    return next((found for place in places if (found := passages_of(place))), [])
+
+
+def _output(record: Mapping[str, Any]) -> str:
+    """The answer of a span."""
+    attributes = _attributes(record)
+    for value in (record.get("output"), record.get("outputs"), *(attributes.get(name) for name in _ANSWER_ATTRIBUTES)):
+        if found := answer_of(value):
+            return found
+    numbered = sorted((int(m[1]), value) for name, value in attributes.items() if (m := _OUTPUT.fullmatch(str(name))))
+    return next((value for _, value in reversed(numbered) if isinstance(value, str) and value.strip()), "")
+
+
+def _places(record: Mapping[str, Any]) -> tuple[object, ...]:
+    """Where a root may hold its contexts."""
+    attributes = _attributes(record)
+    return (
+        *(record.get(name) for name in ("output", "outputs", "input", "inputs", "metadata")),
+        *(attributes.get(name) for name in ("output.value", "input.value", "metadata")),
+    )

@@ -1,0 +1,83 @@
+"""TruLens' records: ``get_records_and_feedback()[0]`` as CSV, JSON or Parquet, and records as JSON.
+
+The record's JSON (``record_json``) holds the calls of the app; what a retrieving call returned are the contexts.
+Without one, the arguments of feedback functions on the contexts are used (the columns ``..._calls``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from data.answer_shapes.texts import answer_of, parsed, passages_of
+from data.written_lists import written_list
+
+_RETRIEVES: Final = re.compile(r"retriev|relevant_documents|similarity_search|fetch_contexts?|get_contexts?", re.I)
+_SOURCES: Final = ("source", "contexts", "context", "retrieved_contexts")
+_REFERENCES: Final = ("ground_truth", "ground_truth_output", "expected_response", "expected_output")
+
+
+def is_record(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a record."""
+    return "record_id" in row and ("record_json" in row or "main_input" in row or ("app_id" in row and "input" in row))
+
+
+def answer_fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record."""
+    inner = parsed(row.get("record_json"))
+    record: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
+    asked = _first(row, record, ("input", "main_input"))
+    answered = _first(row, record, ("output", "main_output"))
+    question = parsed(asked)
+    fields: dict[str, Any] = {
+        "id": str(row["record_id"]),
+        "question": question if isinstance(question, str) else answer_of(asked) or "",
+        "answer": answer_of(answered) or "",
+        "contexts": _contexts(row, record),
+        "arm": _app(row),
+    }
+    reference = next((row[name] for name in _REFERENCES if row.get(name)), None)
+    return fields | ({"references": parsed(reference)} if reference is not None else {})
+
+
+def _first(row: Mapping[str, Any], record: Mapping[str, Any], names: tuple[str, ...]) -> object:
+    return next((value for source in (row, record) for name in names if (value := source.get(name)) is not None), None)
+
+
+def _app(row: Mapping[str, Any]) -> str:
+    name, version = row.get("app_name"), row.get("app_version")
+    if isinstance(name, str) and name:
+        return f"{name} {version}" if isinstance(version, str) and version else name
+    return str(row.get("app_id") or "")
+
+
+def _contexts(row: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
+    calls = record.get("calls", row.get("calls"))
+    found = [text for call in calls for text in _returned(call)] if isinstance(calls, list) else []
+    return list(dict.fromkeys(found or [text for given in _arguments(row) for text in passages_of(given)]))
+
+
+def _returned(call: object) -> list[str]:
+    """The passages that a call returned, if its method retrieves."""
+    if not isinstance(call, Mapping):
+        return []
+    stack = call.get("stack")
+    last = stack[-1] if isinstance(stack, list) and stack else None
+    method = last.get("method") if isinstance(last, Mapping) else None
+    name = method.get("name") if isinstance(method, Mapping) else method
+    return passages_of(call.get("rets")) if isinstance(name, str) and _RETRIEVES.search(name) else []
+
+
+def _arguments(row: Mapping[str, Any]) -> Iterator[object]:
+    """The contexts that feedback functions were given."""
+    for name, value in row.items():
+        if not name.endswith("_calls"):
+            continue
+        calls = parsed(value)
+        if isinstance(calls, str):
+            calls = written_list(calls)
+        for call in calls if isinstance(calls, list) else ():
+            given = call.get("args") if isinstance(call, Mapping) else None
+            if isinstance(given, Mapping):
+                yield next((given[key] for key in _SOURCES if given.get(key)), None)

@@ -1,0 +1,81 @@
+"""Turn rows in the layouts of other tools into rows with one answer each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+from data.answer_shapes import deepeval, promptfoo, trulens
+from data.answer_shapes.conversations import TURN_LISTS, is_conversation, of_conversation
+from data.answer_shapes.traces import is_trace, trace_rows
+from data.refused import Refused
+from data.rows import LeftOut, Row, rows_of
+
+
+def items_of(document: Mapping[str, Any]) -> list[Any] | None:
+    """Return the items of a tool's JSON document, None if it has no known layout: DeepEval's test runs, promptfoo's
+    results, and traces, which stay whole.
+    """
+    if is_trace(document):
+        return [document]
+    return _run_of(document)
+
+
+def unfolded(rows: Iterable[Row | Refused], name: str) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the answers of rows in any layout. name: of the file, for messages.
+
+    If the first row is a span or a trace, all rows are, and they are grouped by trace.
+    """
+    source = iter(rows)
+    before: list[Row | Refused] = []
+    for row in source:
+        before.append(row)
+        if isinstance(row, Row):
+            break
+    everything = chain(before, source)
+    if before and isinstance(first := before[-1], Row) and is_trace(first.fields):
+        bad: list[Refused] = []
+        yield from trace_rows(_good(everything, bad), name)
+        yield from bad
+        return
+    for row in everything:
+        if isinstance(row, Refused):
+            yield row
+        elif (items := _run_of(row.fields)) is not None:
+            yield from (item if isinstance(item, Refused) else _one(item) for item in rows_of(items, row.where))
+        else:
+            yield _one(row)
+
+
+def _run_of(document: Mapping[str, Any]) -> list[Any] | None:
+    """The items of a whole run: of promptfoo's results or DeepEval's test runs."""
+    found = promptfoo.results_of(document)
+    return found if found is not None else deepeval.test_cases(document)
+
+
+def _good(rows: Iterable[Row | Refused], bad: list[Refused]) -> Iterator[Row]:
+    for row in rows:
+        if isinstance(row, Refused):
+            bad.append(row)
+        else:
+            yield row
+
+
+def _one(row: Row) -> Row | Refused:
+    fields = _fields(row.fields)
+    if isinstance(fields, str):
+        return Refused(row.where, fields, "part")
+    return row if fields is None else Row(row.number, row.where, fields)
+
+
+def _fields(given: Mapping[str, object]) -> dict[str, object] | str | None:
+    """The fields of a row in a known layout, or why it has no answer; None if it is read as it is."""
+    if promptfoo.is_result(given):
+        return promptfoo.answer_fields(given)
+    if trulens.is_record(given):
+        return trulens.answer_fields(given)
+    if deepeval.is_test_case(given):
+        return deepeval.answer_fields(given)
+    turns = next((name for name in TURN_LISTS if is_conversation(given.get(name))), None)
+    return None if turns is None else of_conversation(given, turns)
