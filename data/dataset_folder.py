@@ -61,7 +61,8 @@ def _files(folder: Path) -> list[Path]:
     if not state.is_file():
         raise DataError(f"{shown(folder)} has no {_STATE}: the split is incomplete; write it anew with save_to_disk")
     listed = _json(state).get("_data_files")
-    names: list[Any] = [item.get("filename") for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    items: list[Any] = listed if isinstance(listed, list) else []
+    names: list[Any] = [item.get("filename") for item in items if isinstance(item, dict)]
     files = [folder / name for name in names if _is_plain(name)]
     if not files or len(files) < len(names):
         raise DataError(f"{shown(state)} does not name the Arrow files: write the dataset anew with save_to_disk")

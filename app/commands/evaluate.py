@@ -1,9 +1,9 @@
 """Measure how often the model hallucinates: with retrieval and without, on the same questions.
 
 QUESTIONS is a file of {"id", "text", "references", "relevant_document_ids", "answerable"} (.jsonl, .json, .csv, .tsv,
-Parquet, a log of Inspect, a folder of datasets), a BEIR folder, or "samples" for the shipped questions. A question with references is judged by them. A question without is
-judged by whether a trusted collection entails the answer. Every sample is committed. Run the same command again to
-continue an interrupted run; a finished run is only reported.
+Parquet, a log of Inspect, a folder of datasets), a BEIR folder, or "samples" for the shipped questions. A question with
+references is judged by them. A question without is judged by whether a trusted collection entails the answer. Every
+sample is committed. Run the same command again to continue an interrupted run; a finished run is only reported.
 
 A .yaml file in place of QUESTIONS may hold all settings, named like the flags; flags override it (docs/arms.md). --arms
 names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --temperatures,
