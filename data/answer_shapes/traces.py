@@ -147,9 +147,9 @@ def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
     question = next((q for record in (*roots, *ordered) if (q := _question(record))), "")
     answer = next((a for record in (*roots, *generations) if (a := _output(record))), "")
     contexts: list[str] = [text for record in ordered for text in _passages(record)]
-    for record in roots:
-        if not contexts:
-            contexts = next((found for place in _places(record) if (found := contexts_in(place))), [])
+    if not contexts:
+        named = [contexts_in(part) for record in roots for part in _parts(record)]
+        contexts = next((found for found in named if found), contexts)
     fields: dict[str, Any] = {"question": question, "answer": answer, "contexts": list(dict.fromkeys(contexts))}
     metadata = next((found for record in roots if isinstance(found := parsed(record.get("metadata")), Mapping)), {})
     for name in ("references", "reference", "ground_truth", "expected_output", "arm"):
@@ -194,8 +194,8 @@ def _passages(record: Mapping[str, Any]) -> list[str]:
             return found
     if not retrieves:
         return []
-    places = (record.get("output"), record.get("outputs"), attributes.get("output.value"))
-    return next((found for place in places if (found := passages_of(place))), [])
+    outputs = (record.get("output"), record.get("outputs"), attributes.get("output.value"))
+    return next((found for output in outputs if (found := passages_of(output))), [])
 
 
 def _output(record: Mapping[str, Any]) -> str:
@@ -208,7 +208,7 @@ def _output(record: Mapping[str, Any]) -> str:
     return next((value for _, value in reversed(numbered) if isinstance(value, str) and value.strip()), "")
 
 
-def _places(record: Mapping[str, Any]) -> tuple[object, ...]:
+def _parts(record: Mapping[str, Any]) -> tuple[object, ...]:
     """Where a root may hold its contexts."""
     attributes = _attributes(record)
     return (
