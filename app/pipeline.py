@@ -276,7 +276,7 @@ class Pipeline:
 
         stored: for each query, the stored name of the collection that was searched; None without retrieval.
         """
-        with self.store.write() as connection:
+        with self.store.write(exclusive=False) as connection:
             names = {name for name in stored if name is not None}
             c = collections.c
             found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()

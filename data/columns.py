@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import DateTime, Dialect, String, TypeDecorator
+from sqlalchemy import Connection, DateTime, Dialect, String, TypeDecorator, func, select
 from sqlalchemy.types import TypeEngine
 
 
 def utc_now() -> datetime:
     """Return the current time in UTC, with its time zone."""
     return datetime.now(UTC)
+
+
+def database_now(connection: Connection) -> datetime:
+    """Return the current time of the database, in UTC.
+
+    A server's own clock, so that processes on machines whose clocks disagree compare times of one clock. For SQLite the
+    clock of this machine, on which all of its processes run.
+    """
+    if connection.dialect.name == "sqlite":
+        return utc_now()
+    moment: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    return moment.astimezone(UTC)
 
 
 class UtcDateTime(TypeDecorator[datetime]):

@@ -13,9 +13,30 @@ class StoreBusyError(DataError):
     """Another process kept the database locked for too long; the same call may succeed later."""
 
 
+class StoreLockedError(DataError):
+    """Another process holds a named lock in the database."""
+
+
 class StoreFullError(DataError):
     """The database's disk is full; the same call may succeed once there is space."""
 
 
 class SchemaVersionError(DataError):
-    """The database was written by another version of Plumbline; the message names both versions."""
+    """The tables are of another version. found: the version of the database; needed: the version of this program."""
+
+    def __init__(self, database: str, found: str, needed: str) -> None:
+        self.database, self.found, self.needed = database, found, needed
+        newer = found.isdecimal() and int(found) > int(needed)
+        again = "or move the database away and index again"
+        advice = (
+            "it was made by a newer Plumbline: upgrade this one"
+            if newer
+            else "there is no migration from it: use the Plumbline that made it"
+        )
+        super().__init__(
+            f"the database {database} has schema version {found}, this Plumbline needs version {needed}; "
+            f"{advice}, {again}"
+        )
+
+    def __reduce__(self) -> tuple[type[SchemaVersionError], tuple[str, str, str]]:
+        return type(self), (self.database, self.found, self.needed)

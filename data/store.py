@@ -1,4 +1,4 @@
-"""The Store: one writer and many readers of the SQL database, and the check of its schema version.
+"""The Store: writers and readers of the SQL database, and the check of its schema version.
 
 The contents of the tables are up to the packages that own them.
 """
@@ -6,17 +6,17 @@ The contents of the tables are up to the packages that own them.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy import URL, Connection, Engine, create_engine, insert, inspect, make_url, select
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy import URL, Connection, Engine, insert, inspect, make_url, select, text
+from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from data import sqlite
+from data import postgresql, sqlite
 from data.errors import DataError, SchemaVersionError, StoreBusyError
 from data.migrations import can_migrate, migrate, stamp
 from data.private import make_private_folder, private_opener
@@ -24,6 +24,21 @@ from data.schema import SCHEMA_VERSION, meta, metadata
 
 BUSY_TIMEOUT_S = 30.0
 """Seconds that a reader or writer waits for a locked database before StoreBusyError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A lock of ``Store.hold``. check: raises StoreBusyError if the server has released it, because it was restarted or
+    the connection was lost.
+    """
+
+    check: Callable[[], None]
+
+
+class _Writing(threading.local):
+    """Whether this thread is inside ``write``."""
+
+    active = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +61,7 @@ class Store:
         self._writer = engines.writer
         self._timeout_s = timeout_s
         self._turn = threading.Lock()
-        self._writing_thread: int | None = None
+        self._writing = _Writing()
         self._closed = False
         self._file: sqlite.FileId | None = None
 
@@ -64,7 +79,10 @@ class Store:
                 reader=sqlite.reader_engine(parsed, busy_timeout_s), writer=sqlite.writer_engine(parsed, busy_timeout_s)
             )
         else:
-            engines = _server_engines(parsed, busy_timeout_s)
+            engines = _Engines(
+                reader=postgresql.reader_engine(parsed, busy_timeout_s),
+                writer=postgresql.writer_engine(parsed, busy_timeout_s),
+            )
         store = cls(parsed, engines, busy_timeout_s)
         try:
             store._check_schema()
@@ -94,23 +112,32 @@ class Store:
             self._check_file()
             yield connection
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
-        """The single writing connection, in a transaction: committed at the end of the block, rolled back on any error.
+    @property
+    def shared(self) -> bool:
+        """Whether processes of several machines may use the database: it is a server."""
+        return self.path is None
 
-        One thread of one process holds it at a time; others wait. After the block, the data survives a crash and a
-        power failure. Raises StoreBusyError if the lock is not available within the timeout, DataError if the file is
-        read-only, the disk full or the database damaged (nothing of the block is kept then), and RuntimeError if called
+    @contextmanager
+    def write(self, *, exclusive: bool = True) -> Iterator[Connection]:
+        """A writing connection in a transaction: committed at the end of the block, rolled back on any error.
+
+        One exclusive block runs at a time among all processes; others wait. exclusive=False lets a server run the block
+        beside others: for statements that are right whatever other writers do, such as an update of a locked row. An
+        SQLite database runs every block alone. After the block, the data survives a crash and a power failure.
+
+        Raises StoreBusyError if a lock is not available within the timeout, DataError if the database is read-only,
+        damaged or does not answer, or the disk is full (nothing of the block is kept then), and RuntimeError if called
         inside another ``write`` of the same thread.
         """
-        if self._writing_thread == threading.get_ident():
+        if self._writing.active:
             raise RuntimeError("write() inside write(): the thread would wait for itself. Pass the connection on")
         with ExitStack() as stack:
-            if not self._turn.acquire(timeout=self._timeout_s):
-                raise StoreBusyError(sqlite.busy_message(self.name, self._timeout_s))
-            stack.callback(self._turn.release)
-            self._writing_thread = threading.get_ident()
-            stack.callback(setattr, self, "_writing_thread", None)
+            if exclusive or self.path:
+                if not self._turn.acquire(timeout=self._timeout_s):
+                    raise StoreBusyError(sqlite.busy_message(self.name, self._timeout_s))
+                stack.callback(self._turn.release)
+            self._writing.active = True
+            stack.callback(setattr, self._writing, "active", False)
             stack.enter_context(self._explained(writing=True))
             if self.path:
                 stack.enter_context(sqlite.writer_lock(self.path, self._timeout_s))
@@ -118,9 +145,35 @@ class Store:
             connection = stack.enter_context(self._writer.begin())
             if self.path:
                 sqlite.check_log(self.path)
+            elif exclusive:
+                postgresql.lock_writers(connection)
             yield connection
             # A commit to a file that is no longer at its path is lost, so it must not be reported as stored.
             self._check_file()
+
+    @contextmanager
+    def hold(self, name: str) -> Iterator[Lock]:
+        """Hold a named lock among all processes that use the database server; it ends with the block or the process.
+
+        Raises StoreLockedError at once if another process holds it, DataError if the server does not answer. Does
+        nothing for an SQLite file, whose processes run on one machine and lock files.
+        """
+        if self.path:
+            yield Lock(lambda: None)
+            return
+
+        def check() -> None:
+            try:
+                connection.scalar(text("SELECT 1"))
+            except DBAPIError as error:
+                raise StoreBusyError(
+                    f"the connection to {self.name} that held the lock {name!r} was lost: start this step again"
+                ) from error
+
+        with ExitStack() as stack:
+            with self._explained(writing=True):
+                connection = stack.enter_context(postgresql.held_lock(self._url, name, self._timeout_s))
+            yield Lock(check)
 
     def check(self) -> None:
         """Raise DataError if the file of an SQLite database was deleted, moved or replaced since it was opened."""
@@ -156,8 +209,9 @@ class Store:
         try:
             yield
         except PoolTimeoutError as error:
+            number, kind = (postgresql.WRITERS, "writing") if writing else (sqlite.READERS, "reading")
             raise StoreBusyError(
-                f"all {sqlite.READERS} reading connections of {self.name} stayed in use for {self._timeout_s:g} "
+                f"all {number} {kind} connections of {self.name} stayed in use for {self._timeout_s:g} "
                 "seconds: try again with fewer requests at once"
             ) from error
         except DBAPIError as error:
@@ -169,9 +223,7 @@ class Store:
     def _translated(self, error: DBAPIError, writing: bool) -> DataError | None:
         if self.path:
             return sqlite.translated(error, self.path, self._timeout_s, writing)
-        if isinstance(error, OperationalError):
-            return DataError(f"the database {self.name} does not answer: {error.orig}. Check that the server runs")
-        return None
+        return postgresql.translated(error, self.name, writing)
 
     def _check_schema(self) -> None:
         with self.read() as connection:
@@ -190,10 +242,7 @@ class Store:
                 found = self._version(connection)  # another process may have migrated them since the check
                 found = migrate(connection, found) if found is not None else None
         if found != SCHEMA_VERSION:
-            raise SchemaVersionError(
-                f"the database {self.name} has schema version {found}, this Plumbline needs version {SCHEMA_VERSION}: "
-                f"use the Plumbline that made it, or move the database away and index again"
-            )
+            raise SchemaVersionError(self.name, found or "", SCHEMA_VERSION)
 
     def _version(self, connection: Connection) -> str | None:
         """The stored schema version; None if there are no tables yet. Raises DataError for foreign tables."""
@@ -261,24 +310,3 @@ def _prepare_file(url: URL) -> URL:
         with suppress(OSError):  # SQLite reports problems of its location
             open(path, "xb", opener=private_opener).close()
     return url.set(database=str(path))
-
-
-def _server_engines(url: URL, timeout_s: float) -> _Engines:
-    """PostgreSQL engines with the same guarantees as SQLite's."""
-    try:
-        reader = create_engine(
-            url,
-            pool_size=sqlite.READERS,
-            max_overflow=0,
-            pool_timeout=timeout_s,
-            isolation_level="REPEATABLE READ",  # one snapshot for the whole block, as in WAL mode
-            execution_options={"postgresql_readonly": True},
-            json_serializer=sqlite.strict_json,
-        )
-        writer = create_engine(url, pool_size=1, max_overflow=0, json_serializer=sqlite.strict_json)
-    except (ImportError, NoSuchModuleError) as error:
-        raise DataError(
-            f"the driver of {url.drivername} is not installed ({error}): run pip install 'psycopg[binary]' and write "
-            "the URL as postgresql+psycopg://user:password@host/name"
-        ) from error
-    return _Engines(reader, writer)

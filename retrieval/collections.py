@@ -185,7 +185,7 @@ def delete_collection(store: Store, home: Path, name: str) -> None:
     Raises RetrievalError if the collection does not exist or is being indexed.
     """
     check_name(name)
-    with collection_lock(home, name):
+    with collection_lock(store, home, name):
         with store.write() as connection:
             key = collection_key(connection, name)
             if key is None:

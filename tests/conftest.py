@@ -1,20 +1,18 @@
-"""The database that tests of the store run on: an SQLite file, or (in the drill) one of a PostgreSQL server's; and that
-Ctrl-C is heard by the processes that tests start.
+"""The database that tests of the store run on: an SQLite file, or (in `make test-scale`) one of a PostgreSQL server.
+
+Also: Ctrl-C is heard by the processes that tests start.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
 
-POSTGRESQL = "PLUMBLINE_TEST_POSTGRESQL"
-"""URL of a server's database in which others may be made."""
+from tests.databases import new_database, postgresql_server
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # One thread a worker, before torch is imported: the workers already fill the cores.
@@ -28,17 +26,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 @pytest.fixture
 def database_url(tmp_path: Path) -> Iterator[str]:
     """A new, empty database."""
-    server = os.environ.get(POSTGRESQL)
-    if not server:
+    if not postgresql_server():
         yield f"sqlite:///{tmp_path}/plumbline.db"
         return
-    name = f"plumbline_{uuid.uuid4().hex}"
-    engine = create_engine(server, isolation_level="AUTOCOMMIT")
-    try:
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
-        yield make_url(server).set(database=name).render_as_string(hide_password=False)
-        with engine.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    finally:
-        engine.dispose()
+    with new_database(postgresql_server()) as url:
+        yield url

@@ -50,7 +50,7 @@ def _prune(store: Store, age: timedelta, table: Table) -> int:
         old.append(audits.c.content.is_not(None))
     total = 0
     while True:
-        with store.write() as connection:
+        with store.write(exclusive=False) as connection:
             if store.path is not None:
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
             found = connection.execute(select(key).where(*old).limit(_AT_ONCE)).scalars().all()

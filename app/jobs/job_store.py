@@ -9,7 +9,7 @@ from sqlalchemy import Select, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from app.jobs.job import ENDED, Job, JobKind, JobStateError, JobStatus, KeyReusedError, Step, Submitted
-from data.columns import utc_now
+from data.columns import database_now
 from data.schema import collections, jobs
 from data.store import Store
 
@@ -53,7 +53,7 @@ class JobStore:
         collection_key: int | None,
         idempotency_key: str | None,
     ) -> Submitted:
-        with self._store.write() as connection:
+        with self._store.write(exclusive=False) as connection:
             if idempotency_key is not None:
                 same = jobs_of(tenant).where(jobs.c.idempotency_key == idempotency_key)
                 known = connection.execute(same).mappings().first()
@@ -75,7 +75,7 @@ class JobStore:
                     request=dict(request),
                     request_sha256=request_sha256,
                     idempotency_key=idempotency_key,
-                    created_at=utc_now(),
+                    created_at=database_now(connection),
                 )
             )
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().one()
@@ -119,8 +119,10 @@ class JobStore:
 
         Raises JobStateError for a job that has ended (one that was cancelled before is returned unchanged).
         """
-        with self._store.write() as connection:
-            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
+        with self._store.write(exclusive=False) as connection:
+            # Locked, so that the worker does not end the job in between.
+            locked = jobs_of(tenant).where(jobs.c.id == job_id).with_for_update(of=jobs)
+            row = connection.execute(locked).mappings().first()
             if row is None:
                 return None
             status = row["status"]
@@ -128,7 +130,7 @@ class JobStore:
                 raise JobStateError(f"the job has {status}: there is nothing to cancel")
             mine = update(jobs).where(jobs.c.id == job_id)
             if status == "queued":
-                connection.execute(mine.values(status="cancelled", finished_at=utc_now()))
+                connection.execute(mine.values(status="cancelled", finished_at=database_now(connection)))
             elif status == "running":
                 connection.execute(mine.values(stopping=True))
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().one()
@@ -139,8 +141,10 @@ class JobStore:
 
         Raises JobStateError for a job that waits, runs or succeeded.
         """
-        with self._store.write() as connection:
-            row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
+        with self._store.write(exclusive=False) as connection:
+            # Locked, so that the worker does not end the job in between.
+            locked = jobs_of(tenant).where(jobs.c.id == job_id).with_for_update(of=jobs)
+            row = connection.execute(locked).mappings().first()
             if row is None:
                 return None
             if row["status"] not in ("failed", "cancelled"):

@@ -1,5 +1,7 @@
 """JobLeases: workers share the jobs. A worker holds a job under a lease, which it renews while it works.
 
+All times are of the database's clock, so that workers whose own clocks disagree do no harm.
+
 A killed worker stops renewing, so another worker takes the job when the lease expires. A worker that was only slow
 finds on renewing or ending that it no longer holds the job, and drops it.
 """
@@ -16,8 +18,8 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from app.jobs.job import Job, JobStatus, Step
 from app.jobs.job_store import all_jobs, job_of
-from data.columns import utc_now
-from data.schema import jobs
+from data.columns import database_now
+from data.schema import collections, jobs
 from data.store import Store
 
 LEASE_S = 30.0
@@ -41,10 +43,10 @@ def _turns() -> tuple[ColumnElement[Any], ...]:
 
 
 class JobLeases:
-    """Leases of jobs. owner: the unique name of this worker. now: the current time."""
+    """Leases of jobs. owner: the unique name of this worker. now: the current time, by default the database's."""
 
     def __init__(
-        self, store: Store, owner: str, *, lease_s: float = LEASE_S, now: Callable[[], datetime] = utc_now
+        self, store: Store, owner: str, *, lease_s: float = LEASE_S, now: Callable[[], datetime] | None = None
     ) -> None:
         self._store = store
         self.owner = owner
@@ -54,7 +56,8 @@ class JobLeases:
     def waiting(self) -> bool:
         """Whether a job could be taken now; read-only."""
         with self._store.read() as connection:
-            return connection.execute(select(jobs.c.id).where(self._due()).limit(1)).first() is not None
+            due = self._due(self._time(connection))
+            return connection.execute(select(jobs.c.id).where(due).limit(1)).first() is not None
 
     def take(self) -> Job | None:
         """Take a waiting job, or one whose lease has expired; None if there is none.
@@ -63,11 +66,14 @@ class JobLeases:
         collection never run at once. Jobs with too many dead workers are failed on the way.
         """
         while True:
-            with self._store.write() as connection:
-                due = select(jobs).where(self._due()).order_by(*_turns(), jobs.c.created_at, jobs.c.id).limit(1)
+            with self._store.write(exclusive=False) as connection:
+                now = self._time(connection)
+                due = select(jobs).where(self._due(now)).order_by(*_turns(), jobs.c.created_at, jobs.c.id).limit(1)
                 row = connection.execute(due.with_for_update(skip_locked=True)).mappings().first()
                 if row is None:
                     return None
+                if not self._collection_free(connection, row, now):
+                    continue
                 if row["stopping"]:
                     self._end(connection, row, "cancelled", None)
                     continue
@@ -75,24 +81,22 @@ class JobLeases:
                     died = f"its worker died {row['attempts']} times while it worked on it: see the server's log"
                     self._end(connection, row, "failed", died)
                     continue
-                now = self._now()
                 values = {"status": "running", "owner": self.owner, "attempts": row["attempts"] + 1}
                 moments = {"heartbeat_at": now, "lease_until": now + self._lease}
-                # On PostgreSQL two workers may have read the same row; only one of them still finds it unchanged.
-                taken = connection.execute(self._unchanged(row).values(**values, **moments))
-                if taken.rowcount == 1:
-                    found = connection.execute(all_jobs().where(jobs.c.id == row["id"])).mappings().one()
-                    return job_of(dict(found))
+                connection.execute(update(jobs).where(jobs.c.id == row["id"]).values(**values, **moments))
+                found = connection.execute(all_jobs().where(jobs.c.id == row["id"])).mappings().one()
+                return job_of(dict(found))
 
     def renew(self, job_id: str, steps: Sequence[Step], run_id: str | None = None) -> Heartbeat:
         """Renew the lease and store the progress."""
-        now = self._now()
-        values: dict[str, Any] = {"heartbeat_at": now, "lease_until": now + self._lease}
+        values: dict[str, Any] = {}
         if steps:
             values["progress"] = {s.step: [s.done, s.total] for s in steps}
         if run_id is not None:
             values["run_id"] = run_id
-        with self._store.write() as connection:
+        with self._store.write(exclusive=False) as connection:
+            now = self._time(connection)
+            values |= {"heartbeat_at": now, "lease_until": now + self._lease}
             renewed = connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
             stopping = connection.execute(select(jobs.c.stopping).where(jobs.c.id == job_id)).scalar()
         return Heartbeat(renewed, bool(stopping))
@@ -101,27 +105,38 @@ class JobLeases:
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None
     ) -> bool:
         """Record how the job ended; False if this worker no longer held it."""
-        values: dict[str, Any] = {
-            "status": status,
-            "error": error,
-            "finished_at": self._now(),
-            "lease_until": None,
-        }
+        values: dict[str, Any] = {"status": status, "error": error, "lease_until": None}
         if result is not None:
             values["result"] = dict(result)
-        with self._store.write() as connection:
+        with self._store.write(exclusive=False) as connection:
+            values["finished_at"] = self._time(connection)
             return connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
 
     def give_back(self, job_id: str, wait_s: float = 0.0) -> bool:
         """Queue the job again as if it had not been started; it is not taken for the next wait_s seconds."""
         values = {"status": "queued", "owner": "", "attempts": jobs.c.attempts - 1, "heartbeat_at": None}
-        until = self._now() + timedelta(seconds=wait_s) if wait_s else None
-        with self._store.write() as connection:
+        with self._store.write(exclusive=False) as connection:
+            until = self._time(connection) + timedelta(seconds=wait_s) if wait_s else None
             given = connection.execute(update(jobs).where(self._mine(job_id)).values(**values, lease_until=until))
             return given.rowcount == 1
 
-    def _due(self) -> ColumnElement[bool]:
-        now = self._now()
+    def _time(self, connection: Connection) -> datetime:
+        return self._now() if self._now is not None else database_now(connection)
+
+    def _collection_free(self, connection: Connection, row: Mapping[Any, Any], now: datetime) -> bool:
+        """Whether no other job indexes the collection, once every worker that is taking one has committed.
+
+        Two workers may lock two jobs of one collection at the same time: the second waits here for the row of the
+        collection, and then sees the first one's job.
+        """
+        if row["kind"] != "index" or row["collection_id"] is None:
+            return True
+        mine = select(collections.c.id).where(collections.c.id == row["collection_id"])
+        connection.execute(mine.with_for_update(key_share=True))
+        again = select(jobs.c.id).where(jobs.c.id == row["id"], self._due(now))
+        return connection.execute(again).first() is not None
+
+    def _due(self, now: datetime) -> ColumnElement[bool]:
         over = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until < now)
         other = jobs.alias()
         # A NULL in the list would make NOT IN unknown for all rows.
@@ -136,10 +151,6 @@ class JobLeases:
     def _mine(self, job_id: str) -> ColumnElement[bool]:
         return and_(jobs.c.id == job_id, jobs.c.status == "running", jobs.c.owner == self.owner)
 
-    def _unchanged(self, row: Mapping[Any, Any]) -> Any:
-        same = (jobs.c.id == row["id"], jobs.c.status == row["status"], jobs.c.attempts == row["attempts"])
-        return update(jobs).where(*same, jobs.c.owner == row["owner"])
-
     def _end(self, connection: Connection, row: Mapping[Any, Any], status: JobStatus, error: str | None) -> None:
-        ended = {"status": status, "error": error, "finished_at": self._now(), "lease_until": None}
-        connection.execute(self._unchanged(row).values(**ended))
+        ended = {"status": status, "error": error, "finished_at": self._time(connection), "lease_until": None}
+        connection.execute(update(jobs).where(jobs.c.id == row["id"]).values(**ended))

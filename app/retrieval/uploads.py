@@ -69,7 +69,7 @@ def mark_uploaded(store: Store, stored: str, ids: Sequence[str], *, uploaded: bo
     """Set whether a collection's documents came by upload."""
     collection = select(collections.c.id).where(collections.c.name == stored).scalar_subquery()
     for some in _groups(ids):
-        with store.write() as connection:
+        with store.write(exclusive=False) as connection:
             wanted = (documents.c.collection_id == collection, documents.c.document_id.in_(some))
             connection.execute(update(documents).where(*wanted).values(uploaded=uploaded))
 

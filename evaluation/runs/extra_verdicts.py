@@ -25,15 +25,15 @@ class ExtraVerdicts:
 
     def save(self, run_id: str, verifier: str, judged: Sequence[tuple[Key, tuple[Verdict, ...]]]) -> None:
         """Write verdicts under ``verifier``'s name in one transaction; samples that have some are skipped."""
-        known = self.load(run_id, verifier)
-        rows = [
-            verdict_row(run_id, key, number, verdict) | {"verifier": verifier}
-            for key, mine in judged
-            if key not in known
-            for number, verdict in enumerate(mine)
-        ]
-        if rows:
-            with self._store.write() as connection:
+        with self._store.write() as connection:
+            known = self.load(run_id, verifier)
+            rows = [
+                verdict_row(run_id, key, number, verdict) | {"verifier": verifier}
+                for key, mine in judged
+                if key not in known
+                for number, verdict in enumerate(mine)
+            ]
+            if rows:
                 connection.execute(insert(verdicts), rows)
 
     def load(self, run_id: str, verifier: str) -> dict[Key, tuple[Verdict, ...]]:

@@ -116,7 +116,9 @@ class RunStore:
         by_cell: dict[Cell, list[SampleRecord]] = defaultdict(list)
         for record in records:
             by_cell[Cell(record.question_id, record.arm)].append(record)
-        with self._store.write() as connection:
+        with self._store.write(exclusive=False) as connection:
+            # One process at a time writes samples of a run; runs do not wait for each other.
+            connection.execute(select(runs.c.id).where(runs.c.id == run_id).with_for_update(key_share=True))
             for cell, members in by_cell.items():
                 names = {"run": run_id, "question": cell.question_id, "arm": cell.arm}
                 if connection.execute(_OF_CELL, names).first() is not None:

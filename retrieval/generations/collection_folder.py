@@ -8,11 +8,13 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
+from data.errors import StoreLockedError
 from data.private import FILE_MODE, make_private_folder
+from data.store import Lock, Store
 from retrieval.errors import CollectionBusyError, RetrievalError
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}")
@@ -39,12 +41,13 @@ def generations_folder(home: Path, collection: str) -> Path:
 
 
 @contextmanager
-def collection_lock(home: Path, collection: str) -> Iterator[None]:
+def collection_lock(store: Store, home: Path, collection: str) -> Iterator[Lock]:
     """Hold the collection's write lock. Raises CollectionBusyError at once, naming the holder, if another process has
     it.
 
-    It is a kernel lock that ends with the process, however that ends, so that a lock never outlives a killed process.
-    The file only carries the lock and names its holder. It is kept outside the collection's folder and never removed,
+    There are two: a file in the home, and a lock in the database, because processes with homes of their own may share a
+    database server. Both end with the process, however that ends, so that a lock never outlives a killed process. The
+    file only carries the lock and names its holder. It is kept outside the collection's folder and never removed,
     because a lock file that is removed can be locked twice.
     """
     path = home / "locks" / f"index-{check_name(collection)}.lock"
@@ -62,9 +65,23 @@ def collection_lock(home: Path, collection: str) -> Iterator[None]:
         me = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, me.encode(), 0)
-        yield
+        with _database_lock(store, collection) as lock:
+            yield lock
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def _database_lock(store: Store, collection: str) -> Iterator[Lock]:
+    with ExitStack() as stack:
+        try:
+            lock = stack.enter_context(store.hold(f"collection {collection}"))
+        except StoreLockedError as error:
+            raise CollectionBusyError(
+                f"the collection {collection!r} is being written by a process with another home folder on the same "
+                "database; wait for it, or stop it"
+            ) from error
+        yield lock
 
 
 def _holder(written: bytes) -> str:

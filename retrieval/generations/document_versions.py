@@ -78,13 +78,13 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
     """Store a version of each document in one transaction; the result is keyed by document id.
 
     An existing version is reused. Metadata and outline are not part of a version: the newest values overwrite the
-    stored ones.
+    stored ones. The caller holds the collection's lock.
     """
     wanted = {document.id: document for document in batch}
     hashes = {document.id: document.sha256 for document in batch}
     found: dict[str, int] = {}
     reoutlined: set[str] = set()
-    with readable_rows("documents"), store.write() as connection:
+    with readable_rows("documents"), store.write(exclusive=False) as connection:
         for ids in batches(tuple(wanted), _BATCH):
             columns = (
                 documents.c.id,

@@ -68,8 +68,9 @@ def publish_generation(
 ) -> None:
     """Publish this generation in one transaction.
 
-    The previous generation is marked retired and releases its documents. Versions that no generation uses are deleted,
-    including those that killed runs left. folder: relative to the home, so that the home can move.
+    The caller holds the collection's lock. The previous generation is marked retired and releases its documents.
+    Versions that no generation uses are deleted, including those that killed runs left. folder: relative to the home,
+    so that the home can move.
     """
     values = {
         "folder": folder.as_posix(),
@@ -77,7 +78,7 @@ def publish_generation(
         "manifest": manifest.to_json(),
         "published_at": utc_now(),
     }
-    with readable_rows("generations"), store.write() as connection:
+    with readable_rows("generations"), store.write(exclusive=False) as connection:
         same = (generations.c.collection_id == collection_id) & (generations.c.hash == manifest.hash)
         key = connection.execute(select(generations.c.id).where(same)).scalar()
         if key is None:

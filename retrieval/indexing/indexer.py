@@ -15,7 +15,7 @@ import numpy as np
 
 from data.documents import Document
 from data.refused import Refused
-from data.store import Store
+from data.store import Lock, Store
 from retrieval.chunking.chunker import ChunkingParams, TokenCounter
 from retrieval.encoding.adapted import adapted
 from retrieval.encoding.encoder import Encoder, PicklableCounting, ReleasableEncoder
@@ -103,7 +103,7 @@ def index_documents(
     work = _Job(
         store, home, collection, encoder, params, progress or (lambda _: None), job or JobParams(), expected_hash
     )
-    with collection_lock(home, collection):
+    with collection_lock(store, home, collection) as lock:
         before = work.before()
         work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
         remove_other_generations(work.folder, before.published.hash if before.published else None)
@@ -112,7 +112,7 @@ def index_documents(
         work = replace(work, params=work.params.for_scripts(reading.other_words))
         if isinstance(encoder, ReleasableEncoder):
             encoder.rest()  # the next stage needs the memory, and a folder watcher may be idle for days
-        done = work.same(before, content, reading.own_ends) or work.build(before, content)
+        done = work.same(before, content, reading.own_ends) or work.build(before, content, lock)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
     known = sum(document_id in before.versions for document_id in new)
@@ -279,7 +279,7 @@ class _Job:
             return None
         return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
 
-    def build(self, before: _Before, content: EmbeddingResult) -> _Done:
+    def build(self, before: _Before, content: EmbeddingResult, lock: Lock) -> _Done:
         assembly = IndexAssembly(
             self.store,
             self.encoder,
@@ -302,6 +302,7 @@ class _Job:
         self.say("publishing", 0, 1)
         relative = (self.folder / manifest.hash).relative_to(self.home)
         versions = [item.version for item in content.documents]
+        lock.check()
         publish_generation(self.store, content.collection_id, manifest, relative, versions)
         kept = [(self.encoder.fingerprint, table.texts)]
         if before.manifest is not None and before.table is not None:

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, delete, insert, or_, select
+from sqlalchemy.dialects import postgresql
 
 from data.schema import vectors
 from data.store import Store
@@ -53,9 +54,16 @@ def write_vectors(
             "vector": _packed(encoder, key, vector),
             "collection_id": collection_id,
         }
-        for key, vector in by_hash.items()
+        for key, vector in sorted(by_hash.items())  # all writers lock rows in one order
     ]
-    with readable_rows("vectors"), store.write() as connection:
+    with readable_rows("vectors"), store.write(exclusive=False) as connection:
+        if store.shared:  # two collections with a text in common may be indexed at once
+            upsert = postgresql.insert(vectors)
+            new = {name: upsert.excluded[name] for name in ("vector", "collection_id")}
+            connection.execute(
+                upsert.on_conflict_do_update(index_elements=[vectors.c.encoder, vectors.c.text_sha256], set_=new), rows
+            )
+            return
         for part in batches(tuple(by_hash), 500):
             connection.execute(delete(vectors).where(vectors.c.encoder == encoder, vectors.c.text_sha256.in_(part)))
         connection.execute(insert(vectors), rows)
@@ -85,7 +93,7 @@ def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Se
         hashes = np.frombuffer(bytes(found), dtype=np.uint8).reshape(-1, 32)
         unused = hashes[~np.isin(_keys(hashes), kept[encoder])] if encoder in kept else hashes
         for part in batches([row.tobytes().hex() for row in unused], 5000):
-            with store.write() as connection:
+            with store.write(exclusive=False) as connection:
                 for some in batches(part, 500):
                     connection.execute(delete(vectors).where(here, vectors.c.text_sha256.in_(some)))
         removed += len(unused)

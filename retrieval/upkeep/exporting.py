@@ -36,7 +36,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Archiv
         raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
     part = file.with_name(f".{file.name}.part")
     documents = file.with_name(f".{file.name}.documents")
-    with collection_lock(home, name), _removed(part), _removed(documents):
+    with collection_lock(store, home, name), _removed(part), _removed(documents):
         verified = verify_collection(store, home, name)
         if verified.problems:
             raise RetrievalError(

@@ -68,7 +68,7 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
     folder = generations_folder(home, check_name(wanted))
     stored = False
     try:
-        with collection_lock(home, wanted):
+        with collection_lock(store, home, wanted):
             _check_free(store, wanted)
             with (
                 build_folder(folder, manifest.hash) as aside,

@@ -113,7 +113,7 @@ def _relink(
     store: Store, home: Path, name: str, key: int, documents: dict[DocumentVersion, _Held], manifest: Manifest
 ) -> list[str]:
     folder = generations_folder(home, name) / manifest.hash
-    with collection_lock(home, name):
+    with collection_lock(store, home, name):
         generation = load_generation(folder, manifest)
         rows = _all_held(name, generation.table.versions, documents)
         with readable_rows("documents"), store.write() as connection:

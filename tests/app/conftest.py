@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from threading import Event
 from types import SimpleNamespace
@@ -24,6 +25,7 @@ from generation.prompt import Prompt, PromptChunk
 from model.reader.prefix_decoder import save_prefix_decoder, warm_start
 from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.encoding.encoder import Encoder
+from tests.databases import copy_rows, new_database, postgresql_server
 
 NOTES = (
     Document("warranty", "Warranty", "The warranty of the Heron 4 lasts for three years. Batteries are not covered."),
@@ -83,21 +85,33 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def make_settings(reader_folder: Path) -> Callable[..., Settings]:
-    """Settings that look at no environment: everything that matters is given."""
+def make_settings(reader_folder: Path) -> Iterator[Callable[..., Settings]]:
+    """Settings that look at no environment: everything that matters is given.
 
-    def settings(home: Path, **fields: object) -> Settings:
-        values = {"database": "", "encoder": "", "model": str(reader_folder), "device": "cpu", **fields}
-        return Settings(home=home, **values)  # type: ignore[arg-type]
+    Where tests run on a PostgreSQL server, a home gets a database there with the rows of its SQLite file.
+    """
+    databases: dict[Path, str] = {}
+    with ExitStack() as stack:
 
-    return settings
+        def database_of(home: Path) -> str:
+            if postgresql_server() and home not in databases:
+                databases[home] = stack.enter_context(new_database(postgresql_server()))
+                if (home / "plumbline.db").exists():
+                    copy_rows(home / "plumbline.db", databases[home])
+            return databases.get(home, "")
+
+        def settings(home: Path, **fields: object) -> Settings:
+            values = {"encoder": "", "model": str(reader_folder), "device": "cpu", **fields}
+            return Settings(home=home, **({"database": database_of(home)} | values))  # type: ignore[arg-type]
+
+        yield settings
 
 
 @pytest.fixture(scope="session")
-def small_home(tmp_path_factory: pytest.TempPathFactory, make_settings: Callable[..., Settings]) -> Path:
-    """A home whose collection "notes" holds NOTES. Do not damage it: see home_copy."""
+def small_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose collection "notes" holds NOTES, with an SQLite database. Do not damage it: see home_copy."""
     home = tmp_path_factory.mktemp("small") / "home"
-    with Pipeline(make_settings(home)) as pipeline:
+    with Pipeline(Settings(home=home, database="", encoder="", device="cpu")) as pipeline:
         pipeline.index("notes", NOTES)
     return home
 

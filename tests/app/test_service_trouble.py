@@ -123,7 +123,7 @@ def test_a_server_that_stops_does_not_wait_for_a_locked_database_for_ever(
 
 def test_a_collection_that_somebody_else_indexes_is_waited_for(client: TestClient, pipeline: Pipeline) -> None:
     job = client.post("/v1/collections/notes/documents", files=[("files", ("a.txt", "Words."))]).json()
-    with collection_lock(pipeline.home, "notes"):
+    with collection_lock(pipeline.store, pipeline.home, "notes"):
         assert Worker(pipeline).run_one()
         waiting = client.get(f"/v1/jobs/{job['id']}").json()
         assert (waiting["status"], waiting["attempts"]) == ("queued", 0)

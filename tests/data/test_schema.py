@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, insert, select, update
 from sqlalchemy.dialects import postgresql
@@ -180,6 +180,7 @@ def test_times_come_back_aware_and_in_utc_and_order_as_text(store: Store) -> Non
         connection.execute(insert(schema.collections).values(name="c", created_at=datetime(2026, 1, 1)))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.datetimes(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -30,8 +29,8 @@ def config(seed: int) -> RunConfig:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{tmp_path / 'plumbline.db'}") as opened:
+def store(database_url: str) -> Iterator[Store]:
+    with Store.open(database_url) as opened:
         yield opened
 
 

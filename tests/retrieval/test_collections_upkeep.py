@@ -148,7 +148,7 @@ def test_a_collection_that_is_being_written_is_neither_exported_nor_repaired(
 ) -> None:
     with store.write() as connection:
         connection.execute(update(collections).values(current_generation_id=None))
-    with collection_lock(home, "c"):
+    with collection_lock(store, home, "c"):
         for function in (
             lambda: export_collection(store, home, "c", home / "c.tar"),
             lambda: repair_collection(store, home, "c", encoder),

@@ -212,7 +212,7 @@ def test_a_damaged_cached_vector_is_embedded_again(
 
 
 def test_a_second_indexer_is_refused_by_pid(store: Store, home: Path, encoder: Any, make_documents: Documents) -> None:
-    with collection_lock(home, "c"), pytest.raises(RetrievalError, match=r"process \d+ on .+ since 2"):
+    with collection_lock(store, home, "c"), pytest.raises(RetrievalError, match=r"process \d+ on .+ since 2"):
         index_documents(store, home, "c", make_documents(1), encoder)
     index_documents(store, home, "c", make_documents(1), encoder)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.scale.postgresql import Server, new_database, server
+from tests.databases import new_database
+from tests.scale.postgresql import Server, server
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, make_url, text
+from sqlalchemy import make_url
 
 SYSTEM_USER = "nobody"
 """PostgreSQL refuses to run as root; under root it runs as this user."""
@@ -33,6 +33,7 @@ class Server:
     password: str
     folder: Path
     programs: Path
+    options: str
 
     def tcp_url(self, url: str) -> str:
         """The same database over TCP, with the password."""
@@ -44,6 +45,14 @@ class Server:
         """Run ``pg_ctl`` on this server, such as ``control("--mode", "immediate", "stop")``."""
         log = self.folder / "log"
         run(self.programs / "pg_ctl", "--pgdata", self.folder / "cluster", "--wait", "--log", log, *arguments)
+
+    def running(self) -> bool:
+        """Whether the server runs."""
+        return (self.folder / "cluster" / "postmaster.pid").exists()
+
+    def restart(self) -> None:
+        """Start the stopped server again, with the same settings."""
+        self.control("--options", self.options, "start")
 
 
 @contextmanager
@@ -67,9 +76,6 @@ def server(*settings: str) -> Iterator[Server]:
         utf8 = ("--encoding", "UTF8", "--locale", "C", "--no-sync")
         run(programs / "initdb", "--pgdata", folder / "cluster", "--username", "postgres", *trust, *utf8)
         port = free_port()
-        started = Server(
-            f"postgresql+psycopg://postgres@/postgres?host={folder}&port={port}", port, password, folder, programs
-        )
         wanted = (
             "listen_addresses=127.0.0.1",
             f"port={port}",
@@ -77,26 +83,15 @@ def server(*settings: str) -> Iterator[Server]:
             "fsync=off",
             *settings,
         )
-        started.control("--options", " ".join(f"-c {setting}" for setting in wanted), "start")
+        options = " ".join(f"-c {setting}" for setting in wanted)
+        url = f"postgresql+psycopg://postgres@/postgres?host={folder}&port={port}"
+        started = Server(url, port, password, folder, programs, options)
+        started.restart()
         try:
             yield started
         finally:
-            started.control("--mode", "immediate", "stop")
-
-
-@contextmanager
-def new_database(server_url: str) -> Iterator[str]:
-    """The URL of a new, empty database on the server; it is dropped at the end."""
-    name = f"plumbline_{uuid.uuid4().hex}"
-    engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
-    try:
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))
-        yield make_url(server_url).set(database=name).render_as_string(hide_password=False)
-        with engine.connect() as connection:
-            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    finally:
-        engine.dispose()
+            if started.running():
+                started.control("--mode", "immediate", "stop")
 
 
 def find_programs() -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import delete, insert, update
@@ -28,8 +27,8 @@ RECORDS = [
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store.open(f"sqlite:///{tmp_path}/p.db") as opened:
+def store(database_url: str) -> Iterator[Store]:
+    with Store.open(database_url) as opened:
         with opened.write() as connection:
             connection.execute(insert(runs).values(id="r", name="n", config={}, status="finished"))
             connection.execute(

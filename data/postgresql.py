@@ -1,0 +1,124 @@
+"""PostgreSQL specifics: engines for writers and readers, locks among all processes, and error codes."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
+from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+
+from data.errors import DataError, StoreBusyError, StoreFullError, StoreLockedError
+from data.schema import metadata
+from data.sqlite import READERS, strict_json
+
+WRITERS = 4
+"""Number of open writing connections of one process; further writers wait."""
+_CONNECTION = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
+"""Seconds, of libpq. A server that lost its power is noticed within a minute."""
+_NO_TABLE = re.compile(r'relation "(?:\w+\.)?(\w+)" does not exist')
+_BUSY = frozenset({"55P03", "57014", "40001", "40P01", "53300"})
+"""lock_not_available, query_canceled, serialization_failure, deadlock_detected, too_many_connections."""
+# Without these the server would keep the locks and the open transaction of a machine that lost its power for two hours.
+_SESSION = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
+
+
+def reader_engine(url: URL, timeout_s: float) -> Engine:
+    """Create an engine with a pool of READERS read-only connections; each transaction reads one snapshot."""
+    return _engine(
+        url,
+        timeout_s,
+        pool_size=READERS,
+        max_overflow=0,
+        pool_timeout=timeout_s,
+        isolation_level="REPEATABLE READ",  # one snapshot for the whole block, as in SQLite's WAL mode
+        execution_options={"postgresql_readonly": True},
+    )
+
+
+def writer_engine(url: URL, timeout_s: float) -> Engine:
+    """Create an engine with a pool of WRITERS connections, which wait at most timeout_s for a lock."""
+    return _engine(url, timeout_s, pool_size=WRITERS, max_overflow=0, pool_timeout=timeout_s)
+
+
+def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
+    """Create an engine that replaces a connection before use if the server closed it (pool_pre_ping).
+
+    Raises DataError if the driver is missing.
+    """
+    # A host that does not answer is an error after its connect_timeout, unless the URL gives another time.
+    given = {name: value for name, value in _CONNECTION.items() if name not in url.query}
+    try:
+        engine = create_engine(url, pool_pre_ping=True, json_serializer=strict_json, connect_args=given, **more)
+    except (ImportError, NoSuchModuleError) as error:
+        raise DataError(
+            f"the driver of {url.drivername} is not installed ({error}): run pip install 'plumbline-rag[postgresql]' "
+            "and write the URL as postgresql+psycopg://user:password@host/name"
+        ) from error
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: object) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(f"{_SESSION}; SET lock_timeout = {max(1, int(timeout_s * 1000))}")
+        connection.commit()
+
+    return engine
+
+
+def lock_writers(connection: Connection) -> None:
+    """Wait for the lock that one exclusive writer among all processes holds until its transaction ends."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _key("exclusive writer")})
+
+
+@contextmanager
+def held_lock(url: URL, name: str, timeout_s: float) -> Iterator[Connection]:
+    """Hold the lock of this name on a connection of its own. Raises StoreLockedError at once if another session has it.
+
+    The server releases it when the connection ends, however the process ends.
+    """
+    engine = _engine(url, timeout_s, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        if not connection.scalar(text("SELECT pg_try_advisory_lock(:key)"), {"key": _key(name)}):
+            raise StoreLockedError(f"another process holds the lock {name!r} in the database")
+        yield connection
+
+
+def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
+    """Return the DataError for a server's error that the user can act on; None for a bug in our code.
+
+    name: the database's display name. writing: whether it happened on a writing connection.
+    """
+    cause: Any = error.orig
+    state = getattr(cause, "sqlstate", None)
+    says = f"PostgreSQL says: {' '.join(str(cause).split())[:300]}"
+    if state in _BUSY:
+        return StoreBusyError(
+            f"the database {name} was busy ({says}): another process holds what this step needs, or too many are "
+            "connected. Try again"
+        )
+    if state == "53100":  # disk_full
+        return StoreFullError(f"no space left for the database {name} ({says}): nothing of this step was kept")
+    if state == "25006" and writing:  # read_only_sql_transaction; a write by one of our readers is a bug of ours
+        return DataError(f"the database {name} is read-only ({says}): it may be a standby server. Name the primary one")
+    if state == "42501":  # insufficient_privilege
+        return DataError(
+            f"the user of the database {name} lacks a permission ({says}): grant it all rights on the database and on "
+            "its schema public"
+        )
+    missing = _NO_TABLE.search(str(cause))
+    if state == "42P01" and missing is not None and missing[1] in metadata.tables:  # another table is a bug of ours
+        return DataError(
+            f"the database {name} has lost its tables ({says}): another program changed it. Restore it, or give "
+            "Plumbline a new database"
+        )
+    if error.connection_invalidated or isinstance(error, OperationalError | InterfaceError):
+        return DataError(f"the database {name} does not answer ({says}): check that the server runs")
+    return None
+
+
+def _key(name: str) -> int:
+    """A signed 64-bit key of an advisory lock."""
+    return int.from_bytes(hashlib.sha256(f"plumbline {name}".encode()).digest()[:8], "big", signed=True)
