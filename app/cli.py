@@ -41,6 +41,7 @@ COMMANDS = (
         "model",
         "prompts",
         "serve",
+        "watch",
         "keys",
         "prune",
         "work",

@@ -85,7 +85,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         default=None,
         metavar="SHARE",
-        help="share of queries drawn for an audit, to be labelled by people; 0, the default, for none",
+        help="share of queries drawn for an audit, to be labelled by people (plumbline watch); default 0: none",
     )
     add_model(parser)
 

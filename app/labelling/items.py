@@ -75,7 +75,8 @@ def label_items(
         fetched.setdefault(sample.question_id, []).extend(_evidence(sample))
     wanted = {e.document_id for found in fetched.values() for e in found if e.document_id is not None}
     wanted |= {span.document_id for _, question, _ in chosen for span in question.evidence}
-    texts = _documents(store, info, sorted(wanted))
+    labels = dict(info.labels)
+    texts = documents_of(store, labels.get("trusted") or labels.get("collection") or "", sorted(wanted))
     return tuple(
         LabelItem(
             item_id(info.id, decoding, key),
@@ -91,16 +92,16 @@ def label_items(
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class DocumentText:
+    """A document of a collection in its current state."""
+
     title: str
     text: str
 
 
-def _documents(store: Store, info: RunInfo, ids: Sequence[str]) -> dict[str, _Text]:
-    """Documents of the collection that was trusted (or searched), in their current state; missing ones are left out."""
-    labels = dict(info.labels)
-    name = labels.get("trusted") or labels.get("collection") or ""
-    found: dict[str, _Text] = {}
+def documents_of(store: Store, name: str, ids: Sequence[str]) -> dict[str, DocumentText]:
+    """Documents of a collection (stored name) in their current state; missing ones are left out."""
+    found: dict[str, DocumentText] = {}
     columns = (documents.c.document_id, documents.c.title, documents.c.text)
     with store.read() as connection:
         for start in range(0, len(ids), _BATCH):
@@ -111,7 +112,7 @@ def _documents(store: Store, info: RunInfo, ids: Sequence[str]) -> dict[str, _Te
                 .where(collections.c.name == name, documents.c.document_id.in_(ids[start : start + _BATCH]))
             )
             for document_id, title, text in connection.execute(statement):
-                found[document_id] = _Text(title, text)
+                found[document_id] = DocumentText(title, text)
     return found
 
 
@@ -120,18 +121,20 @@ def _evidence(sample: SampleRecord) -> list[Evidence]:
     return [e for v in sample.evaluation.verdicts for e in v.evidence if e.document_id is not None]
 
 
-def _passages(question: Question, fetched: Iterable[Evidence], texts: Mapping[str, _Text]) -> tuple[Passage, ...]:
+def _passages(
+    question: Question, fetched: Iterable[Evidence], texts: Mapping[str, DocumentText]
+) -> tuple[Passage, ...]:
     own = [Evidence(span.document_id, span.start, span.end, "") for span in question.evidence]
     passages = dict.fromkeys([*own, *(e for e in fetched if e.text or e.document_id in texts)])
     found: dict[tuple[str, int, int], Passage] = {}
     for evidence in passages:
-        passage = _passage(evidence, texts.get(evidence.document_id or ""))
+        passage = passage_of(evidence, texts.get(evidence.document_id or ""))
         if passage is not None:
             found.setdefault((evidence.document_id or "", evidence.start, evidence.end), passage)
     return tuple(found.values())[:MOST_PASSAGES]
 
 
-def _passage(evidence: Evidence, source: _Text | None) -> Passage | None:
+def passage_of(evidence: Evidence, source: DocumentText | None) -> Passage | None:
     """The evidence in its document; without context if the document is gone or has changed."""
     inside = source is not None and (not evidence.text or source.text[evidence.start : evidence.end] == evidence.text)
     if source is None or not inside:

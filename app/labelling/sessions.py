@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from app.errors import AppError, UsageError
 from app.labelling.items import LabelItem, item_id, label_items
@@ -147,6 +148,28 @@ def outcome_records(samples: Sequence[SampleRecord]) -> list[OutcomeRecord]:
     return [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples]
 
 
+class Labelling(Protocol):
+    """One annotator's labelling of responses. items: those to label, in order."""
+
+    annotator: str
+
+    @property
+    def items(self) -> Sequence[LabelItem]:
+        """The responses to label, in order."""
+
+    def own(self) -> dict[ResponseKey, Outcome]:
+        """This annotator's labels as stored now."""
+
+    def label(self, item: LabelItem, label: Outcome) -> None:
+        """Commit one label; replaces this annotator's earlier one."""
+
+    def first_open(self) -> int | None:
+        """Index of the first item that this annotator has not labelled, None if there is none."""
+
+    def progress(self) -> LabelProgress:
+        """Labels of all annotators."""
+
+
 class LabelSession:
     """One annotator's labelling of one run. Every label is committed at once; nothing else is stored here."""
 
@@ -196,7 +219,7 @@ class LabelSession:
         return self._labels.load(self._run.info.id, self._run.stored.decoding)
 
 
-def export_labels(session: LabelSession, path: Path) -> int:
+def export_labels(session: Labelling, path: Path) -> int:
     """Write the session's items with this annotator's labels; returns their number. Raises DataError."""
     own = session.own()
     return write_labels(
@@ -242,8 +265,21 @@ def filled_in(
     annotator. Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not
     drawn, invalid labels and names, and a file without labels.
     """
-    annotator = check_annotator(annotator)
     by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
+    return parsed_labels(by_id, content, name, annotator, settles=settles, others=others)
+
+
+def parsed_labels(
+    by_id: Mapping[str, ResponseKey],
+    content: bytes,
+    name: str,
+    annotator: str,
+    *,
+    settles: bool = False,
+    others: bool = True,
+) -> ParsedLabels:
+    """Parse a completed file of labels of these responses, by item id. Otherwise like ``filled_in``."""
+    annotator = check_annotator(annotator)
     read = parse_labels(content, name, by_id, annotator)
     problems = [*read.problems]
     if not others:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from app.console import Output
 from app.labelling.items import LabelItem
-from app.labelling.sessions import LabelSession
+from app.labelling.sessions import Labelling
 from data.label_file import word_of_label
 from evaluation.outcomes import Outcome
 
@@ -29,7 +29,7 @@ def terminal_safe(text: str) -> str:
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
-def label_in_terminal(session: LabelSession, output: Output, read_key: Callable[[], str] | None = None) -> int:
+def label_in_terminal(session: Labelling, output: Output, read_key: Callable[[], str] | None = None) -> int:
     """Show items from the first unlabelled one to the last, or until q; returns the number of labels given.
 
     read_key: returns the next key, "" at the end of input.

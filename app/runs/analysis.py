@@ -13,7 +13,7 @@ from app.runs.gold_evidence import gold_outcomes, judge_gold
 from data.questions import Question
 from evaluation.analysis.cached_entailment import CachedEntailment
 from evaluation.analysis.detection import sampling_cell
-from evaluation.analysis.faithfulness import faithful_outcomes, judge_faithfulness, verifier_name
+from evaluation.analysis.faithfulness import FAITHFUL, faithful_outcomes, judge_faithfulness, verifier_name
 from evaluation.analysis.run_analysis import FurtherVerification, RunAnalysis, analyse
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
@@ -24,7 +24,6 @@ from evaluation.verifiers.routing import judged_by_entailment
 from model.pairs.scoring import PairScorer
 
 AUTO = "auto"
-_FAITHFUL = "faithful | "
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,7 @@ def analyse_further(
     if looking.faithfulness:
         judged_by = _judge(pipeline, info, headline, questions, store, progress)
     else:
-        judged_by = next((v for v in store.verifiers(info.id) if v.startswith(_FAITHFUL)), "")
+        judged_by = next((v for v in store.verifiers(info.id) if v.startswith(FAITHFUL)), "")
     faithful = faithful_outcomes(store.load(info.id, judged_by)) if judged_by else None
     if looking.gold:
         judge_gold(pipeline, info, headline, questions, store, progress)
@@ -104,7 +103,7 @@ def analyse_further(
             "Gold evidence is missing: no answer to a question with gold passages in the collection makes a claim."
         )
     closer = FurtherVerification(
-        entailing, faithful, judged_by.removeprefix(_FAITHFUL), by_both, forced_run(pipeline, info)
+        entailing, faithful, judged_by.removeprefix(FAITHFUL), by_both, forced_run(pipeline, info)
     )
     judges = (judged_by, *((by_both.fetched_by, by_both.gold_by) if by_both else ()))
     found = analyse(info.config, samples, questions, pairs, settings, closer)

@@ -18,6 +18,8 @@ from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.verifier import VerificationItem
 from model.pairs.scoring import PairScorer
 
+FAITHFUL = "faithful | "
+"""Prefix of the names of verifiers that judge by the chunks that the answers were given."""
 AT_ONCE = 16
 """Number of prompts judged and committed at a time; the scorer sorts their pairs by length."""
 
@@ -29,7 +31,7 @@ def key_of(record: SampleRecord) -> SampleKey:
 
 def verifier_name(scorer: PairScorer, threshold: float, together: bool = False) -> str:
     """Name of the verifier that ``judge_faithfulness`` uses."""
-    return f"faithful | {EntailmentVerifier(scorer, ContextEvidence({}), threshold, together=together).name}"
+    return f"{FAITHFUL}{EntailmentVerifier(scorer, ContextEvidence({}), threshold, together=together).name}"
 
 
 def judge_faithfulness(

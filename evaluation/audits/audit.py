@@ -72,7 +72,8 @@ class StoredAudit:
     """An audit as stored.
 
     number: its place in the order of audits, which no clock changes. distance: of its question from those of the
-    calibration, None until it is computed. content: None once it was pruned.
+    calibration, None until it is computed. kept: whether its texts are still stored. content: the texts, None if they
+    were pruned or not asked for.
     """
 
     number: int
@@ -83,6 +84,7 @@ class StoredAudit:
     answered: bool
     score: float | None
     distance: float | None
+    kept: bool
     content: AuditContent | None
     created_at: datetime
 

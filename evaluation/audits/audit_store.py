@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any, cast, get_args
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import ScalarSelect, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from data.schema import audit_labels, audits, collections
@@ -18,6 +18,7 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 
 _AT_ONCE = 500
+_KEPT = audits.c.content.is_not(None).label("kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,45 +68,30 @@ class AuditStore:
                 connection.execute(insert(audits).values(row))
         return len(rows)
 
-    def load(self, collection: str, *, content: bool = False) -> tuple[StoredAudit, ...]:
-        """Audits of a collection (stored name), in order. content: whether their texts are read, too.
-
-        Without it, ``content`` is None for every audit.
-        """
-        columns = [column for column in audits.c if content or column.name != "content"]
-        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
-        statement = select(*columns).where(audits.c.collection_id == mine).order_by(audits.c.number)
+    def load(self, collection: str) -> tuple[StoredAudit, ...]:
+        """Audits of a collection (stored name), in order, without their texts."""
+        columns = [column for column in audits.c if column.name != "content"]
+        statement = select(*columns, _KEPT).where(audits.c.collection_id == _key(collection)).order_by(audits.c.number)
         with self._store.read() as connection:
             rows = connection.execute(statement).mappings().all()
         return tuple(_audit(row) for row in rows)
 
-    def open_numbers(self, collection: str) -> tuple[int, ...]:
-        """Numbers of the collection's answered audits whose texts are not pruned, in order."""
+    def to_label(self, collection: str) -> tuple[tuple[int, str], ...]:
+        """(number, query id) of the collection's answered audits whose texts are kept, in order."""
         a = audits.c
-        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
-        there = (a.collection_id == mine, a.answered.is_(True), a.content.is_not(None))
+        there = (a.collection_id == _key(collection), a.answered.is_(True), a.content.is_not(None))
         with self._store.read() as connection:
-            return tuple(connection.execute(select(a.number).where(*there).order_by(a.number)).scalars())
+            rows = connection.execute(select(a.number, a.query_id).where(*there).order_by(a.number)).all()
+        return tuple((row.number, row.query_id) for row in rows)
 
-    def content(self, numbers: Sequence[int]) -> dict[int, StoredAudit]:
+    def with_texts(self, numbers: Sequence[int]) -> dict[int, StoredAudit]:
         """These audits with their texts, by number; unknown ones are left out."""
         found: dict[int, StoredAudit] = {}
         with self._store.read() as connection:
             for start in range(0, len(numbers), _AT_ONCE):
                 part = numbers[start : start + _AT_ONCE]
-                rows = connection.execute(select(audits).where(audits.c.number.in_(part))).mappings().all()
-                found.update((row["number"], _audit(row)) for row in rows)
-        return found
-
-    def counts(self) -> dict[str, int]:
-        """Number of audits by stored name of the collection."""
-        statement = select(collections.c.name, audits.c.number).join(
-            collections, collections.c.id == audits.c.collection_id
-        )
-        found: dict[str, int] = {}
-        with self._store.read() as connection:
-            for name, _ in connection.execute(statement):
-                found[name] = found.get(name, 0) + 1
+                chosen = select(*audits.c, _KEPT).where(audits.c.number.in_(part))
+                found.update((row["number"], _audit(row)) for row in connection.execute(chosen).mappings())
         return found
 
     def set_distances(self, distances: Mapping[int, float]) -> None:
@@ -150,19 +136,19 @@ class AuditStore:
 
     def latest(self, collection: str) -> datetime | None:
         """The latest time of any audit or label of the collection, None if there is none."""
-        mine = select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
-        drawn = select(audits.c.created_at).where(audits.c.collection_id == mine)
+        drawn = select(func.max(audits.c.created_at)).where(audits.c.collection_id == _key(collection))
         labelled = (
-            select(audit_labels.c.created_at)
+            select(func.max(audit_labels.c.created_at))
             .join(audits, audits.c.number == audit_labels.c.audit)
-            .where(audits.c.collection_id == mine)
+            .where(audits.c.collection_id == _key(collection))
         )
         with self._store.read() as connection:
-            found = [
-                connection.execute(statement.order_by(statement.selected_columns[0].desc()).limit(1)).scalar()
-                for statement in (drawn, labelled)
-            ]
+            found = [connection.execute(statement).scalar() for statement in (drawn, labelled)]
         return max((moment for moment in found if moment is not None), default=None)
+
+
+def _key(collection: str) -> ScalarSelect[int]:
+    return select(collections.c.id).where(collections.c.name == collection).scalar_subquery()
 
 
 def _audit(row: Any) -> StoredAudit:
@@ -176,6 +162,7 @@ def _audit(row: Any) -> StoredAudit:
         bool(row["answered"]),
         row["score"],
         row["distance"],
+        bool(row["kept"]),
         None if content is None else _content(content),
         row["created_at"],
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from evaluation.correction.agreement import Agreement, Decision, adjudicate, agreement
 from evaluation.correction.label_store import GivenLabel, StoredDraw
@@ -61,7 +61,17 @@ def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
 
 def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) -> LabelProgress:
     """Combine a draw with its labels. Labels of responses outside the draw are ignored."""
-    drawn = set(drawn_items(stored.draw))
+    found = combined_progress(wanted_items(stored), set(drawn_items(stored.draw)), given, seed)
+    return replace(found, complete=_complete(stored.draw, found.outcomes))
+
+
+def combined_progress(
+    items: tuple[ResponseKey, ...], drawn: set[ResponseKey], given: Iterable[GivenLabel], seed: int = 0
+) -> LabelProgress:
+    """Progress of any set of responses; ``complete`` is the number of items from the first on that have a label.
+
+    items: in display order. drawn: responses whose labels count.
+    """
     by_annotator: dict[str, dict[ResponseKey, str]] = {}
     settled: dict[ResponseKey, str] = {}
     settlers: dict[str, set[ResponseKey]] = {}
@@ -75,7 +85,6 @@ def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) 
             by_annotator.setdefault(label.annotator, {})[label.key] = label.label
     known = {item for labelled in by_annotator.values() for item in labelled}
     decisions = adjudicate(by_annotator, {item: label for item, label in settled.items() if item in known})
-    items = wanted_items(stored)
     wanted = set(items)
     outcomes: dict[ResponseKey, Outcome] = {d.item: _outcome(d.label) for d in decisions}
     names = sorted({*by_annotator, *settlers})
@@ -85,7 +94,7 @@ def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) 
         outcomes,
         sum(d.how == "tie" for d in decisions),
         tuple(d.item for d in decisions if d.how in ("tie", "majority")),
-        _complete(stored.draw, outcomes),
+        next((place for place, item in enumerate(items) if item not in outcomes), len(items)),
         tuple(
             Annotator(n, len(wanted & by_annotator.get(n, {}).keys()), len(wanted & settlers.get(n, set())))
             for n in names

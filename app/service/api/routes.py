@@ -12,8 +12,9 @@ from app.service.api.json_route import RETRY_HEADER, JsonRoute, error_responses
 from app.service.api.query_body import QueryBody
 from app.service.api.query_events import query_events
 from app.service.api.schemas import CollectionReply, CollectionsReply, LiveReply, NotReadyReply, QueryReply, ReadyReply
+from app.service.api.watch import WatchingDep
 from app.service.engine.answering import QueryService
-from app.service.engine.gauges import index_ages
+from app.service.engine.gauges import index_ages, watch_figures
 from app.service.engine.health import not_ready
 from app.service.http.access import Caller, recognised, require
 from app.service.http.errors import error_body
@@ -122,10 +123,13 @@ async def readyz(service: Service, request: Request) -> Any:
     },
     tags=["health"],
 )
-async def metrics(service: Service, caller: Annotated[Caller, Depends(require("admin"))]) -> Response:
-    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, index ages of the caller's tenant, and
-    the number of other tenants' indexes.
+async def metrics(
+    service: Service, caller: Annotated[Caller, Depends(require("admin"))], watched: WatchingDep
+) -> Response:
+    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, index ages and watches of the caller's
+    tenant, and the number of other tenants' indexes.
     """
     indexes = await anyio.to_thread.run_sync(index_ages, service, caller.tenant)
     text = await anyio.to_thread.run_sync(service.metrics.text, indexes)
+    text += await anyio.to_thread.run_sync(watch_figures, watched, service, caller.tenant)
     return Response(text, media_type=CONTENT_TYPE)

@@ -1,12 +1,15 @@
-"""Metrics that are computed when Prometheus scrapes: queue, rows, memory, and the age of indexes."""
+"""Metrics that are computed when Prometheus scrapes: queue, rows, memory, the age of indexes, and the watches."""
 
 from __future__ import annotations
 
 from sqlalchemy.exc import OperationalError
 
+from app.accounts.tenants import own_collections
 from app.errors import USER_ERRORS
 from app.service.engine.answering import QueryService
 from app.service.observability.metrics import IndexAge, Indexes, Metrics
+from app.service.observability.watch_metrics import watch_text
+from app.watching.status import Watching
 from generation.live import EngineGenerator
 from retrieval.collections import list_collections
 
@@ -39,3 +42,11 @@ def index_ages(service: QueryService, tenant: str) -> Indexes:
         return Indexes()
     own = [IndexAge(i.shown, i.published_at) for i in infos if i.tenant == tenant and i.published_at is not None]
     return Indexes(tuple(own), len(infos) - len(own))
+
+
+def watch_figures(watched: Watching, service: QueryService, tenant: str) -> bytes:
+    """The metrics of the tenant's watches; nothing where they cannot be read."""
+    try:
+        return watch_text(watched.status(own_collections(service.pipeline.store, tenant)))
+    except (*USER_ERRORS, OSError, OperationalError):
+        return b""

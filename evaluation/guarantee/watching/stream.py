@@ -57,14 +57,14 @@ class WatchReading:
 class RateWatch:
     """Takes audited answers one by one. The state has a small, fixed size; ``reading`` may be called at any time."""
 
-    def __init__(self, alpha: float, delta: float = 0.05, floor: float = 1.0) -> None:
+    def __init__(self, alpha: float | None, delta: float = 0.05, floor: float = 1.0) -> None:
         """Start a watch.
 
-        alpha: the certified rate. delta: the alarm's false-alarm rate, and 1 minus the sequence's coverage, over the
-        whole life of the watch. floor: the smallest drawing probability that will be used. Raises EvaluationError for
-        values outside their ranges.
+        alpha: the certified rate; None for the confidence sequence alone, without an alarm. delta: the alarm's
+        false-alarm rate, and 1 minus the sequence's coverage, over the whole life of the watch. floor: the smallest
+        drawing probability that will be used. Raises EvaluationError for values outside their ranges.
         """
-        self.alpha, self.delta = check_level("alpha", alpha), check_level("delta", delta)
+        self.alpha, self.delta = None if alpha is None else check_level("alpha", alpha), check_level("delta", delta)
         if not 0.0 < floor <= 1.0:
             raise EvaluationError(f"the least drawing probability is {floor:g}: it must be above 0 and at most 1")
         self.floor = floor
@@ -75,6 +75,17 @@ class RateWatch:
         self._lower, self._upper = 0.0, 1.0
         self._most = 0.0
         self._raised_after: int | None = None
+
+    def lower_floor(self, probability: float) -> None:
+        """Use this smallest drawing probability from the next answer on, if it is below the present one.
+
+        The bets on later answers are smaller then; earlier bets stay. Valid if the probability was lowered without
+        regard to the answers that it applies to, such as by a setting of the service. Raises EvaluationError unless it
+        is in (0, 1].
+        """
+        if not 0.0 < probability <= 1.0:
+            raise EvaluationError(f"the drawing probability is {probability:g}: it must be above 0 and at most 1")
+        self.floor = min(self.floor, probability)
 
     def add(self, hallucinated: bool, probability: float = 1.0) -> None:
         """Add one audited answer with its drawing probability. An unscored label counts as hallucinated.
@@ -87,17 +98,24 @@ class RateWatch:
         self._audited += 1
         self._weight += 1.0 / probability
         self._events += h / probability
-        self._alarm = after_answer(self._alarm, log_factors(h, self.alpha, size), self._audited)
+        if self.alpha is not None:
+            self._alarm = after_answer(self._alarm, log_factors(h, self.alpha, size), self._audited)
         self._above += log_factors(h, RATES, size)
         self._below += log_factors(1.0 - h, 1.0 - RATES, size)
         # Half of delta for each side of the sequence.
         limit = math.log(2.0 / self.delta)
         self._lower = max(self._lower, _lowest(mean_capital(self._above) < limit))
         self._upper = min(self._upper, _highest(mean_capital(self._below) < limit))
-        capital = float(alarm_capital(self._alarm, self._audited))
+        capital = self._log_capital
         self._most = max(self._most, capital)
         if self._raised_after is None and capital >= math.log(1.0 / self.delta):
             self._raised_after = self._audited
+
+    @property
+    def _log_capital(self) -> float:
+        if self.alpha is None or not self._audited:
+            return 0.0
+        return float(alarm_capital(self._alarm, self._audited))
 
     @property
     def reading(self) -> WatchReading:
@@ -107,7 +125,7 @@ class RateWatch:
             self._events / self._weight if self._weight else None,
             min(self._lower, self._upper),
             max(self._lower, self._upper),
-            float(alarm_capital(self._alarm, self._audited)) if self._audited else 0.0,
+            self._log_capital,
             self._lower > self._upper,
             self._most,
             self._raised_after is not None,

@@ -32,7 +32,9 @@ FALSE = "The engineers of Lisbon painted seventeen submarines [1]."
 
 
 def kept(pipeline: Pipeline, collection: str = "notes") -> tuple[StoredAudit, ...]:
-    return AuditStore(pipeline.store).load(collection, content=True)
+    store = AuditStore(pipeline.store)
+    texts = store.with_texts([audit.number for audit in store.load(collection)])
+    return tuple(texts.values())
 
 
 def ask(client: TestClient, **fields: Any) -> Any:
@@ -61,7 +63,7 @@ def test_a_withheld_answer_is_kept_as_one_that_needs_no_label(policy_world: Any)
         ask(client, policy=["abstain"])
     (audit,) = kept(policy_world.line)
     assert not audit.answered and audit.certificate == "" and audit.score is not None
-    assert AuditStore(policy_world.line.store).open_numbers("notes") == ()
+    assert AuditStore(policy_world.line.store).to_label("notes") == ()
 
 
 def test_what_is_not_an_answer_from_documents_is_not_audited(policy_world: Any) -> None:

@@ -1,0 +1,65 @@
+"""/v1/watch: the rate in service by certificate, and the alarms."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+
+from app.accounts.tenants import own_collections
+from app.service.api.json_route import error_responses
+from app.service.api.resources import Resources, missing, resources
+from app.service.api.watch_schemas import WatchesReply
+from app.service.http.access import Caller, require
+from app.watching.status import CollectionWatch, UnknownWatchError, Watching
+from app.watching.status_json import status_json
+
+watch_router = APIRouter(tags=["watch"])
+Evaluator = Annotated[Caller, Depends(require("evaluate"))]
+ResourcesDep = Annotated[Resources, Depends(resources)]
+
+
+async def watching(request: Request) -> Watching:
+    """The Watching of the app, created on the first request."""
+    state = request.app.state
+    found = getattr(state, "watching", None)
+    if not isinstance(found, Watching):
+        found = state.watching = Watching(state.answering.pipeline)
+    return found
+
+
+WatchingDep = Annotated[Watching, Depends(watching)]
+
+
+def own_status(
+    pipeline_watch: Watching, resources: Resources, caller: Caller, name: str | None = None
+) -> tuple[CollectionWatch, ...]:
+    """The watches of the caller's collections. Raises ApiError 404 for a name that is not one of them."""
+    try:
+        return pipeline_watch.status(own_collections(resources.pipeline.store, caller.tenant), name)
+    except UnknownWatchError as error:
+        raise missing("watch") from error
+
+
+@watch_router.get(
+    "/v1/watch",
+    response_model=WatchesReply,
+    summary="Rates in service and alarms",
+    responses=error_responses(401, 403, 429, 500, 503),
+)
+async def show_all(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:
+    """Of the caller's collections that have audits or certificates. The absence of an alarm never renews a
+    certificate.
+    """
+    return status_json(await resources.do(own_status, watched, resources, caller))
+
+
+@watch_router.get(
+    "/v1/watch/{name}",
+    response_model=WatchesReply,
+    summary="Rate in service and alarms of a collection or a certificate",
+    responses=error_responses(401, 403, 404, 429, 500, 503),
+)
+async def show(name: str, caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:
+    """name: of a collection, or the id of a certificate."""
+    return status_json(await resources.do(own_status, watched, resources, caller, name))

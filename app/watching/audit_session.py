@@ -1,0 +1,152 @@
+"""Labelling of the audits of a collection: the same view as for a run, without score, policy and certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import overload
+
+from app.labelling.items import LabelItem, Passage, documents_of, item_id, passage_of
+from app.labelling.sessions import ImportedLabels, ParsedLabels, parsed_labels
+from data.columns import utc_now
+from data.label_file import label_file_content
+from data.refused import shown
+from data.store import Store
+from evaluation.audits.audit import StoredAudit
+from evaluation.audits.audit_store import AuditLabel, AuditStore
+from evaluation.correction.label_progress import LabelProgress, combined_progress
+from evaluation.correction.label_store import GivenLabel, check_annotator
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.outcomes import Evidence, Outcome
+
+_ARM = "audit"
+
+
+class AuditItems(Sequence[LabelItem]):
+    """The items of audits; each is read from the store when it is shown."""
+
+    def __init__(self, store: Store, collection: str, keys: Sequence[ResponseKey]) -> None:
+        self._store, self._collection, self.keys = store, collection, tuple(keys)
+        self.ids = tuple(audit_item_id(key) for key in self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @overload
+    def __getitem__(self, place: int) -> LabelItem: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[LabelItem, ...]: ...
+    def __getitem__(self, place: int | slice) -> LabelItem | tuple[LabelItem, ...]:
+        if isinstance(place, slice):
+            return self._items(self.keys[place])
+        return self._items((self.keys[place],))[0]
+
+    def _items(self, keys: Sequence[ResponseKey]) -> tuple[LabelItem, ...]:
+        found = AuditStore(self._store).with_texts([number for _, _, number in keys])
+        wanted = sorted({p.document_id for a in found.values() if a.content for p in a.content.passages})
+        texts = documents_of(self._store, self._collection, wanted)
+
+        def passages(audit: StoredAudit) -> tuple[Passage, ...]:
+            given = audit.content.passages if audit.content else ()
+            places = (Evidence(p.document_id, p.start, p.end, p.text) for p in given)
+            shown = (passage_of(place, texts.get(place.document_id or "")) for place in places)
+            return tuple(passage for passage in shown if passage is not None)
+
+        def item(key: ResponseKey) -> LabelItem:
+            audit = found.get(key[2])
+            content = audit.content if audit else None
+            if audit is None or content is None:
+                return LabelItem(audit_item_id(key), key, "", "", (), (), "The texts of this audit were deleted.")
+            remark = f"The question was sent as: {content.original}" if content.original else ""
+            return LabelItem(audit_item_id(key), key, content.question, content.answer, (), passages(audit), remark)
+
+        return tuple(item(key) for key in keys)
+
+
+class AuditSession:
+    """One annotator's labelling of a collection's audits. Every label is committed at once."""
+
+    def __init__(self, store: Store, collection: str, annotator: str, adjudicate: bool = False) -> None:
+        """collection: stored name. adjudicate: only items with disagreement; each label settles one. Raises
+        EvaluationError for an invalid name.
+        """
+        self.store, self._collection, self._settles = store, collection, adjudicate
+        self.annotator = check_annotator(annotator)
+        keys = audit_keys(store, collection)
+        if adjudicate:
+            mine = {g.key for g in given_labels(store, collection) if g.settles and g.annotator == self.annotator}
+            disputed = set(self.progress().disputed)
+            keys = tuple(key for key in keys if key in disputed or key in mine)
+        self._items = AuditItems(store, collection, keys)
+
+    @property
+    def items(self) -> AuditItems:
+        """The audits to label, in order."""
+        return self._items
+
+    def own(self) -> dict[ResponseKey, Outcome]:
+        """This annotator's labels as stored now."""
+        given = given_labels(self.store, self._collection)
+        return {g.key: g.label for g in given if g.annotator == self.annotator and g.settles == self._settles}
+
+    def label(self, item: LabelItem, label: Outcome) -> None:
+        """Commit one label; replaces this annotator's earlier one."""
+        keep_audit_labels(self.store, [GivenLabel(item.key, self.annotator, label, self._settles)])
+
+    def first_open(self) -> int | None:
+        """Index of the first item that this annotator has not labelled, None if there is none."""
+        own = self.own()
+        return next((place for place, key in enumerate(self._items.keys) if key not in own), None)
+
+    def progress(self) -> LabelProgress:
+        """Labels of all annotators."""
+        return audit_progress(self.store, self._collection)
+
+    def parsed(self, content: bytes, name: str, *, others: bool = True) -> ParsedLabels:
+        """The labels of a completed file (see ``parsed_labels``), not yet stored."""
+        by_id = dict(zip(self._items.ids, self._items.keys, strict=True))
+        return parsed_labels(by_id, content, name, self.annotator, settles=self._settles, others=others)
+
+
+def audit_item_id(key: ResponseKey) -> str:
+    """12 hexadecimal digits, the same for every annotator."""
+    return item_id(_ARM, "", key)
+
+
+def audit_keys(store: Store, collection: str) -> tuple[ResponseKey, ...]:
+    """(query id, "audit", number) of the audits that can be labelled, in order."""
+    return tuple((query, _ARM, number) for number, query in AuditStore(store).to_label(collection))
+
+
+def given_labels(store: Store, collection: str) -> tuple[GivenLabel, ...]:
+    """All labels of the collection's audits, also of those whose texts were pruned."""
+    numbers = {audit.number: audit.query_id for audit in AuditStore(store).load(collection)}
+    return tuple(
+        GivenLabel((numbers[one.audit], _ARM, one.audit), one.annotator, one.label, one.settles)
+        for one in AuditStore(store).labels(collection)
+        if one.audit in numbers
+    )
+
+
+def audit_progress(store: Store, collection: str) -> LabelProgress:
+    """Labels of all annotators. ``items`` are those that can be labelled; ``outcomes`` has pruned audits, too."""
+    given = given_labels(store, collection)
+    keys = audit_keys(store, collection)
+    return combined_progress(keys, {*keys, *(g.key for g in given)}, given)
+
+
+def keep_audit_labels(store: Store, given: Iterable[GivenLabel]) -> None:
+    """Commit labels of audits, all or none. Raises EvaluationError if an audit was deleted meanwhile."""
+    labels = [AuditLabel(one.key[2], one.annotator, one.label, one.settles) for one in given]
+    AuditStore(store).save_labels(labels, utc_now())
+
+
+def import_audit_labels(session: AuditSession, path: Path) -> ImportedLabels:
+    """Import a completed label file: stores all of its labels, or none. Raises as ``parsed_labels`` does."""
+    return keep_parsed(session, session.parsed(label_file_content(path), shown(path)))
+
+
+def keep_parsed(session: AuditSession, found: ParsedLabels) -> ImportedLabels:
+    """Commit the labels of a file, all or none. Raises EvaluationError if an audit was deleted meanwhile."""
+    keep_audit_labels(session.store, found.given)
+    return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
