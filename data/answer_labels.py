@@ -35,10 +35,10 @@ def label_of(found: tuple[str, str, object]) -> bool | None:
             return word in HALLUCINATED_WORDS
     truth = _truth(value)
     if truth is None:
-        raise FieldError(f'"{name}" is {_shown(value)}: a label must be true or false, or a word such as supported')
+        raise FieldError(f'"{name}" is {_quoted(value)}: a label must be true or false, or a word such as supported')
     if part == "label":
         raise FieldError(
-            f'"{name}" is {_shown(value)}, which may mean supported or hallucinated: name it as '
+            f'"{name}" is {_quoted(value)}, which may mean supported or hallucinated: name it as '
             "the field of labels that mean hallucinated, or of those that mean supported, or read no labels"
         )
     return truth if part == "hallucinated" else not truth
@@ -49,7 +49,7 @@ def flag_of(name: str, value: object) -> bool | None:
     if value is None or (isinstance(value, str) and value.strip().casefold() in _NONE):
         return None
     if (truth := _truth(value)) is None:
-        raise FieldError(f'"{name}" is {_shown(value)}: it must be true or false')
+        raise FieldError(f'"{name}" is {_quoted(value)}: it must be true or false')
     return truth
 
 
@@ -82,5 +82,5 @@ def _truth(value: object) -> bool | None:
     return None
 
 
-def _shown(value: object) -> str:
+def _quoted(value: object) -> str:
     return repr(value[:40]) if isinstance(value, str) else kind_of(value) if isinstance(value, list) else repr(value)

@@ -134,7 +134,7 @@ def known_names(
     return known
 
 
-def unread_names(row: Mapping[str, object], names: FieldNames | None = None) -> tuple[str, ...]:
+def unused_names(row: Mapping[str, object], names: FieldNames | None = None) -> tuple[str, ...]:
     """Return unused fields whose names suggest answers, contexts, labels or the like."""
     read = {name.partition(".")[0] for name in known_names(row, names).values()}
     read |= {_plain(name).partition(".")[0] for part in NAMES.values() for name in part}
@@ -190,12 +190,12 @@ class _Fields:
         """As ``get``, but required, under one name only; an answer of null is an empty one."""
         given = getattr(self._names, part, None)
         if given is not None:
-            if given not in self._row and not self._there(given):
+            if given not in self._row and not self._has(given):
                 raise FieldError(f'it has no "{given}": it has {_listed(self._row)}')
             return self.get(part) or ""
-        present = [name for name in NAMES[part][:FIRST_ANSWERS] if self._there(name)]
+        present = [name for name in NAMES[part][:FIRST_ANSWERS] if self._has(name)]
         if not present:
-            later = [name for name in NAMES[part][FIRST_ANSWERS:] if self._there(name)]
+            later = [name for name in NAMES[part][FIRST_ANSWERS:] if self._has(name)]
             present = [name for name in later if not isinstance(self._value(name), Mapping | list)]
         if not present:
             raise FieldError(
@@ -217,7 +217,7 @@ class _Fields:
                 return part, self.name(part), value
         return "", "", None
 
-    def _there(self, name: str) -> bool:
+    def _has(self, name: str) -> bool:
         return _plain(name) in self._by_plain or self._value(name) is not None
 
     def _shown(self, name: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields, unread_names
+from data.answer_records import AnswerRecord, FieldNames, known_names, record_from_fields, unused_names
 from data.answer_rows import AnswerFormat, answer_format, read_rows
 from data.answer_shapes.unfolding import unfolded
 from data.errors import DataError
@@ -111,7 +111,7 @@ class _Collected:
             for part, name in known.items():
                 self._columns.setdefault(part, name)
             self._evidence += known.get("contexts") == "reference"
-            for name in unread_names(row.fields, self._names):
+            for name in unused_names(row.fields, self._names):
                 self._unread.setdefault(name, row.where)
             self._keep(record)
 

@@ -56,7 +56,7 @@ class ExcerptTexts:
     refused: tuple[Refused, ...] = ()
 
     @property
-    def unread(self) -> str:
+    def missing_note(self) -> str:
         """Note for an excerpt whose document is missing: how many documents could not be read, and the first; or ""."""
         if not self.refused:
             return ""

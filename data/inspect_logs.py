@@ -104,7 +104,7 @@ def _row(sample: object, number: int, where: str, model: str) -> Row | Refused:
     fields = {
         "id": sample.get("id"),
         "epoch": sample.get("epoch"),
-        "input": _attached(_asked(sample.get("input")), attachments),
+        "input": _attached(_question_text(sample.get("input")), attachments),
         "output": {"completion": answer},
         "target": [_attached(one, attachments) for one in _listed(sample.get("target"))],
         "metadata": sample.get("metadata"),
@@ -131,7 +131,7 @@ def _completion(output: object) -> object:
     return text if isinstance(text, str) and not output.get("error") else None
 
 
-def _asked(given: object) -> object:
+def _question_text(given: object) -> object:
     """The question of an input: the text, or the last user message."""
     if not isinstance(given, list):
         return given

@@ -64,7 +64,7 @@ def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | No
                 examples.append(_example(parse_json(line), path))
                 count += 1
             except (ValueError, KeyError, TypeError, RecursionError) as error:
-                where = f"{path}:{number}: {_said(error)}"
+                where = f"{path}:{number}: {_message(error)}"
                 if not skip_bad:
                     raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
                 skipped.append(where)
@@ -73,7 +73,7 @@ def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | No
     return PairFile(tuple(examples), tuple(skipped))
 
 
-def _said(error: Exception) -> str:
+def _message(error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]} is missing"
     return str(error) or "not a pair of evidence and claim"

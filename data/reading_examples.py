@@ -85,7 +85,7 @@ def load_reading(
         else:
             where = (
                 f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents given"
-                f"{passages.unread}"
+                f"{passages.missing_note}"
             )
             if not skip_bad:
                 raise DataError(f"{where}; name the file that holds it, or skip such lines", parameter="texts")

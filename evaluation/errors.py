@@ -29,20 +29,20 @@ class ActiveDrawError(EvaluationError):
 
 
 class UnknownRunError(EvaluationError):
-    """No single run has this name. asked: the name; known: (id, name) of every run; several: ids that match."""
+    """No single run has this name. name: as given; known: (id, name) of every run; several: ids that match."""
 
-    def __init__(self, asked: str, known: Sequence[tuple[str, str]], several: Sequence[str] = ()) -> None:
-        self.asked, self.known, self.several = asked, tuple(known), tuple(several)
-        shown = [f"{name} ({key})" if name != key else key for key, name in self.known[:_SHOWN]]
+    def __init__(self, name: str, known: Sequence[tuple[str, str]], several: Sequence[str] = ()) -> None:
+        self.name, self.known, self.several = name, tuple(known), tuple(several)
+        shown = [f"{own} ({key})" if own != key else key for key, own in self.known[:_SHOWN]]
         rest = f" and {len(self.known) - _SHOWN} more" if len(self.known) > _SHOWN else ""
         if several:
             ids = ", ".join(self.several)
-            super().__init__(f"{asked!r} fits several runs: name one by its id, {ids}", parameter="run")
+            super().__init__(f"{name!r} fits several runs: name one by its id, {ids}", parameter="run")
             return
-        close = get_close_matches(asked, [name for _, name in self.known], n=1)
+        close = get_close_matches(name, [own for _, own in self.known], n=1)
         meant = f"did you mean {close[0]!r}? The" if close else "the"
         listed = f"{meant} known ones are {', '.join(shown)}{rest}" if known else "there are no runs yet"
-        super().__init__(f"there is no run {asked!r}; {listed}", parameter="run")
+        super().__init__(f"there is no run {name!r}; {listed}", parameter="run")
 
     def __reduce__(self) -> tuple[type[UnknownRunError], tuple[object, ...]]:
-        return type(self), (self.asked, self.known, self.several)
+        return type(self), (self.name, self.known, self.several)

@@ -82,7 +82,7 @@ class Search:
         for name in (one.name for one in fields(self._params)):
             value = getattr(self._params, name)
             if name not in ("mode", "fusion") and value != getattr(default, name):
-                parts.append(f"{name}={_shown(value)}")
+                parts.append(f"{name}={_formatted(value)}")
         if self._params.rerank is not None and self._helpers.scorer is not None:
             parts.append(f"scorer={self._helpers.scorer.name}")
         for name in ("rewrite", "imagine", "ask_again"):
@@ -164,5 +164,5 @@ def _with_rewrites(query: str, rewrite: Rewrite) -> tuple[str, ...]:
     return tuple(dict.fromkeys((query, *(text for text in rewrite(query) if text.strip()))))
 
 
-def _shown(value: object) -> str:
+def _formatted(value: object) -> str:
     return "(" + ", ".join(map(str, value)) + ")" if isinstance(value, tuple) else str(value)

@@ -67,7 +67,7 @@ class ClaimChecker:
         Raises ModelError if it cannot be loaded, EvaluationError for an invalid threshold, and the errors of opening
         the others.
         """
-        self._evidence, self._split = _Own(), plan.source.split
+        self._evidence, self._split = _GivenEvidence(), plan.source.split
         self._verifier: Verifier
         self._marking: EntailmentVerifier | None = None
         self.needs_evidence = plan.choice != "facts"
@@ -147,7 +147,7 @@ class ClaimChecker:
         return tuple(results)
 
 
-class _Own:
+class _GivenEvidence:
     """An EvidenceSource with the texts of the current pairs."""
 
     name = "given evidence"

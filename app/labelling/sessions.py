@@ -182,7 +182,7 @@ class LabelSession:
         questions = RunStore(store).load_questions(run.info.id)
         keys: Sequence[ResponseKey] = wanted_items(run.stored)
         if adjudicate:
-            mine = {g.key for g in self._given() if g.settles and g.annotator == self.annotator}
+            mine = {g.key for g in self._load_labels() if g.settles and g.annotator == self.annotator}
             disputed = set(self.progress().disputed)
             keys = [key for key in keys if key in disputed or key in mine]
         self.items = label_items(store, run.info, run.stored.decoding, keys, run.samples, questions)
@@ -199,7 +199,9 @@ class LabelSession:
 
     def own(self) -> dict[ResponseKey, Outcome]:
         """This annotator's labels as stored now (another session of the same annotator may be open)."""
-        return {g.key: g.label for g in self._given() if g.annotator == self.annotator and g.settles == self._settles}
+        return {
+            g.key: g.label for g in self._load_labels() if g.annotator == self.annotator and g.settles == self._settles
+        }
 
     def label(self, item: LabelItem, label: Outcome) -> None:
         """Commit one label; replaces this annotator's earlier one."""
@@ -213,9 +215,9 @@ class LabelSession:
 
     def progress(self) -> LabelProgress:
         """Labels of all annotators."""
-        return progress_of(self._run.stored, self._given())
+        return progress_of(self._run.stored, self._load_labels())
 
-    def _given(self) -> tuple[GivenLabel, ...]:
+    def _load_labels(self) -> tuple[GivenLabel, ...]:
         return self._labels.load(self._run.info.id, self._run.stored.decoding)
 
 

@@ -188,7 +188,7 @@ def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
             for s in ordered
         ),
         chunks,
-        ordered[0].asked,
+        ordered[0].question_text,
     )
 
 

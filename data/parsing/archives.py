@@ -59,7 +59,7 @@ def _archive(
         if not members:
             raise ParseError("the archive is empty")
         for member in members:
-            where = f"{origin.where}/{_shown(member.filename)}"
+            where = f"{origin.where}/{_printable_name(member.filename)}"
             if reason := _unfit(member):
                 yield Refused(where, reason)
                 continue
@@ -123,5 +123,5 @@ def _hidden(name: str) -> bool:
     return not parts or any((part.startswith(".") and part != "..") or part == "__MACOSX" for part in parts)
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     return printable(name.encode("utf-8", "backslashreplace").decode())

@@ -15,7 +15,7 @@ from data.jsonl import JsonLine, json_lines
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, NumberedDocument, Origin
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 from data.refused import Refused, part
 
 
@@ -26,7 +26,7 @@ def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
     ...]``, the same list under "documents", and SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``. Each
     SQuAD paragraph becomes a document of its own, named ``title/number``, so that answer offsets stay valid.
     """
-    value = _parsed(read_whole(file, limits.file_bytes))
+    value = _parsed(read_limited(file, limits.file_bytes))
     if isinstance(value, dict) and isinstance(value.get("data"), list):
         yield from _squad(value["data"], origin)
         return

@@ -16,7 +16,7 @@ from data.parsing.decoding import decode, one_line, storable_text
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, NumberedDocument, Origin
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 from data.parsing.web_pages import read_page
 from data.refused import Refused, part, printable
 
@@ -30,7 +30,7 @@ def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_mem
     The text (plain form if there is one) follows the lines From, To, Cc and Date. The title is the subject. Metadata:
     ``from``, ``date``; for attachments ``member``. Raises ParseError.
     """
-    message = email.message_from_bytes(read_whole(file, limits.file_bytes), policy=email.policy.default)
+    message = email.message_from_bytes(read_limited(file, limits.file_bytes), policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):
         raise ParseError("it has no mail headers")
     headers = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}

@@ -14,7 +14,7 @@ from data.parsing.decoding import decode
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 
 _FRONT_MATTER_LINES = 200
 
@@ -25,7 +25,7 @@ def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     A first line ``# Title`` becomes the title and is removed from the text with the blank lines after it. Raises
     ParseError.
     """
-    decoded = decode(read_whole(file, limits.text_bytes))
+    decoded = decode(read_limited(file, limits.text_bytes))
     title, content = "", decoded.text
     text = content
     first, _, rest = content.partition("\n")

@@ -12,7 +12,7 @@ from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.office_xml import LONGEST_TOKEN
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 
 _PIECE = 1 << 16
 _XML = (".xml", ".rels", ".vml", ".opf", ".ncx")
@@ -27,7 +27,7 @@ def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kin
     The parts together may unpack to ``limits.file_bytes``: zipfile never returns more of a member than its directory
     declares. A part with a document type declaration is refused, because entities could expand without bound.
     """
-    content = io.BytesIO(read_whole(file, limits.file_bytes))
+    content = io.BytesIO(read_limited(file, limits.file_bytes))
     try:
         with zipfile.ZipFile(content) as archive:
             members = archive.infolist()

@@ -24,7 +24,7 @@ def without_letters(text: str) -> str:
         return ""
     names = sum(len(match.group()) for match in _GLYPH_NAME.finditer(text))
     if names > _MOST_NAMES * len(seen):
-        return f"its fonts map to glyph names ({_shown(text)}), not letters"
+        return f"its fonts map to glyph names ({_glyph_names(text)}), not letters"
     wrong = sum(character == "\ufffd" or unicodedata.category(character) in _WRONG for character in seen)
     if wrong > _MOST_WRONG * len(seen):
         return "its fonts map to codes that are not letters"
@@ -49,5 +49,5 @@ def page_list(pages: list[int]) -> str:
     return ", ".join(str(group[0]) if len(group) == 1 else f"{group[0]}-{group[-1]}" for group in groups)
 
 
-def _shown(text: str) -> str:
+def _glyph_names(text: str) -> str:
     return " ".join(match.group() for match in islice(_GLYPH_NAME.finditer(text), _SHOWN)) + " ..."

@@ -20,7 +20,7 @@ def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> 
 
     The title is empty: a file name (scan_0001) is not text by the author, and the id contains it.
     """
-    decoded = decode(read_whole(file, limits.text_bytes))
+    decoded = decode(read_limited(file, limits.text_bytes))
     text = decoded.text.rstrip()
     if not text:
         raise ParseError("it contains only white space")
@@ -36,7 +36,7 @@ def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Ite
     yield from parse_plain_text(file, origin, limits)
 
 
-def read_whole(file: IO[bytes], max_bytes: int) -> bytes:
+def read_limited(file: IO[bytes], max_bytes: int) -> bytes:
     """Read a file that must be held in memory. Raises ParseError if it is empty or larger than max_bytes."""
     raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:

@@ -15,7 +15,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.pdf_forms import has_xfa, page_notes, xfa_values
 from data.parsing.pdf_letters import lacks_spaces, page_list, without_letters
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 from data.parsing.text_builder import TextBuilder
 from data.refused import Refused, note, part
 
@@ -44,7 +44,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     from pypdf.errors import DependencyError, PyPdfError
 
     logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # Its log messages are reported as refusals.
-    raw = read_whole(file, limits.file_bytes)
+    raw = read_limited(file, limits.file_bytes)
     if b"%PDF-" not in raw[:1024]:
         raise ParseError("it is not a PDF (no %PDF- in its first 1,024 bytes)")
     try:

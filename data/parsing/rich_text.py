@@ -11,7 +11,7 @@ from data.parsing.decoding import one_line, storable_text
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 
 # The library drops these marks, so that 10{\super 3} would become 103.
 _RAISED = re.compile(
@@ -30,7 +30,7 @@ def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     """
     from striprtf.striprtf import rtf_to_text
 
-    source = read_whole(file, limits.text_bytes).decode("latin-1")
+    source = read_limited(file, limits.text_bytes).decode("latin-1")
     if not source.lstrip().startswith("{\\rtf"):
         raise ParseError("it is not an .rtf file (no {\\rtf at its beginning)")
     title = _TITLE.search(source[:10_000])

@@ -45,7 +45,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
     table = TableRows(origin, mark="!")
     for number, row in enumerate(sheet.iter_rows(), start=1):
-        cells = [_shown(cell) for cell in row]
+        cells = [_formatted(cell) for cell in row]
         while cells and not cells[-1]:
             cells.pop()
         if not cells:
@@ -83,7 +83,7 @@ def _with_sheet(item: Item, sheet: str) -> Item:
     return NumberedDocument(renamed, item.line) if isinstance(item, NumberedDocument) else renamed
 
 
-def _shown(cell: Any) -> str:
+def _formatted(cell: Any) -> str:
     """Format a cell: integers without a decimal point, dates as ISO 8601, percentages as displayed."""
     value = cell.value
     if value is None:

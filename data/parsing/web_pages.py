@@ -13,7 +13,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.page_text import PageText
-from data.parsing.plain_text import read_whole
+from data.parsing.plain_text import read_limited
 from data.refused import Refused, note
 
 _MAIN = re.compile(r"<main[\s>]|\srole\s*=\s*[\"']?main\b", re.IGNORECASE)
@@ -27,7 +27,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
     ``<title>``, else the first h1. Metadata: ``url`` (canonical link or og:url), ``language``. Hidden text is omitted
     and counted in a note. A page that is not text or shows none raises ParseError.
     """
-    decoded = decode_declared(read_whole(file, limits.file_bytes))
+    decoded = decode_declared(read_limited(file, limits.file_bytes))
     page = read_page(decoded.text)
     text = page.body.text()
     outline = page.body.outline()

@@ -52,9 +52,9 @@ class Numbering(XmlEvents):
             case "abstractNumId" if self._num:
                 self.used[self._num] = value
             case "lvl" | "lvlOverride":
-                self._level = _whole(attributes.get("ilvl", "0"))
+                self._level = _integer(attributes.get("ilvl", "0"))
             case "startOverride" if self._num:
-                self.overrides.setdefault(self._num, {})[self._level] = _whole(value)
+                self.overrides.setdefault(self._num, {})[self._level] = _integer(value)
             case "start" | "numFmt" | "lvlText" | "isLgl" | "pStyle" if not self._num:
                 self._describe(name, value)
 
@@ -62,7 +62,7 @@ class Numbering(XmlEvents):
         level = self.lists.setdefault(self._abstract, {}).setdefault(self._level, ListLevel())
         match name:
             case "start":
-                level.start = _whole(value)
+                level.start = _integer(value)
             case "numFmt":
                 level.format = value
             case "lvlText":
@@ -123,5 +123,5 @@ def formatted_number(number: int, kind: str) -> str:
     return str(number)
 
 
-def _whole(text: str) -> int:
+def _integer(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0

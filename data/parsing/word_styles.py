@@ -54,7 +54,7 @@ class Styles(XmlEvents):
         for style in self.named:
             at, seen = style, 0
             while at and seen < 20:  # Base styles may form a cycle.
-                level = self._own(at)
+                level = self._own_level(at)
                 if level is not None:
                     if level <= 9:
                         found[style] = level
@@ -62,7 +62,7 @@ class Styles(XmlEvents):
                 at, seen = self.based.get(at, ""), seen + 1
         return found
 
-    def _own(self, style: str) -> int | None:
+    def _own_level(self, style: str) -> int | None:
         name = self.named.get(style, "")
         if name.lower() == "title":
             return 0

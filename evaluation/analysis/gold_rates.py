@@ -87,7 +87,7 @@ class GoldComparison:
     gold_by: str
 
 
-def gold_beside(
+def gold_comparison(
     records: Sequence[SampleRecord],
     arms: Sequence[str],
     pairs: Sequence[tuple[str, str]],

@@ -13,7 +13,7 @@ from evaluation.analysis.calibration import ArmCalibration, run_calibration
 from evaluation.analysis.claim_order import ArmDrift, run_drift
 from evaluation.analysis.detection import ArmSignals, run_signals
 from evaluation.analysis.forced_run import ArmForced, ForcedRun, forced_parts
-from evaluation.analysis.gold_rates import BothOutcomes, GoldComparison, gold_beside
+from evaluation.analysis.gold_rates import BothOutcomes, GoldComparison, gold_comparison
 from evaluation.analysis.grid import GridFigures, grid_figures
 from evaluation.analysis.observed_events import ObservedRate, observed_rates
 from evaluation.analysis.retrieval_part import RetrievalPart, SampleKey, retrieval_part
@@ -92,6 +92,6 @@ def analyse(
         run_calibration(headline, arms, texts, closer.entailing),
         run_signals(config, others, texts, closer.entailing),
         retrieval_part(factual, arms, questions, closer.faithful, closer.faithful_by, resampler),
-        gold_beside(headline, arms, pairs, questions, closer.gold, resampler) if closer.gold else None,
+        gold_comparison(headline, arms, pairs, questions, closer.gold, resampler) if closer.gold else None,
         forced_parts(closer.forced, resampler) if closer.forced else (),
     )

@@ -191,12 +191,12 @@ def differing_limit(claim: Iterable[Value], other: Iterable[Value]) -> str:
         factors = [(u.factor, v.factor) for u in value.units for v in rivals[0].units if u.dimension == v.dimension]
         if factors:
             limit, given = limit * factors[0][0], given * factors[0][1]
-        if not _kept(value.bound, limit, rivals[0].bound, given):
+        if not _satisfies(value.bound, limit, rivals[0].bound, given):
             return "its bound differs from that of the evidence"
     return ""
 
 
-def _kept(bound: str, limit: object, other: str, given: object) -> bool:
+def _satisfies(bound: str, limit: object, other: str, given: object) -> bool:
     low, high = ("above", "at least"), ("below", "at most")
     if not isinstance(limit, int | float) and not hasattr(limit, "numerator"):
         return True
@@ -249,9 +249,9 @@ def _exchange(claim: Statement, other: Statement) -> tuple[bool, bool, bool]:
             for b in moved_left:
                 if _listed(other, theirs[a].index, theirs[b].index) or _listed(claim, mine[a].index, mine[b].index):
                     continue
-                if _kept_numbers(claim, other, mine, theirs, a, b):
+                if _moved_with_numbers(claim, other, mine, theirs, a, b):
                     continue
-                if not _moved_whole(mine[a], theirs[a], mine[b], theirs[b]):
+                if not _moved_phrases(mine[a], theirs[a], mine[b], theirs[b]):
                     return True, converses, voices
     return False, converses, voices
 
@@ -263,7 +263,7 @@ def _voices_differ(claim: Statement, own: int, other: Statement, their: int) -> 
     return their in other.passive and own not in claim.after_be
 
 
-def _kept_numbers(
+def _moved_with_numbers(
     claim: Statement, other: Statement, mine: dict[str, ContentWord], theirs: dict[str, ContentWord], a: str, b: str
 ) -> bool:
     """Return whether two words moved together with their following numbers: "adults 12 euros, children 7 euros"."""
@@ -278,7 +278,7 @@ def _next_number(text: Statement, index: int) -> str | None:
     return next((i.stem for i in text.items if i.index > index and text.tokens[i.index].kind == "number"), None)
 
 
-def _moved_whole(a: ContentWord, a_there: ContentWord, b: ContentWord, b_there: ContentWord) -> bool:
+def _moved_phrases(a: ContentWord, a_there: ContentWord, b: ContentWord, b_there: ContentWord) -> bool:
     """Return whether two phrases only changed position, each with its preposition: "in May for 5 euros"."""
     kept = a.role == a_there.role and b.role == b_there.role
     return kept and a.role != b.role and bool(a.role or b.role) and "by" not in (a.role, b.role)

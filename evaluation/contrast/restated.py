@@ -46,7 +46,7 @@ def _repeats(own: Statement, other: Statement) -> bool:
         return False
     if any(word in own.words and word not in other.words for word in _GUARDS | _QUANTIFIERS):
         return False
-    limits, given = _kept_limits(own, other)
+    limits, given = _satisfied_limits(own, other)
     claim = tuple(i for i in own.items if i.index not in limits)
     indices = _matched(claim, other.items) if len(claim) > 1 else None
     if indices is None:
@@ -104,7 +104,7 @@ def _governs(text: Statement, item: ContentWord) -> bool:
     return following == "of" or text.tokens[item.index].text.endswith(("'s", "s'"))
 
 
-def _kept_limits(claim: Statement, other: Statement) -> tuple[set[int], set[int]]:
+def _satisfied_limits(claim: Statement, other: Statement) -> tuple[set[int], set[int]]:
     """Return the positions of the claim's numbers that are bounds, and of the only numbers of their unit that satisfy
     them."""
     limits: set[int] = set()

@@ -159,12 +159,12 @@ def yes_or_no(tokens: Sequence[Token]) -> Polarity:
         return ""  # "Right Bank", "True North": names
     if first in _NO and first in ("negative", "wrong", "false", "incorrect") and len(words) > lead + 1 and not lead:
         return ""
-    if first == "no" and len(words) > 1 and not _no_stands_alone(tokens):
+    if first == "no" and len(words) > 1 and not _is_interjection(tokens):
         return ""  # "No smoking signs", "No. 5"
     return "yes" if first in _YES else "no" if first in _NO else ""
 
 
-def _no_stands_alone(tokens: Sequence[Token]) -> bool:
+def _is_interjection(tokens: Sequence[Token]) -> bool:
     index = next(i for i, t in enumerate(tokens) if t.lower == "no")
     following = tokens[index + 1] if index + 1 < len(tokens) else None
     if following is None or following.text in (",", ";", ":", "-", "!"):

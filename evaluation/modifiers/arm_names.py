@@ -115,18 +115,18 @@ def _modifier(part: str, name: str) -> ModifierName:
     known = KINDS.get(kind)
     if known is None:
         raise EvaluationError(
-            f"the arm {name!r}: there is no modifier {kind!r}{_meant(kind)}; there are {', '.join(KINDS)}"
+            f"the arm {name!r}: there is no modifier {kind!r}{_suggestion(kind)}; there are {', '.join(KINDS)}"
         )
     if not known.takes and colon:
         raise EvaluationError(f"the arm {name!r}: {kind} takes no value")
     value = value if colon else known.default
-    if known.takes and not _fits(value, known):
+    if known.takes and not _is_valid(value, known):
         example = f"{kind}:{known.choices[0] if known.choices else 3}"
         raise EvaluationError(f"the arm {name!r}: {kind} needs {known.takes}, as in {example}; {value!r} is not that")
     return ModifierName(kind, str(int(value)) if known.number and value.isdecimal() else value)
 
 
-def _fits(value: str, kind: ModifierKind) -> bool:
+def _is_valid(value: str, kind: ModifierKind) -> bool:
     if value in kind.choices:
         return True
     return kind.number and value.isascii() and value.isdecimal() and 1 <= int(value[:9]) <= 1000
@@ -135,7 +135,7 @@ def _fits(value: str, kind: ModifierKind) -> bool:
 def _unknown_arm(text: str, kind: str) -> str:
     if kind in KINDS:
         return f"the arm {text!r} must say what it stands on: rag+{text} or oracle+{text}"
-    return f"there is no arm {text!r}{_meant(kind)}: {_bases()}"
+    return f"there is no arm {text!r}{_suggestion(kind)}: {_bases()}"
 
 
 def _bases() -> str:
@@ -146,6 +146,6 @@ def _bases() -> str:
     )
 
 
-def _meant(name: str) -> str:
+def _suggestion(name: str) -> str:
     close = difflib.get_close_matches(name, (*BASES, *KINDS), n=1)
     return f" (did you mean {close[0]}?)" if close else ""

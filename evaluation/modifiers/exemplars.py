@@ -32,8 +32,8 @@ class FewShot(Modifier):
         """See Modifier.begin."""
         self._pool = [q for q in questions if q.references]
 
-    def asked(self, question: Question, words: str) -> str:
-        """See Modifier.asked. Raises NotPossibleError if the run has too few other questions with references."""
+    def question_text(self, question: Question, text: str) -> str:
+        """See Modifier.question_text. Raises NotPossibleError if too few other questions have references."""
         shown: list[str] = []
         others = [q for q in self._pool if q.id != question.id and q.text != question.text]
         for other in order_by_hash(others, [q.id for q in others], f"exemplar\0{question.id}"):
@@ -46,4 +46,4 @@ class FewShot(Modifier):
                 f"the run has only {len(shown)} other questions with reference answers for question {question.id!r}: "
                 f"{self._count} exemplars were asked for"
             )
-        return "".join(shown) + words
+        return "".join(shown) + text

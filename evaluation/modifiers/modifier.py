@@ -35,9 +35,9 @@ class Modifier:
         """Chunks to show instead of ``chunks``, best first. Raises NotPossibleError if there are none to show."""
         return chunks
 
-    def asked(self, question: Question, words: str) -> str:
-        """Text to use instead of ``words`` for the question. Raises NotPossibleError if it cannot be built."""
-        return words
+    def question_text(self, question: Question, text: str) -> str:
+        """Text to use instead of ``text`` for the question. Raises NotPossibleError if it cannot be built."""
+        return text
 
     def beginning(self, question: Question) -> str:
         """Prefix of the answer, given to the model; "" for none. Raises NotPossibleError if it cannot be built."""
@@ -81,12 +81,12 @@ class ModifiedArm:
             chunks = modifier.chunks(question, chunks)
         return chunks
 
-    def asked(self, question: Question) -> str:
-        """See ActiveArm.asked."""
-        words = self._arm.asked(question) if isinstance(self._arm, ActiveArm) else question.text
+    def question_text(self, question: Question) -> str:
+        """See ActiveArm.question_text."""
+        text = self._arm.question_text(question) if isinstance(self._arm, ActiveArm) else question.text
         for modifier in self._modifiers:
-            words = modifier.asked(question, words)
-        return words
+            text = modifier.question_text(question, text)
+        return text
 
     def beginning(self, question: Question) -> str:
         """See BeginningArm.beginning."""

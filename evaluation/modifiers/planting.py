@@ -68,9 +68,9 @@ class PlantedClaim(Modifier):
         """See Modifier.begin."""
         self._plantings = PlantedAnswerSet(questions)
 
-    def asked(self, question: Question, words: str) -> str:
-        """See Modifier.asked."""
-        return ASKED.format(question=words)
+    def question_text(self, question: Question, text: str) -> str:
+        """See Modifier.question_text."""
+        return ASKED.format(question=text)
 
     def beginning(self, question: Question) -> str:
         """See Modifier.beginning. A question without both answers gets no planted claim in any of the three arms."""

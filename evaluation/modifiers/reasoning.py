@@ -13,7 +13,7 @@ from evaluation.runs.records import ObservedEvent
 from retrieval.chunking.sentences import Span, strip_span
 
 MARKED = "marked a final answer"
-_ASKED = '{words}\nReason step by step. Then give the answer alone on the last line, after "Final answer:".'
+_STEP_BY_STEP = '{text}\nReason step by step. Then give the answer alone on the last line, after "Final answer:".'
 _MARK = re.compile(r"\b(?:(?:final )?answer(?:\*\*)?\s*[:=]|(?:final|the) answer is\b\s*:?)(?:\*\*)?", re.IGNORECASE)
 _EMPHASIS = "*_`"
 
@@ -60,9 +60,9 @@ class ChainOfThought(Modifier):
     name = "chain_of_thought"
     settings = "reasoning=1"
 
-    def asked(self, question: Question, words: str) -> str:
-        """See Modifier.asked."""
-        return _ASKED.format(words=words)
+    def question_text(self, question: Question, text: str) -> str:
+        """See Modifier.question_text."""
+        return _STEP_BY_STEP.format(text=text)
 
     def answer_span(self, text: str, span: Span) -> Span:
         """See Modifier.answer_span."""

@@ -30,7 +30,7 @@ _PARAMS: Final = SamplingParams(max_tokens=_MAX_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ReaderQuestion:
     question: str
     chunk: RetrievedChunk
 
@@ -45,10 +45,12 @@ class RoundTrip:
     def refusals(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         """Reason for rejection of each candidate; "" for a candidate that is kept."""
         found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
-        others = [self._others(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
-        own = [self._own(candidate) for candidate in candidates]
+        others = [self._competing(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
+        own = [self._expected(candidate) for candidate in candidates]
         tasks = [ask for tasks_of_one in own for ask in tasks_of_one]
-        tasks += [_Asked(c.text, chunk) for c, chunks in zip(candidates, others, strict=True) for chunk in chunks]
+        tasks += [
+            _ReaderQuestion(c.text, chunk) for c, chunks in zip(candidates, others, strict=True) for chunk in chunks
+        ]
         answers = iter(self._answers(tasks))
         read = [[next(answers) for _ in tasks_of_one] for tasks_of_one in own]
         elsewhere = [[next(answers) for _ in chunks] for chunks in others]
@@ -56,7 +58,7 @@ class RoundTrip:
             _refusal(candidate, here, there) for candidate, here, there in zip(candidates, read, elsewhere, strict=True)
         )
 
-    def _answers(self, tasks: Sequence[_Asked]) -> list[str]:
+    def _answers(self, tasks: Sequence[_ReaderQuestion]) -> list[str]:
         prompts = [self._reader.prompt(task.question, (task.chunk,), _MAX_TOKENS) for task in tasks]
         drawn = generate_many(self._reader, [GenerationTask(prompt, _PARAMS, (0,)) for prompt in prompts])
         texts = [without_citations(completions[0]).strip() for completions in drawn]
@@ -64,17 +66,17 @@ class RoundTrip:
             "" if not text or is_refusal(text, task.question) else text for text, task in zip(texts, tasks, strict=True)
         ]
 
-    def _own(self, candidate: Candidate) -> list[_Asked]:
+    def _expected(self, candidate: Candidate) -> list[_ReaderQuestion]:
         """What the reader must find: the question in its passage, or each part in its own. Nothing if unanswerable."""
         if not candidate.answerable:
             return []
         parts = candidate.parts or (candidate,)
-        return [_Asked(part.text, self._context(part.places[0])) for part in parts]
+        return [_ReaderQuestion(part.text, self._context(part.places[0])) for part in parts]
 
     def _context(self, span: Place) -> RetrievedChunk:
         return context_of(self._sources[span.document_id], span)
 
-    def _others(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
+    def _competing(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
         """Retrieved chunks that contain all words of the question, except those of the answer."""
         if candidate.parts:
             return []

@@ -99,7 +99,7 @@ def _over_temperature(grid: GridFigures, sampled: Sequence[tuple[int, GridSettin
     charts: list[NamedChart] = []
     for pair in sorted({(s.top_p, s.top_k or 0) for _, s in sampled}, key=lambda t: (-t[0], t[1])):
         positions = greedy + [(s.temperature, i) for i, s in sampled if (s.top_p, s.top_k or 0) == pair]
-        charts += _grid_charts(grid, positions, _rest_name(pair), _axis(positions, "temperature (0 is greedy)"))
+        charts += _grid_charts(grid, positions, _truncation_name(pair), _axis(positions, "temperature (0 is greedy)"))
     return tuple(charts)
 
 
@@ -107,7 +107,7 @@ def _axis(positions: Sequence[tuple[float, int]], title: str) -> Axis:
     return spread_axis([x for x, _ in positions], title)
 
 
-def _rest_name(pair: tuple[float, int]) -> str:
+def _truncation_name(pair: tuple[float, int]) -> str:
     top_p, top_k = pair
     words = [f"top-p {top_p:g}"] if top_p < 1 else []
     words += [f"top-k {top_k}"] if top_k else []

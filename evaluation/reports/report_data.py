@@ -89,13 +89,13 @@ class ShownSample:
 class ShownArm:
     """Answers of one arm to one question, and the chunks that they were given (equal for all samples).
 
-    asked: the arm's text for the question, "" if it is the original.
+    question_text: the arm's text for the question, "" if it is the original.
     """
 
     arm: str
     samples: tuple[ShownSample, ...]
     chunks: tuple[ShownChunk, ...] = ()
-    asked: str = ""
+    question_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)

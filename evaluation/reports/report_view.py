@@ -56,14 +56,14 @@ class ChunkView:
 
 @dataclass(frozen=True, slots=True)
 class ArmView:
-    """One arm's column. counts: how many samples ended in each outcome, only those that occur. asked: other words than
-    the question's own, "" where they are these."""
+    """One arm's column. counts: number of samples by outcome, only those that occur. question_text: the arm's text for
+    the question, "" if it is the original."""
 
     arm: str
     counts: tuple[tuple[Outcome, int], ...]
     answers: tuple[AnswerView, ...]
     chunks: tuple[ChunkView, ...]
-    asked: str = ""
+    question_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def _arm_view(arm: ShownArm, prefix: str) -> ArmView:
         tuple((o, n) for o, n in tally if n),
         answers,
         tuple(ChunkView(anchors[c.number], c, c.number in cited) for c in arm.chunks),
-        arm.asked,
+        arm.question_text,
     )
 
 

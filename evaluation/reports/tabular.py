@@ -106,7 +106,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
                 "kind": q.kind,
                 "arm": a.arm,
                 "sample": s.sample,
-                "asked": a.asked or q.text,
+                "asked": a.question_text or q.text,
                 "answer": s.text,
                 "outcome": s.outcome,
                 "reason": s.reason,

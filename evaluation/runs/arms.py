@@ -46,7 +46,7 @@ class ActiveArm(Arm, Protocol):
     def begin(self, questions: Sequence[Question]) -> None:
         """Receive all questions of the run, in order, before any other call."""
 
-    def asked(self, question: Question) -> str:
+    def question_text(self, question: Question) -> str:
         """Text to use for the question in the prompt. Raises NotPossibleError as ``chunks`` does."""
 
     def answer_span(self, text: str) -> Span:

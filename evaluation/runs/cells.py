@@ -41,7 +41,7 @@ class _Drawn:
     arm: Arm
     slots: tuple[_Slot, ...]
     prompt: Prompt
-    asked: str
+    question_text: str
     completions: tuple[Completion, ...]
 
 
@@ -64,7 +64,7 @@ class CellDrawer:
         step: Failure = "retrieval"
         try:
             chunks = arm.chunks(question)
-            question_text = arm.asked(question) if isinstance(arm, ActiveArm) else question.text
+            question_text = arm.question_text(question) if isinstance(arm, ActiveArm) else question.text
             beginning = arm.beginning(question) if isinstance(arm, PrefixedArm) else ""
             step = "prompt"
             prompt = begun_prompt(self._generator, question_text, chunks, self._longest, beginning)
@@ -119,7 +119,7 @@ class CellDrawer:
                 omitted=omitted,
                 evaluation=_evaluate(completion.text, extracted[i], verdicts[i]),
                 failure="verifier" if (failed and extracted[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
-                asked=drawn.asked,
+                question_text=drawn.question_text,
                 observed=_observed(active, question, completion.text, spans[i]),
             )
             for i, (slot, completion) in enumerate(zip(drawn.slots, drawn.completions, strict=True))

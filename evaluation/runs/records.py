@@ -37,7 +37,7 @@ class SampleRecord:
     completion: None if nothing was generated.
     chunks: as shown in the prompt; omitted: ids of chunks that did not fit.
     failure: the part that failed if this made the sample unscored, else "".
-    asked: the arm's text for the question, "" if it is the original.
+    question_text: the arm's text for the question, "" if it is the original.
     observed: events observed by the arm.
     """
 
@@ -51,7 +51,7 @@ class SampleRecord:
     omitted: tuple[str, ...]
     evaluation: AnswerEvaluation
     failure: Failure = ""
-    asked: str = ""
+    question_text: str = ""
     observed: tuple[ObservedEvent, ...] = ()
 
 

@@ -27,7 +27,7 @@ def sample_row(run_id: str, record: SampleRecord) -> Row:
         "seed": record.seed,
         "completion": {} if record.completion is None else _completion_to_json(record.completion),
         "prompt": {"chunks": [_chunk_to_json(c) for c in record.chunks], "omitted": list(record.omitted)}
-        | ({"asked": record.asked} if record.asked else {}),
+        | ({"asked": record.question_text} if record.question_text else {}),
         "evaluation": {
             "outcome": record.evaluation.outcome,
             "reason": record.evaluation.reason,
@@ -83,7 +83,7 @@ def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, 
         omitted=tuple(prompt["omitted"]),
         evaluation=AnswerEvaluation(cast(Outcome, evaluation["outcome"]), judged, evaluation["reason"]),
         failure=cast(Failure, evaluation["failure"]),
-        asked=prompt.get("asked", ""),
+        question_text=prompt.get("asked", ""),
         observed=tuple(ObservedEvent(**seen) for seen in evaluation.get("observed", ())),
     )
 

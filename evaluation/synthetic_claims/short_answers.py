@@ -129,7 +129,7 @@ def _other_span(
     found = [(text, kind) for text, kind in spans.found if not _similar(text, example)]
     if not found:
         return None
-    wanted = _wanted(example)
+    wanted = _expected_pattern(example)
     fitting = [text for text, kind in found if wanted and kind in wanted]
     pool = fitting if fitting and chance.random() < 0.75 else [text for text, _ in found]
     return example.question, chance.choice(pool)
@@ -197,7 +197,7 @@ def _spans(context: str) -> _Spans:
     return _Spans(Passage(text, spans), tuple(dict.fromkeys(found)))
 
 
-def _wanted(example: ReadingExample) -> frozenset[str]:
+def _expected_pattern(example: ReadingExample) -> frozenset[str]:
     low = example.question.lower()
     if re.search(r"\b(?:when|year|date|how (?:many|much|long|old|far|tall|high|deep|big|large|often))\b", low):
         return _FIGURES

@@ -61,15 +61,15 @@ def shorten(sentence: str, chance: Random) -> str:
     if chance.random() < 0.85:
         text = _PARENTHESIS.sub("", text)
     if chance.random() < 0.5:
-        text = _kept_long(_without_appositive(text), text)
+        text = _if_long_enough(_without_appositive(text), text)
     if chance.random() < 0.5:
-        text = _kept_long(_without_tail(text), text)
+        text = _if_long_enough(_without_tail(text), text)
     if chance.random() < 0.45:
         text = leading_moved(text, chance)
     return text
 
 
-def _kept_long(new: str, old: str) -> str:
+def _if_long_enough(new: str, old: str) -> str:
     return new if len(new.split()) >= 6 else old
 
 

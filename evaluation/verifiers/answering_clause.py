@@ -49,7 +49,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
     chosen = _other_option(a, r, q)
     if chosen is not None:
         return chosen
-    if _left_behind(a.tokens, q, start, end):
+    if _is_origin(a.tokens, q, start, end):
         return Match("unverifiable", HALF, "the answer names the reference as where something came from")
     mine = _weight(a, q, start, end)
     for clause in _clauses(a.tokens):
@@ -139,7 +139,7 @@ def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) 
     )
 
 
-def _left_behind(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
+def _is_origin(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
     """Whether a mention is the X of "from X to Y" and the question does not ask for the origin."""
     question_words = {t.lower for t in q.tokens}
     return (

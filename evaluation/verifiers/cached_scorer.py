@@ -25,7 +25,7 @@ class CachedScorer(ScorerInFront):
         inner = without_reader(scorer)
         self._network = self if inner is scorer else CachedScorer(inner, limit)
         self._known: OrderedDict[bytes, float] = OrderedDict()
-        self.asked = self.scored = 0
+        self.received = self.scored = 0
 
     @property
     def name(self) -> str:
@@ -40,13 +40,13 @@ class CachedScorer(ScorerInFront):
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """See PairScorer.score. Only new pairs are scored, in one call; results that are not numbers are not cached.
 
-        The counters ``asked`` and ``scored`` count the pairs received and the pairs scored.
+        The counters ``received`` and ``scored`` count the pairs received and the pairs scored.
         """
         wholes: dict[str, bytes] = {}  # the same long text, with every window of it
         for pair in pairs:
-            if pair.whole not in wholes:
-                wholes[pair.whole] = hashlib.sha256(_bytes(pair.whole)).digest()
-        keys = [_key(pair, wholes[pair.whole]) for pair in pairs]
+            if pair.full_evidence not in wholes:
+                wholes[pair.full_evidence] = hashlib.sha256(_bytes(pair.full_evidence)).digest()
+        keys = [_key(pair, wholes[pair.full_evidence]) for pair in pairs]
         new: dict[bytes, Pair] = {}
         found: dict[bytes, float] = {}
         for key, pair in zip(keys, pairs, strict=True):
@@ -58,7 +58,7 @@ class CachedScorer(ScorerInFront):
         if new:
             found.update(zip(new, self._scorer.score(tuple(new.values()), progress), strict=True))
             self._keep({key: found[key] for key in new})
-        self.asked += len(pairs)
+        self.received += len(pairs)
         self.scored += len(new)
         return tuple(found[key] for key in keys)
 

@@ -140,7 +140,7 @@ class EntailmentVerifier:
         judged = self._judge(requests)
         supports = [judged.get(request) for request in requests]
         failed = [
-            Weakness(claim, s.premise, s.asked, s.support, s.whole, s.answer)
+            Weakness(claim, s.premise, s.question, s.support, s.full_evidence, s.answer)
             for claim, s in zip(claims, supports, strict=True)
             if isinstance(s, Support)
             and s.windows
@@ -165,7 +165,7 @@ class EntailmentVerifier:
         ]
         found: dict[ClaimRequest, Support | UnreadableClaim] = {}
         for request, case in zip(requests, cases, strict=True):
-            language = self._unread_language(case)
+            language = self._unsupported_language(case)
             if language:
                 stated = states(case.claim, "\n".join(text.text for text in case.evidence))
                 found[request] = UnreadableClaim(language) if stated is None else Support(float(stated), windows=1)
@@ -176,7 +176,7 @@ class EntailmentVerifier:
                 found.update((requests[i], support) for i, support in zip(mine, scored, strict=True))
         return found
 
-    def _unread_language(self, case: ClaimCase) -> str:
+    def _unsupported_language(self, case: ClaimCase) -> str:
         """Language of a claim or its evidence that the scorer does not support; "" if it supports it."""
         if "English" not in languages_read(self._scorer):
             return ""

@@ -52,9 +52,9 @@ class Support:
     evidence: the sentence with the most support, two if joined.
     windows: number of windows scored.
     joined: whether two windows were read together.
-    premise, part, asked: evidence, claim (or a part of a long one) and question as the scorer read them for this
+    premise, part, question: evidence, claim (or a part of a long one) and question as the scorer read them for this
         support.
-    whole: all of the evidence, empty if the premise is all of it.
+    full_evidence: all of the evidence, empty if the premise is all of it.
     answer: the claims that were read with it.
     """
 
@@ -64,8 +64,8 @@ class Support:
     joined: bool = False
     premise: str = ""
     part: str = ""
-    asked: str = ""
-    whole: str = ""
+    question: str = ""
+    full_evidence: str = ""
     answer: tuple[str, ...] = ()
 
 
@@ -91,21 +91,21 @@ class _EvidenceWindow:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A prepared case. parts: of the claim. asked: the question, or empty if it leaves no room.
+    """A prepared case. parts: of the claim. question: empty if it does not fit.
 
-    whole: all of its evidence with titles; empty if that is one window. answer: claims that are read with it.
+    full_evidence: all evidence with titles; empty if that is one window. answer: claims that are read with it.
     """
 
     parts: tuple[str, ...]
-    asked: str
+    question: str
     room: int
     windows: tuple[_EvidenceWindow, ...]
-    whole: str
+    full_evidence: str
     answer: tuple[str, ...]
 
     def pair(self, windows: Sequence[_EvidenceWindow], part: str) -> Pair:
         """A part of the claim with one or two windows, as the scorer reads them."""
-        return Pair(_premise(windows), part, self.asked, self.whole, self.answer)
+        return Pair(_premise(windows), part, self.question, self.full_evidence, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class SupportScoring:
                 len(b.windows) > 1,
                 _premise(b.windows),
                 b.part,
-                r.asked,
-                r.whole,
+                r.question,
+                r.full_evidence,
                 r.answer,
             )
             for r, b, e in zip(read, best, evidence, strict=True)
@@ -237,7 +237,7 @@ class SupportScoring:
         """The best sentence of each window that a case rests on, as offsets into its document."""
         inside = [[(window, sentence_spans(window.span.text)) for window in b.windows] for b in best]
         pairs = [
-            Pair(window.titled(window.span.text[s.start : s.end]), b.part, r.asked, r.whole)
+            Pair(window.titled(window.span.text[s.start : s.end]), b.part, r.question, r.full_evidence)
             for r, b, windows in zip(read, best, inside, strict=True)
             for window, sentences in windows
             for s in sentences

@@ -39,16 +39,16 @@ class MarkedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """A claim to examine. premise, asked: evidence and question it was scored with; support: its score.
+    """A claim to examine. premise, question: evidence and question it was scored with; support: its score.
 
-    whole: all of the evidence if the premise is a part of it; answer: the claims it was read together with.
+    full_evidence: all of the evidence if the premise is a part of it; answer: the claims it was read together with.
     """
 
     claim: Claim
     premise: str
-    asked: str
+    question: str
     support: float
-    whole: str = ""
+    full_evidence: str = ""
     answer: tuple[str, ...] = ()
 
 
@@ -63,7 +63,7 @@ def weak_words(
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
-        Pair(w.premise, variant, w.asked, w.whole, _among(w, variant))
+        Pair(w.premise, variant, w.question, w.full_evidence, _among(w, variant))
         for w, variants in zip(claims, tried, strict=True)
         for _, _, variant in variants
     ]

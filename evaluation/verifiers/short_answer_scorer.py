@@ -101,7 +101,7 @@ class ShortAnswerScorer(ScorerInFront):
                 continue
             if self._occurs(pair.claim, pair.evidence):
                 reading[pair.question, pair.evidence].append(pair)
-            elif pair.whole and self._occurs(pair.claim, pair.whole):
+            elif pair.full_evidence and self._occurs(pair.claim, pair.full_evidence):
                 found[pair] = 0.0
 
         to_read = sum(map(len, reading.values()))
@@ -129,7 +129,7 @@ class ShortAnswerScorer(ScorerInFront):
         alone.
         """
         return is_short_answer(pair) and any(
-            self._occurs(pair.claim, text) for text in (pair.evidence, pair.whole) if text
+            self._occurs(pair.claim, text) for text in (pair.evidence, pair.full_evidence) if text
         )
 
     def log_expected(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:

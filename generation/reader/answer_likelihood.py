@@ -41,13 +41,13 @@ def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[in
         if not 1 <= len(answer) < MAX_TOKENS:
             raise ValueError(f"an answer has {len(answer)} tokens: 1 to {MAX_TOKENS - 1} are allowed")
     with torch.inference_mode():
-        shown = _Shown(reader, prompt)
+        shown = _CachedPrompt(reader, prompt)
         own, own_logprob = shown.greedy()
         known = tuple(own_logprob if own == tuple(a) and own_logprob is not None else shown.given(a) for a in answers)
     return Belief(known, own, own_logprob)
 
 
-class _Shown:
+class _CachedPrompt:
     """A prompt that has been read once, from which several answers are scored."""
 
     def __init__(self, reader: EmbeddedReader, prompt: Prompt) -> None:

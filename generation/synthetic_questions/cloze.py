@@ -76,12 +76,14 @@ def cloze_questions(
         if one is not None:
             used.add((id(passage), number))
             if rng.random() < changed:
-                one = ClozeQuestion(_kept(reworded(one.question, rng), one), one.answer, one.kind, passage, number)
+                one = ClozeQuestion(
+                    _without_answer(reworded(one.question, rng), one), one.answer, one.kind, passage, number
+                )
             count += 1
             yield one
 
 
-def _kept(question: str, cloze: ClozeQuestion) -> str:
+def _without_answer(question: str, cloze: ClozeQuestion) -> str:
     return cloze.question if _holds(question.lower(), cloze.answer.lower()) else question
 
 

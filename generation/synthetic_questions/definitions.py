@@ -56,7 +56,7 @@ _AGENT_FORMS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Paraphrases:
     questions: tuple[str, ...]
     answer: str
     kind: str
@@ -83,7 +83,7 @@ def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator
     yield from questions
 
 
-def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
+def _first_sentence(name: str, passage: Passage) -> Iterator[_Paraphrases]:
     first = passage.text[: passage.spans[0][1]]
     match = _DEFINED.search(first)
     if match is None or len(match[3].split()) > 7 or match[2] == "one of the":
@@ -109,14 +109,14 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
     life = _LIFE.search(first, 0, match.start() + 1)
     if person or (life and life[2]):
         if definition:
-            yield _Asked(
+            yield _Paraphrases(
                 (f"Who {verb} {name}?", f"What was {name}?", f"What did {name} do?", f"What was {name} by profession?"),
                 definition,
                 "phrase",
                 at,
             )
         if parts[0].lower() in words.NATIONALITIES and len(parts) > 1:
-            yield _Asked(
+            yield _Paraphrases(
                 (
                     f"What nationality {verb} {name}?",
                     f"What was {name}'s nationality?",
@@ -126,14 +126,14 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
                 "adjective",
                 at,
             )
-            yield _Asked(
+            yield _Paraphrases(
                 (f"What was the occupation of {name}?", f"What was {name}'s profession?", f"What was {name} known as?"),
                 " ".join(parts[1:]),
                 "phrase",
                 at,
             )
     else:
-        yield _Asked(
+        yield _Paraphrases(
             (
                 f"What {verb} {name}?",
                 f"What kind of thing {verb} {name}?",
@@ -155,22 +155,22 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
             "region",
             "state",
         }:
-            yield _Asked(
+            yield _Paraphrases(
                 (f"Where {verb} {name}?", f"Where is {name} located?", f"In what place is {name}?"),
                 location[1],
                 "place",
                 match.end() + 2,
             )
-            yield _Asked((f"What is {name} in {location[1].strip()}?",), phrase, "phrase", at)
+            yield _Paraphrases((f"What is {name} in {location[1].strip()}?",), phrase, "phrase", at)
     if life:
-        yield _Asked(
+        yield _Paraphrases(
             (f"When was {name} born?", f"What is {name}'s date of birth?", f"On what date was {name} born?"),
             life[1],
             "date",
             life.start(),
         )
         if life[2]:
-            yield _Asked(
+            yield _Paraphrases(
                 (f"When did {name} die?", f"What was the date of {name}'s death?", f"When was the death of {name}?"),
                 life[2],
                 "date",
@@ -178,21 +178,21 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Asked]:
             )
 
 
-def _attributes(name: str, passage: Passage) -> Iterator[_Asked]:
+def _attributes(name: str, passage: Passage) -> Iterator[_Paraphrases]:
     """Return attributes of the title from the first sentence and from those that start with the title or a pronoun."""
     for number, (start, end) in enumerate(passage.spans):
         sentence = passage.text[start:end]
         if number and not re.match(rf"(?:(?:the )?{re.escape(name)}|it|he|she)\b", sentence, re.IGNORECASE):
             continue
         if match := _OTHER_NAME.search(sentence):
-            yield _Asked(
+            yield _Paraphrases(
                 (f"What is another name for {name}?", f"What is {name} also called?", f"What is {name} also known as?"),
                 match[1],
                 "name",
                 start,
             )
         if match := _PLACE.search(sentence):
-            yield _Asked(
+            yield _Paraphrases(
                 (f"Where is {name}?", f"Where is {name} located?", f"What is the location of {name}?"),
                 match[1],
                 "place",
@@ -200,14 +200,14 @@ def _attributes(name: str, passage: Passage) -> Iterator[_Asked]:
             )
         if match := _MADE_BY.search(sentence):
             verb = _AGENT_FORMS[match[1]]
-            yield _Asked(
+            yield _Paraphrases(
                 (f"Who {verb} {name}?", f"By whom was {name} {match[1]}?", f"Who was {name} {match[1]} by?"),
                 match[2],
                 "person",
                 start,
             )
         if match := _WHEN.search(sentence):
-            yield _Asked(
+            yield _Paraphrases(
                 (
                     f"When was {name} {match[1]}?",
                     f"What year was {name} {match[1]}?",
@@ -218,7 +218,7 @@ def _attributes(name: str, passage: Passage) -> Iterator[_Asked]:
                 start,
             )
         if match := _BORN.search(sentence):
-            yield _Asked(
+            yield _Paraphrases(
                 (f"Where was {name} born?", f"What was {name}'s place of birth?", f"What is the birthplace of {name}?"),
                 match[1],
                 "place",

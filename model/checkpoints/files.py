@@ -19,13 +19,13 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomic(path: Path, content: bytes) -> None:
     """Write a file atomically: readers see the old content or all of the new, also after a crash or on a full disk."""
     write_together({path: content})
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """write_whole for several related files: all are written to temporary files before the first is renamed.
+    """write_atomic for several related files: all are written to temporary files before the first is renamed.
 
     A full disk therefore leaves the old files. Between the renames, which are nearly instantaneous, a reader may see a
     mixture; the last file should be the one that names the others.
@@ -59,10 +59,10 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | No
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
-    """write_whole of indented JSON with sorted keys."""
-    write_whole(path, json_bytes(value))
+    """write_atomic of indented JSON with sorted keys."""
+    write_atomic(path, json_bytes(value))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """write_whole of a safetensors file."""
-    write_whole(path, tensor_bytes(tensors, metadata))
+    """write_atomic of a safetensors file."""
+    write_atomic(path, tensor_bytes(tensors, metadata))

@@ -93,13 +93,13 @@ def split_differences(model: Decoder, prompt: Tensor, expected: Tensor) -> Split
     """prompt (1, T), expected (T, V): logits of one uncached pass over it."""
     length = prompt.shape[1]
     return SplitDifferences(
-        cached=_apart(_in_parts(model, prompt, (1,) * length), expected),
-        chunked=_apart(_in_parts(model, prompt, _chunks(length)), expected),
-        padded=_apart(_behind_padding(model, prompt), expected),
+        cached=_max_difference(_in_parts(model, prompt, (1,) * length), expected),
+        chunked=_max_difference(_in_parts(model, prompt, _chunks(length)), expected),
+        padded=_max_difference(_left_padded(model, prompt), expected),
     )
 
 
-def _apart(found: Tensor, expected: Tensor) -> float:
+def _max_difference(found: Tensor, expected: Tensor) -> float:
     return float((found - expected).abs().max())
 
 
@@ -114,7 +114,7 @@ def _in_parts(model: Decoder, prompt: Tensor, split: tuple[int, ...]) -> Tensor:
     return torch.cat([model.logits(model(part, cache))[0].float() for part in parts])
 
 
-def _behind_padding(model: Decoder, prompt: Tensor) -> Tensor:
+def _left_padded(model: Decoder, prompt: Tensor) -> Tensor:
     """The prompt as the second row of a batch with a longer first row: it is left-padded with its own tokens."""
     length = prompt.shape[1]
     pad = min(3, model.config.max_positions - length)
@@ -198,4 +198,4 @@ def compare(ours: Run, reference: Run, allowed: float) -> Comparison:
         # Up to here both have read the same tokens: within rounding either result is valid.
         logits = ours.choices[equal]
         tie = float(logits[ours.tokens[equal]] - logits[reference.tokens[equal]]) <= 2 * allowed
-    return Comparison(_apart(ours.logits, reference.logits), allowed, equal, len(ours.tokens), tie)
+    return Comparison(_max_difference(ours.logits, reference.logits), allowed, equal, len(ours.tokens), tie)

@@ -43,7 +43,7 @@ def read_part(
     return read_part_written_out(query, keys, values, mask, causal=causal)
 
 
-def read_part_alike(query: Tensor, keys: Tensor, values: Tensor) -> PartialAttention:
+def read_part_invariant(query: Tensor, keys: Tensor, values: Tensor) -> PartialAttention:
     """``read_part`` of (N, Hkv, G, D) whose results for a row do not depend on N or on the row's index, on a CPU.
 
     keys and values (N, Hkv, S, D), or (1, Hkv, S, D) shared by all rows: then queries of several rows fill a block.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from model.engine_state.arena import KeyValueArena
-from model.engine_state.cascade import PartialAttention, merge, merge_invariant, read_part, read_part_alike
+from model.engine_state.cascade import PartialAttention, merge, merge_invariant, read_part, read_part_invariant
 from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
 from model.engine_state.unshared_reads import (
     SplitPlan,
@@ -173,7 +173,7 @@ class DecodeState:
         shared = read.rows > 1 and not read.stride
         keys, values = self._arena.view(layer, read.start, 1 if shared else read.rows, read.stride, read.length)
         if self._invariant:
-            return read_part_alike(mine, keys, values)
+            return read_part_invariant(mine, keys, values)
         if not shared:
             return read_part(mine, keys, values)
         rows, kv_heads, group, dim = mine.shape

@@ -110,7 +110,7 @@ class ForeignPairScorer:
 
     def room(self, claim: str, question: str = "") -> int:
         """The model's input length, minus special tokens and the claim (at most half)."""
-        claim_tokens = min(self._tokens(_asked(claim, question)), self._most_claim)
+        claim_tokens = min(self._tokens(_claim_with_question(claim, question)), self._most_claim)
         return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
@@ -124,7 +124,7 @@ class ForeignPairScorer:
             if not pair.claim.strip():
                 raise ModelError("the claim is empty: there is nothing to judge")
         distinct = list(dict.fromkeys(pairs))
-        pairs_of_text = [_asked(pair.claim, pair.question) for pair in distinct]
+        pairs_of_text = [_claim_with_question(pair.claim, pair.question) for pair in distinct]
         encoded = encode_texts(self._tokenizer, (*(pair.evidence for pair in distinct), *pairs_of_text))
         sides = [
             self._sides(encoded[p.evidence], encoded[claim]) for p, claim in zip(distinct, pairs_of_text, strict=True)
@@ -192,7 +192,7 @@ def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: s
     )
 
 
-def _asked(claim: str, question: str) -> str:
+def _claim_with_question(claim: str, question: str) -> str:
     return f"{question} {claim}" if question.strip() and len(claim.split()) < _SHORT_CLAIM_WORDS else claim
 
 

@@ -11,15 +11,15 @@ from typing import Protocol
 class Pair:
     """Evidence that fits one window (``PairScorer.room``), a claim, and the question it answers (may be empty).
 
-    whole: all of the evidence, if the window is a part of it; of any length, empty if the window is everything. answer:
-    the claims of an answer that are read together with this one, in order and including it; empty to read it alone.
-    Scorers without support for joint reading (``answer_tokens``) ignore it.
+    full_evidence: all of the evidence, of any length, if the window is a part of it; else empty. answer: the claims of
+    an answer that are read together with this one, in order and including it; empty to read it alone. Scorers without
+    support for joint reading (``answer_tokens``) ignore it.
     """
 
     evidence: str
     claim: str
     question: str = ""
-    whole: str = ""
+    full_evidence: str = ""
     answer: tuple[str, ...] = ()
 
 

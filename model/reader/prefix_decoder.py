@@ -149,7 +149,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     try:
         facts = json.loads(config.read_text("utf-8"))
         expected = facts["weights_sha256"]
-        features = _made_with(facts.get("features", {}))
+        features = _config_from(facts.get("features", {}))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:
@@ -170,7 +170,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
     return model.to(device).eval().requires_grad_(False)
 
 
-def _made_with(features: object) -> DecoderConfig:
+def _config_from(features: object) -> DecoderConfig:
     """The config of a file's features. Raises TypeError or ModelError for invalid features."""
     if not isinstance(features, dict):
         raise TypeError(f"features are {features!r}")

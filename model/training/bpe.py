@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer as HFTokenizer
 from tokenizers import decoders, models, pre_tokenizers, processors, trainers
 
-from model.checkpoints.files import write_whole
+from model.checkpoints.files import write_atomic
 from model.errors import ModelError
 
 END = "<|end_of_text|>"
@@ -109,6 +109,6 @@ class BpeEncoder:
 
 def write_tokenizer(folder: Path, tokenizer_json: bytes, positions: int) -> None:
     """tokenizer.json and tokenizer_config.json into ``folder``."""
-    write_whole(folder / "tokenizer.json", tokenizer_json)
+    write_atomic(folder / "tokenizer.json", tokenizer_json)
     config = json.dumps(tokenizer_config(positions), indent=2, sort_keys=True) + "\n"
-    write_whole(folder / "tokenizer_config.json", config.encode())
+    write_atomic(folder / "tokenizer_config.json", config.encode())

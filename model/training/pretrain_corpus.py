@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from model.checkpoints.files import sha256_of, write_json, write_whole
+from model.checkpoints.files import sha256_of, write_atomic, write_json
 from model.errors import ModelError
 
 Ids = NDArray[np.uint16]
@@ -95,7 +95,7 @@ class CorpusWriter:
                     piece = ids[start : start + self._limit]
                     number = sum(shard.stream == stream for shard in shards)
                     name = f"{stream}-{number:05d}.tokens"
-                    write_whole(self._folder / name, piece.astype("<u2").tobytes())
+                    write_atomic(self._folder / name, piece.astype("<u2").tobytes())
                     shards.append(Shard(name, stream, len(piece), sha256_of(self._folder / name)))
             facts = CorpusFacts(
                 self._identity, int(self._end[0]), self._documents, self._held, self._facts.skipped, tuple(shards)

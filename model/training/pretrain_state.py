@@ -11,7 +11,7 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from model.checkpoints.files import write_whole
+from model.checkpoints.files import write_atomic
 from model.errors import ModelError
 from model.training.state import Progress, load_state, save_state
 
@@ -47,7 +47,7 @@ def save_checkpoint(
         with source.open("rb") as file:
             number = 0
             while part := file.read(part_bytes):
-                write_whole(aside / f"{_TENSORS}.{number:03d}", part)
+                write_atomic(aside / f"{_TENSORS}.{number:03d}", part)
                 number += 1
         # The facts hold the SHA-256 of the joined parts.
         (stage / target.name / _FACTS).replace(aside / _FACTS)

@@ -29,7 +29,7 @@ def is_short_answer_claim(question: str, claim: str) -> bool:
     return bool(question.strip()) and is_short(claim)
 
 
-def asked_around(question: str, answer: str, evidence: str) -> float:
+def context_score(question: str, answer: str, evidence: str) -> float:
     """Score in [0, 1] of the best evidence sentence.
 
     It is the share of the answer's words in the sentence, times the share of the question's words in it and its

@@ -31,11 +31,11 @@ def word_count(text: str, most: int) -> int:
 def share_missing(claim: str, evidence: str) -> float:
     """Share in [0, 1] of the claim's content words that are not in the evidence; 0 for a claim without any."""
     words = content_words(claim)
-    return len(words - _held(evidence)) / len(words) if words else 0.0
+    return len(words - _cached_words(evidence)) / len(words) if words else 0.0
 
 
 @lru_cache(maxsize=_KEPT)
-def _held(text: str) -> frozenset[str]:
+def _cached_words(text: str) -> frozenset[str]:
     return content_words(text)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from model.pairs.scoring import Pair
-from model.verifier.answer_context import asked_around, is_short_answer_claim
+from model.verifier.answer_context import context_score, is_short_answer_claim
 from model.verifier.content_words import share_missing
 from model.verifier.extrinsic import extrinsic
 from model.verifier.files import SupportUse
@@ -15,12 +15,12 @@ def lack(pair: Pair, use: SupportUse) -> float:
     The claim's words are searched in all of the evidence, since they may be in another window; the question's only in
     the window, where they should be around the answer.
     """
-    missing, evidence = 0.0, pair.whole or pair.evidence
+    missing, evidence = 0.0, pair.full_evidence or pair.evidence
     if use.number_lack or use.name_lack:
         found = extrinsic(pair.claim, evidence, pair.question)
         missing += use.number_lack * bool(found.numbers) + use.name_lack * bool(found.names)
     if use.word_lack:
         missing += use.word_lack * share_missing(pair.claim, evidence)
     if use.question_lack and is_short_answer_claim(pair.question, pair.claim):
-        missing += use.question_lack * (1.0 - asked_around(pair.question, pair.claim, pair.evidence))
+        missing += use.question_lack * (1.0 - context_score(pair.question, pair.claim, pair.evidence))
     return missing

@@ -85,7 +85,7 @@ class SupportScorer:
         texts = list(dict.fromkeys(evidence for evidence, _, _ in unique))
         evidence = dict(zip(texts, self.tokens.tokenizer.encode_many(texts), strict=True))
         windows = [
-            self.tokens.answer_window(self._encode(question), self._said(claims), evidence[text].token_ids)
+            self.tokens.answer_window(self._encode(question), self._encode_claims(claims), evidence[text].token_ids)
             for text, question, claims in unique
         ]
 
@@ -108,7 +108,7 @@ class SupportScorer:
             raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")
         return True
 
-    def _said(self, claims: Sequence[str]) -> list[Encoding]:
+    def _encode_claims(self, claims: Sequence[str]) -> list[Encoding]:
         encoded = [self._encode(claim) for claim in claims]
         taken = sum(len(encoding.token_ids) for encoding in encoded)
         if len(claims) > 1 and taken > self._use.answer_tokens:

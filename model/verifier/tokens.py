@@ -30,9 +30,9 @@ class SupportTokens:
 
     def room(self, claim: Encoding, question: Encoding) -> int:
         """Tokens of evidence that fit beside them."""
-        return self.room_beside(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
+        return self.evidence_room(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
 
-    def room_beside(self, claim_tokens: int, question: Encoding) -> int:
+    def evidence_room(self, claim_tokens: int, question: Encoding) -> int:
         """Tokens of evidence that fit beside claims of so many tokens, MAX_CLAIM_TOKENS at most."""
         taken = claim_tokens + min(len(question.token_ids), MAX_QUESTION_TOKENS)
         return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
@@ -56,6 +56,6 @@ class SupportTokens:
             start = len(answer_ids)
             answer_ids += claim.token_ids[: MAX_CLAIM_TOKENS - start]
             spans.append((first + start, first + len(answer_ids)))
-        room = self.room_beside(len(answer_ids), question)
+        room = self.evidence_room(len(answer_ids), question)
         ids = (CLS_ID, *question_ids, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
         return AnswerWindow(ids, tuple(spans))

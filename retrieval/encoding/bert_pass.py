@@ -134,15 +134,15 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
         pooled: Tensor = features["sentence_embedding"]
         return pooled
 
-    def made_with(coarse: Bert | None) -> BertPass:
+    def build(coarse: Bert | None) -> BertPass:
         dimension, pad = int(model.get_embedding_dimension()), int(model.tokenizer.pad_token_id or 0)
         return BertPass(bert, coarse, tokenizer, pool, dimension=dimension, pad=pad, prompts=prompts)
 
-    candidate = made_with(None)
+    candidate = build(None)
     kinds: tuple[Kind, ...] = ("passage",) if prompts["query"] == prompts["passage"] else ("passage", "query")
     if not all(_reproduces(model, candidate, kind) for kind in kinds):
         return None
-    return made_with(Bert(config, theirs, torch.bfloat16)) if bf16 else candidate
+    return build(Bert(config, theirs, torch.bfloat16)) if bf16 else candidate
 
 
 def _reproduces(model: Any, bert: BertPass, kind: Kind) -> bool:

@@ -29,7 +29,7 @@ from retrieval.errors import RetrievalError
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _Properties:
     """Properties of the encoder, kept while no process runs."""
 
     fingerprint: str
@@ -66,7 +66,7 @@ class SubprocessEncoder:
         with the traceback for anything else.
         """
         self._make = make
-        self._known: _Known | None = None
+        self._known: _Properties | None = None
         self._running: _Running | None = None
         self._lock = threading.RLock()
 
@@ -86,27 +86,27 @@ class SubprocessEncoder:
     @property
     def fingerprint(self) -> str:
         """See Encoder. Raises what ``make`` raises, and RetrievalError if the process ended unexpectedly."""
-        return self._said().fingerprint
+        return self._properties().fingerprint
 
     @property
     def dimension(self) -> int:
         """E, the length of a vector; raises as ``fingerprint`` does."""
-        return self._said().dimension
+        return self._properties().dimension
 
     @property
     def max_tokens(self) -> int:
         """Maximum number of tokens read from a text; raises as ``fingerprint`` does."""
-        return self._said().max_tokens
+        return self._properties().max_tokens
 
     @property
     def serves(self) -> frozenset[str]:
         """Fingerprints of compatible passage encoders; raises as ``fingerprint`` does."""
-        return self._said().serves
+        return self._properties().serves
 
     @property
     def ways(self) -> tuple[str, ...]:
         """Fingerprints of the supported passage modes, preferred one first; raises as ``fingerprint`` does."""
-        return self._said().ways
+        return self._properties().ways
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError if its process ended."""
@@ -122,11 +122,11 @@ class SubprocessEncoder:
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the number of tokens of each text, counted in this process."""
-        return tuple(self._said().counter(texts))
+        return tuple(self._properties().counter(texts))
 
     def portable_counter(self) -> TokenCounter:
         """A picklable version of ``count_tokens``."""
-        return self._said().counter
+        return self._properties().counter
 
     def rest(self) -> None:
         """End the process and release its memory; the next call that needs vectors starts another."""
@@ -141,7 +141,7 @@ class SubprocessEncoder:
         """End the process; the same as ``rest``."""
         self.rest()
 
-    def _said(self) -> _Known:
+    def _properties(self) -> _Properties:
         if self._known is not None:  # without the lock, which an embedding call holds for seconds
             return self._known
         with self._lock:
@@ -151,14 +151,14 @@ class SubprocessEncoder:
         with self._lock:
             running = self._running or self._start()[0]
             try:
-                return np.asarray(self._asked(running, call), dtype=np.float32)
+                return np.asarray(self._reply(running, call), dtype=np.float32)
             except (RetrievalError, ModelError):
                 raise
             except BaseException:  # after an interrupt the pending reply would be taken for the next call's
                 self.rest()
                 raise
 
-    def _start(self) -> tuple[_Running, _Known]:
+    def _start(self) -> tuple[_Running, _Properties]:
         # spawn: a forked child would inherit the locks of SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe()
@@ -168,7 +168,7 @@ class SubprocessEncoder:
         try:
             start_without_sigint(running.process)
             theirs.close()
-            known: _Known = self._asked(running, None)
+            known: _Properties = self._reply(running, None)
             before = self._known or known
             if (known.fingerprint, known.dimension) != (before.fingerprint, before.dimension):
                 raise RetrievalError(
@@ -181,7 +181,7 @@ class SubprocessEncoder:
         self._known = known
         return running, known
 
-    def _asked(self, running: _Running, call: _Call | None) -> Any:
+    def _reply(self, running: _Running, call: _Call | None) -> Any:
         """Return the reply to a call; None stands for the start message."""
         try:
             if call is not None:
@@ -231,15 +231,17 @@ def _encoded(encoder: Encoder, call: _Call) -> NDArray[np.float32]:
     return encoder.encode_passages(call.texts)
 
 
-def _known(encoder: Encoder) -> _Known:
+def _known(encoder: Encoder) -> _Properties:
     if not isinstance(encoder, PicklableCounting):
         raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
     serves = encoder.serves if isinstance(encoder, CompatibleQueries) else frozenset((encoder.fingerprint,))
     counter = encoder.portable_counter()
-    return _Known(encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, _ways(encoder), counter)
+    return _Properties(
+        encoder.fingerprint, encoder.dimension, encoder.max_tokens, serves, _fingerprints(encoder), counter
+    )
 
 
-def _ways(encoder: Encoder) -> tuple[str, ...]:
+def _fingerprints(encoder: Encoder) -> tuple[str, ...]:
     return encoder.ways if isinstance(encoder, AdaptableEncoder) else (encoder.fingerprint,)
 
 

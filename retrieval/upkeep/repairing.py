@@ -41,7 +41,7 @@ class RepairReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _StoredDocument:
     """A document in the database, identified by the hash of its actual content."""
 
     row: int
@@ -66,8 +66,8 @@ def repair_collection(
     before = verify_collection(store, home, name)
     if not before.problems:
         return RepairReport((), before)
-    key, documents = _held(store, name)
-    folder = _whole_folder(home, name)
+    key, documents = _stored_documents(store, name)
+    folder = _intact_folder(home, name)
     if folder is not None:
         done = _relink(store, home, name, key, documents, folder)
     else:
@@ -75,7 +75,7 @@ def repair_collection(
     return RepairReport(tuple(done), verify_collection(store, home, name))
 
 
-def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
+def _stored_documents(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _StoredDocument]]:
     """Return the collection's key, and its readable documents by id and actual hash."""
     with store.read() as connection:
         key = collection_key(connection, name)
@@ -84,18 +84,18 @@ def _held(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _Held]]:
         rows = connection.execute(
             select(documents.c.id, func.length(documents.c.text)).where(documents.c.collection_id == key)
         ).all()
-    found: dict[DocumentVersion, _Held] = {}
+    found: dict[DocumentVersion, _StoredDocument] = {}
     for row, characters in rows:
         try:
             (stored,) = read_documents(store, [StoredVersion(row, "", characters or 0)])
         except RetrievalError:
             continue
         version = DocumentVersion(stored.document.id, stored.document.sha256)
-        found[version] = _Held(row, version, len(stored.document.text))
+        found[version] = _StoredDocument(row, version, len(stored.document.text))
     return key, found
 
 
-def _whole_folder(home: Path, name: str) -> Manifest | None:
+def _intact_folder(home: Path, name: str) -> Manifest | None:
     """Return the manifest of a generation folder that is intact according to its own copy of the manifest."""
     for folder in sorted(generations_folder(home, name).glob("[!.]*")):
         try:
@@ -110,12 +110,12 @@ def _whole_folder(home: Path, name: str) -> Manifest | None:
 
 
 def _relink(
-    store: Store, home: Path, name: str, key: int, documents: dict[DocumentVersion, _Held], manifest: Manifest
+    store: Store, home: Path, name: str, key: int, documents: dict[DocumentVersion, _StoredDocument], manifest: Manifest
 ) -> list[str]:
     folder = generations_folder(home, name) / manifest.hash
     with collection_lock(store, home, name):
         generation = load_generation(folder, manifest)
-        rows = _all_held(name, generation.table.versions, documents)
+        rows = _all_stored(name, generation.table.versions, documents)
         with readable_rows("documents"), store.write() as connection:
             mended = sum(_mend_row(connection, item) for item in rows)
         versions = [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows]
@@ -132,7 +132,7 @@ def _relink(
     return done
 
 
-def _mend_row(connection: Connection, item: _Held) -> bool:
+def _mend_row(connection: Connection, item: _StoredDocument) -> bool:
     """Return whether the row differed from its document's content."""
     wrong = (documents.c.id == item.row) & or_(
         documents.c.sha256 != item.version.sha256, documents.c.document_id != item.version.document_id
@@ -146,7 +146,7 @@ def _rebuild(
     home: Path,
     name: str,
     key: int,
-    documents: dict[DocumentVersion, _Held],
+    documents: dict[DocumentVersion, _StoredDocument],
     encoder: Encoder,
     progress: ProgressListener | None,
     job: JobParams | None,
@@ -160,7 +160,7 @@ def _rebuild(
             parameter="encoder",
         )
     wanted = table.versions if table is not None else _linked(store, key)
-    rows = _all_held(name, wanted, documents)
+    rows = _all_stored(name, wanted, documents)
     if len(rows) != manifest.documents:
         raise RetrievalError(
             f"{name!r} was indexed with {manifest.documents} documents and the database still links {len(rows)}: which "
@@ -223,7 +223,7 @@ def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[M
         except (RetrievalError, OSError, ValueError):
             continue
     for manifest in candidates:
-        table = _whole_table(generations_folder(home, name) / manifest.hash, manifest)
+        table = _intact_table(generations_folder(home, name) / manifest.hash, manifest)
         if table is not None:
             return manifest, table
     if not candidates:
@@ -234,7 +234,7 @@ def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[M
     return candidates[0], None
 
 
-def _whole_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
+def _intact_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
     try:
         for entry in manifest.files:
             if (
@@ -261,7 +261,9 @@ def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
     return tuple(sorted({DocumentVersion(row.document_id, row.sha256) for row in rows}, key=lambda v: v.document_id))
 
 
-def _all_held(name: str, wanted: Sequence[DocumentVersion], documents: dict[DocumentVersion, _Held]) -> list[_Held]:
+def _all_stored(
+    name: str, wanted: Sequence[DocumentVersion], documents: dict[DocumentVersion, _StoredDocument]
+) -> list[_StoredDocument]:
     """Return the row of each version. Raises RetrievalError, naming them, if some are missing from the database."""
     gone = [version.document_id for version in wanted if version not in documents]
     if gone:

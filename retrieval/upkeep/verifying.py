@@ -69,7 +69,7 @@ class _Check:
     vectors: int = 0
     files: int = 0
 
-    def found(self, what: str, reason: str) -> None:
+    def add_problem(self, what: str, reason: str) -> None:
         self.problems.append(Problem(what, reason))
 
 
@@ -107,12 +107,12 @@ def verify_collection(
         intact = _documents(check, table, rows)
         folder = generations_folder(home, name) / manifest.hash
         for reason in vector_problems(store, folder, manifest, table, progress):
-            check.found("vectors.faiss", reason)
+            check.add_problem("vectors.faiss", reason)
         check.vectors = len(table.rows)
         if intact:
             with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
                 for reason in word_problems(store, folder, manifest, table, rows, Path(aside), progress):
-                    check.found("BM25", reason)
+                    check.add_problem("BM25", reason)
     return VerificationReport(
         collection=name,
         generation_hash=published.hash if published else None,
@@ -129,10 +129,10 @@ def _published(check: _Check) -> PublishedGeneration | None:
         with check.store.read() as connection:
             published = current_generation(connection, check.name)
     except RetrievalError as error:
-        check.found("database row of the generation", str(error))
+        check.add_problem("database row of the generation", str(error))
         return None
     if published is None:
-        check.found("database row of the collection", "it points at no published generation of this collection")
+        check.add_problem("database row of the collection", "it points at no published generation of this collection")
     return published
 
 
@@ -140,14 +140,16 @@ def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
     try:
         manifest = Manifest.from_json(published.manifest, f"the published index of {check.name!r}")
     except RetrievalError as error:
-        check.found("manifest in the database", str(error))
+        check.add_problem("manifest in the database", str(error))
         return None
     if manifest.hash != published.hash:
-        check.found("manifest in the database", f"it is of {manifest.hash[:12]}, the row of {published.hash[:12]}")
+        check.add_problem(
+            "manifest in the database", f"it is of {manifest.hash[:12]}, the row of {published.hash[:12]}"
+        )
         return None
     expected = generations_folder(check.home, check.name) / manifest.hash
     if check.home / published.folder != expected:
-        check.found("database row of the generation", f"it names the folder {published.folder}, not {expected}")
+        check.add_problem("database row of the generation", f"it names the folder {published.folder}, not {expected}")
     return manifest
 
 
@@ -156,7 +158,7 @@ def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
     check.files = len(manifest.files)
     problems = damaged_files(folder, manifest)
     for problem in problems:
-        check.found("file", problem)
+        check.add_problem("file", problem)
     if problems:
         return None
     try:
@@ -164,7 +166,7 @@ def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
         table = load_table(folder)
         check_hash(folder, table, manifest)
     except RetrievalError as error:
-        check.found("manifest", str(error))
+        check.add_problem("manifest", str(error))
         return None
     return table
 
@@ -186,9 +188,9 @@ def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> d
     for what, versions in (("missing from", wanted - rows.keys()), ("strange in", rows.keys() - wanted)):
         named = sorted(version.document_id for version in versions)
         for document_id in named[:_MOST_NAMED]:
-            check.found("database", f"document {document_id!r} is {what} it, in the version that was indexed")
+            check.add_problem("database", f"document {document_id!r} is {what} it, in the version that was indexed")
         if len(named) > _MOST_NAMED:
-            check.found("database", f"and {len(named) - _MOST_NAMED} more documents are {what} it")
+            check.add_problem("database", f"and {len(named) - _MOST_NAMED} more documents are {what} it")
     return rows
 
 
@@ -212,23 +214,25 @@ def _document(check: _Check, table: ChunkTable, index: int, chunks: range, row: 
         with readable_rows("documents"):
             (stored,) = read_documents(check.store, [row])
     except RetrievalError as error:
-        check.found("database", f"document {version.document_id!r}: {error}")
+        check.add_problem("database", f"document {version.document_id!r}: {error}")
         return
     document = stored.document
     check.documents += 1
     if document.sha256 != version.sha256:
-        check.found("database", f"title or text of document {version.document_id!r} is not what was indexed")
+        check.add_problem("database", f"title or text of document {version.document_id!r} is not what was indexed")
         return
     spans = table.rows[chunks.start : chunks.stop, 1:]
     if ((spans[:, 0] < 0) | (spans[:, 0] >= spans[:, 1]) | (spans[:, 1] > len(document.text))).any():
-        check.found(
+        check.add_problem(
             "chunks.npy", f"a chunk of {version.document_id!r} does not lie within its {len(document.text)} characters"
         )
         return
     for chunk, text in zip(chunks, searchable_texts(document, spans), strict=True):
         if text_hash(text) != table.texts[chunk].tobytes():
             start, end = spans[chunk - chunks.start].tolist()
-            check.found("texts.npy", f"[{start}, {end}) of {version.document_id!r} is not the text that was embedded")
+            check.add_problem(
+                "texts.npy", f"[{start}, {end}) of {version.document_id!r} is not the text that was embedded"
+            )
             return
         check.chunks += 1
 

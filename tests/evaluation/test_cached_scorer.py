@@ -42,7 +42,7 @@ def test_the_same_scores_from_fewer_pairs() -> None:
     assert cached.score(asked) == plain.score(asked) and counting.seen == PAIRS[:2]
     assert cached.score([*PAIRS, *asked]) == plain.score([*PAIRS, *asked]) and counting.seen == PAIRS
     assert cached.score(asked) == plain.score(asked) and counting.seen == PAIRS
-    assert (cached.asked, cached.scored) == (12, 3) and cached.score([]) == ()
+    assert (cached.received, cached.scored) == (12, 3) and cached.score([]) == ()
     assert (cached.name, cached.room("a"), list(cached.count(["a b"]))) == (
         plain.name,
         plain.room("a"),

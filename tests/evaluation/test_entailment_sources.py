@@ -33,7 +33,7 @@ def test_the_title_is_read_before_the_passage_but_is_no_evidence(overlap: Any) -
     premise = "Boat. The boat was built by Odo. It carries nine sheep."
     (pair,) = [p for p in scorer.calls[0] if p.evidence == premise]
     assert (pair.claim, pair.question) == ("Boat: nine sheep.", QUESTION.text)
-    assert all(word in pair.whole for word in ("Boat\n", "sheep", "Kiln\n", "dawn", "Mill\n", "larch"))
+    assert all(word in pair.full_evidence for word in ("Boat\n", "sheep", "Kiln\n", "dawn", "Mill\n", "larch"))
     assert [e.text for e in verdict.evidence] == ["It carries nine sheep."]
 
 

@@ -87,7 +87,7 @@ def test_of_a_record_all_of_the_evidence_is_its_sentences() -> None:
         seen.clear()
         claim_supports(Seeing({}, room), [Statement(record, ("Take out",))])
         assert len(seen) > 1 + (room == 8)
-        texts = {pair.whole or pair.evidence for pair in seen}
+        texts = {pair.full_evidence or pair.evidence for pair in seen}
         assert len(texts) == 1 and "take out" in texts.pop()
 
 
@@ -313,4 +313,4 @@ def test_a_window_comes_with_all_of_its_evidence() -> None:
     scorer = Noting({"word": 0.9}, room=4)
     long, short = "The key is here. Nothing is there. The end.", "A key."
     claim_supports(scorer, [Statement(long, ("A word.",)), Statement(short, ("A word.",))])
-    assert {(p.evidence == short, p.whole) for p in scorer.pairs} == {(False, long), (True, "")}
+    assert {(p.evidence == short, p.full_evidence) for p in scorer.pairs} == {(False, long), (True, "")}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.pairs.scoring import Pair
-from model.verifier.answer_context import asked_around, is_short
+from model.verifier.answer_context import context_score, is_short
 from model.verifier.files import SupportUse
 from model.verifier.lexical_penalty import lack
 
@@ -31,7 +31,7 @@ EVIDENCE = (
     ],
 )
 def test_by_hand(question: str, answer: str, share: float) -> None:
-    assert asked_around(question, answer, EVIDENCE) == pytest.approx(share)
+    assert context_score(question, answer, EVIDENCE) == pytest.approx(share)
 
 
 def test_what_is_short() -> None:
@@ -41,7 +41,7 @@ def test_what_is_short() -> None:
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=80))
 def test_it_is_a_share(question: str, answer: str, evidence: str) -> None:
-    assert 0.0 <= asked_around(question, answer, evidence) <= 1.0
+    assert 0.0 <= context_score(question, answer, evidence) <= 1.0
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_it_is_a_share(question: str, answer: str, evidence: str) -> None:
     ids=range(5),
 )
 def test_long_texts_come_to_an_end(text: str, share: float, short: bool) -> None:
-    assert asked_around("Which word?", "a word", text) == share
+    assert context_score("Which word?", "a word", text) == share
     assert is_short(text) == short
 
 

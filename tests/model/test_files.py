@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from model.checkpoints.files import sha256_of, write_json, write_tensors, write_together, write_whole
+from model.checkpoints.files import sha256_of, write_atomic, write_json, write_tensors, write_together
 
 
 def test_hash_of_a_file(tmp_path: Path) -> None:
@@ -22,17 +22,17 @@ def test_hash_of_a_file(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_leaves_the_old_file_and_no_rest(tmp_path: Path) -> None:
     path = tmp_path / "a.bin"
-    write_whole(path, b"old")
+    write_atomic(path, b"old")
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, hard))  # stands for a full disk
     try:
         with pytest.raises(OSError, match="File too large"):
-            write_whole(path, b"x" * 50_000)
+            write_atomic(path, b"x" * 50_000)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
-    write_whole(path, b"new")
+    write_atomic(path, b"new")
     assert path.read_bytes() == b"new"
 
 

@@ -17,7 +17,7 @@ from generation.causal.rows import CausalRowWriter
 from generation.reader.rows import RowMix, chunk_contexts
 from generation.reader.vocabulary import reader_vocabulary
 from model.checkpoints.end_tokens import eos_token_ids
-from model.checkpoints.files import write_json, write_whole
+from model.checkpoints.files import write_atomic, write_json
 from model.checkpoints.gguf.files import is_gguf
 from model.checkpoints.llama_export import llama_config_json, save_llama
 from model.checkpoints.loading import load_decoder
@@ -142,11 +142,11 @@ def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[i
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_gguf(recipe.model):
-            write_whole(folder / "tokenizer.json", tokenizer_text(recipe.model).encode())
+            write_atomic(folder / "tokenizer.json", tokenizer_text(recipe.model).encode())
             write_json(folder / "tokenizer_config.json", tokenizer_config(recipe.model))
         for name in _TEXT_FILES:
             if (recipe.model / name).is_file():
-                write_whole(folder / name, (recipe.model / name).read_bytes())
+                write_atomic(folder / name, (recipe.model / name).read_bytes())
     except OSError as error:
         raise ModelError(
             f"the tokenizer could not be written to {folder} ({error}): make room and try again"

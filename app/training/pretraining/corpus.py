@@ -15,7 +15,7 @@ from data.errors import DataError
 from data.folders import find_files
 from data.loaders import load_documents
 from data.refused import Refused
-from model.checkpoints.files import sha256_of, write_whole
+from model.checkpoints.files import sha256_of, write_atomic
 from model.errors import ModelError
 from model.training.bpe import END_ID, BpeEncoder, train_bpe
 from model.training.pretrain_corpus import CorpusFacts, CorpusWriter, open_corpus
@@ -95,7 +95,7 @@ def prepare_corpus(
             source = _Source(recipe)
             # Held-out text must not influence the tokenizer that measures it.
             content = train_bpe((_text(d) for d in source if not held_out(d)), recipe.vocabulary)
-        write_whole(tokenizer, content)
+        write_atomic(tokenizer, content)
     encoder = BpeEncoder(tokenizer)
     writer = CorpusWriter(folder, identity, end_id=END_ID, shard_bytes=recipe.shard_bytes)
     if writer.documents:

@@ -81,7 +81,7 @@ class Teachers:
     def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
         """Mean calibrated logit of each claim (C,), fp64."""
         identity = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
-        if (kept := _kept(folder / KEPT, identity)) is not None:
+        if (kept := _cached_scores(folder / KEPT, identity)) is not None:
             return kept
         found = torch.zeros(sum(len(row.claims) for row in rows), dtype=torch.float64)
         for number, teacher in enumerate(self._loaded, 1):
@@ -110,7 +110,7 @@ class Teachers:
         return torch.tensor(logits, dtype=torch.float64)
 
 
-def _kept(path: Path, identity: dict[str, str]) -> Tensor | None:
+def _cached_scores(path: Path, identity: dict[str, str]) -> Tensor | None:
     """The cached scores of the same teachers on the same rows; None if there are none, or they are damaged."""
     try:
         with safe_open(path, "pt") as file:

@@ -58,7 +58,7 @@ class RowsFolder:
         sources = sorted({row.source for row in rows.rows})
         for number, part in enumerate(pack_rows(rows.rows, sources)):
             (self._aside / f"part-{number:04d}.xz").write_bytes(part)
-        for number, lines in enumerate(_held(rows)):
+        for number, lines in enumerate(_held_out_lines(rows)):
             (self._aside / f"held-{number:04d}.xz").write_bytes(lzma.compress(lines))
         about = {
             "format": FORMAT,
@@ -74,7 +74,7 @@ class RowsFolder:
         self._aside.rename(self._folder)
 
 
-def _held(rows: VerifierRows) -> Iterator[bytes]:
+def _held_out_lines(rows: VerifierRows) -> Iterator[bytes]:
     """JSON lines, in pieces of about PART_BYTES."""
     lines: list[bytes] = []
     size = 0

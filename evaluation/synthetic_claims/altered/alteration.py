@@ -31,21 +31,21 @@ class Alteration:
 
 @dataclass(frozen=True, slots=True)
 class ValueSwap:
-    """A mapping from values to their replacements, as whole words. A value may have several words."""
+    """A mapping from values to their replacements, as complete words. A value may have several words."""
 
     values: Mapping[str, str]
 
-    def places(self, text: str) -> Spans:
+    def spans_in(self, text: str) -> Spans:
         """Return (start, end) of every value in the text."""
-        return tuple(match.span() for match in self._found().finditer(text))
+        return tuple(match.span() for match in self._pattern().finditer(text))
 
     def applied(self, text: str) -> str:
         """Replace every value in one pass, so that two values can be exchanged."""
-        return self._found().sub(lambda match: self.values[match.group()], text)
+        return self._pattern().sub(lambda match: self.values[match.group()], text)
 
     def moved(self, text: str, spans: Spans) -> Spans:
         """Map spans of the text to spans of ``applied(text)``. A span that ends within a value includes all of it."""
-        edges = [(match.start(), match.end(), self.values[match.group()]) for match in self._found().finditer(text)]
+        edges = [(match.start(), match.end(), self.values[match.group()]) for match in self._pattern().finditer(text)]
 
         def moved_offset(at: int, *, end: bool) -> int:
             shift = 0
@@ -58,13 +58,13 @@ class ValueSwap:
 
         return tuple((moved_offset(start, end=False), moved_offset(end, end=True)) for start, end in spans)
 
-    def _found(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         longest = sorted(self.values, key=lambda value: (-len(value), value))
-        return re.compile("|".join(whole(value) for value in longest))
+        return re.compile("|".join(standalone_pattern(value) for value in longest))
 
 
-def whole(value: str) -> str:
-    """Return a pattern for a value as a whole: not a part of a word, a larger number, a time or a date."""
+def standalone_pattern(value: str) -> str:
+    """Return a pattern for a value as complete words: not a part of a word, a larger number, a time or a date."""
     if value[-1].isdigit() or value[0].isdigit():
         return rf"(?<![\w.,:/$£€-]){re.escape(value)}(?![\w%/:-]|[.,]\d)"
     return rf"(?<![\w-]){re.escape(value)}(?![\w-])"

@@ -61,7 +61,7 @@ def _altered(answer: Sequence[PairExample], names: Sequence[str], chance: Random
 
 
 def _values_wrong(answer: Sequence[PairExample], evidence: str, exchange: ValueSwap) -> Alteration:
-    return Alteration(evidence, tuple(exchange.places(example.claim) for example in answer))
+    return Alteration(evidence, tuple(exchange.spans_in(example.claim) for example in answer))
 
 
 def _read_against(answer: Sequence[PairExample], found: Alteration) -> list[PairExample] | None:

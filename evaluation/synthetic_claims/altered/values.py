@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from random import Random
 
 from data.pairs import PairExample
-from evaluation.synthetic_claims.altered.alteration import ValueSwap, whole
+from evaluation.synthetic_claims.altered.alteration import ValueSwap, standalone_pattern
 from evaluation.synthetic_claims.entities import NOT_NAMES
 from evaluation.synthetic_claims.numbers import change_number
 from evaluation.synthetic_claims.word_swaps import swap_word
@@ -88,7 +88,10 @@ def names_in(text: str) -> list[str]:
 
 
 def _may_change(value: str, answer: Sequence[PairExample]) -> bool:
-    return not _holds(answer[0].question, value) and 0 < len(re.findall(whole(value), answer[0].evidence)) <= _MOST
+    return (
+        not _holds(answer[0].question, value)
+        and 0 < len(re.findall(standalone_pattern(value), answer[0].evidence)) <= _MOST
+    )
 
 
 def _is_mentioned(value: str, answer: Sequence[PairExample]) -> bool:
@@ -100,7 +103,7 @@ def _any_holds(texts: Sequence[str], value: str) -> bool:
 
 
 def _holds(text: str, value: str) -> bool:
-    return re.search(whole(value), text) is not None
+    return re.search(standalone_pattern(value), text) is not None
 
 
 def _similar(one: str, two: str) -> bool:

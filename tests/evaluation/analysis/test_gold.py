@@ -12,7 +12,7 @@ from data.questions import EvidenceSpan, Question
 from data.store import Store
 from evaluation.analysis.faithfulness import faithful_outcomes, key_of
 from evaluation.analysis.gold_judging import judge_by_both, names_gold, two_sources
-from evaluation.analysis.gold_rates import BothOutcomes, gold_beside
+from evaluation.analysis.gold_rates import BothOutcomes, gold_comparison
 from evaluation.analysis.run_analysis import FurtherVerification, analyse
 from evaluation.reports.analysis_tables import analysis_rows
 from evaluation.reports.analysis_view import analysis_view
@@ -67,7 +67,7 @@ def test_an_answer_misled_by_the_search_is_false_by_gold_passages_only(
         assert runs.load_samples(run) == tuple(made)  # the run's own verdicts are untouched
     by_question = {q: (fetched[key], found[key]) for key in fetched if (q := key[0])}
     assert by_question == {"q0": ("supported", "hallucinated"), "q1": ("hallucinated", "supported")}
-    beside = gold_beside(made, ("rag",), (), questions, BothOutcomes(fetched, found, "f", "g"), Resampler(SETTINGS))
+    beside = gold_comparison(made, ("rag",), (), questions, BothOutcomes(fetched, found, "f", "g"), Resampler(SETTINGS))
     assert beside.questions == 2
     assert dict(beside.left_out) == {
         "the collection held none of their gold passages, or they were not judged yet": 1,
@@ -85,7 +85,9 @@ def test_rates_change_and_arms_difference_by_each_source(desk: SimpleNamespace) 
     fetched = outcomes(closed, {f"q{i}" for i in range(32)}) | outcomes(rag, set())
     by_gold = outcomes(closed, {f"q{i}" for i in range(32)}) | outcomes(rag, {f"q{i}" for i in range(16)})
     both = BothOutcomes(fetched, by_gold, "f", "g")  # type: ignore[arg-type]
-    found = gold_beside(made, ("closed_book", "rag"), (("closed_book", "rag"),), questions, both, Resampler(SETTINGS))
+    found = gold_comparison(
+        made, ("closed_book", "rag"), (("closed_book", "rag"),), questions, both, Resampler(SETTINGS)
+    )
     first, second = found.arms
     assert (first.of_all.fetched.rate, first.of_all.gold.rate, first.of_all.change.rate) == (0.8, 0.8, 0.0)
     assert (second.of_all.own.rate, second.of_all.fetched.rate, second.of_all.gold.rate) == (0.0, 0.0, 0.4)
@@ -105,7 +107,9 @@ def test_what_one_source_could_not_judge_is_in_neither_rate(desk: SimpleNamespac
     made = [desk.answer(q.id, "supported") for q in questions]
     fetched = outcomes(made, {"q0", "q1"})
     by_gold = outcomes(made, {"q0"}) | {key_of(made[1]): "unscored"}
-    found = gold_beside(made, ("rag",), (), questions, BothOutcomes(fetched, by_gold, "f", "g"), Resampler(SETTINGS))  # type: ignore[arg-type]
+    found = gold_comparison(
+        made, ("rag",), (), questions, BothOutcomes(fetched, by_gold, "f", "g"), Resampler(SETTINGS)
+    )  # type: ignore[arg-type]
     (arm,) = found.arms
     assert (arm.responses, arm.unjudged) == (3, 1)
     assert arm.of_all.fetched.rate == arm.of_all.gold.rate == pytest.approx(1 / 3)

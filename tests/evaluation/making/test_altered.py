@@ -49,7 +49,7 @@ def test_values_are_exchanged_all_at_once_as_whole_words() -> None:
     exchange = ValueSwap({"1987": "1994", "1994": "1987", "Ole": "Wilhelmina"})
     text = "In 1987 Ole saw 19870 oles, and in 1994 Ole-Olsen."
     assert exchange.applied(text) == "In 1994 Wilhelmina saw 19870 oles, and in 1987 Ole-Olsen."
-    assert [text[start:end] for start, end in exchange.places(text)] == ["1987", "Ole", "1994"]
+    assert [text[start:end] for start, end in exchange.spans_in(text)] == ["1987", "Ole", "1994"]
     words = ("In", "1987", "Ole saw", "oles", "1994")
     spans = tuple((text.find(word), text.find(word) + len(word)) for word in words)
     new = exchange.applied(text)

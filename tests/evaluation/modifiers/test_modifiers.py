@@ -90,9 +90,9 @@ def test_a_wrong_suggestion_is_wrong_and_of_the_same_kind() -> None:
     for question in QUESTIONS:
         if question.id not in expected:
             with pytest.raises(NotPossibleError, match=question.id):
-                suggestion.asked(question, question.text)
+                suggestion.question_text(question, question.text)
             continue
-        text = suggestion.asked(question, question.text)
+        text = suggestion.question_text(question, question.text)
         seen = suggestion.observe(question, "", "x")
         assert seen.sought in expected[question.id] - set(question.references)
         assert text == f"I think the answer is {seen.sought}, but I am not sure. {question.text}"
@@ -103,7 +103,7 @@ def test_a_suggestion_does_not_depend_on_the_order_of_questions() -> None:
     one, two = WrongSuggestion(), WrongSuggestion()
     one.begin(QUESTIONS)
     two.begin(QUESTIONS[::-1])
-    assert one.asked(CAPITAL, "?") == two.asked(CAPITAL, "?")
+    assert one.question_text(CAPITAL, "?") == two.question_text(CAPITAL, "?")
 
 
 def test_following_is_saying_it() -> None:
@@ -143,14 +143,14 @@ def test_exemplars_do_not_tell() -> None:
     twin = Question("q9", "Which city is low?", ("paris",))
     few = FewShot(2)
     few.begin((*QUESTIONS, twin))
-    text = few.asked(CAPITAL, CAPITAL.text)
+    text = few.question_text(CAPITAL, CAPITAL.text)
     assert text.count("\nAnswer: ") == 2
     assert text.endswith(f"\n\nQuestion: {CAPITAL.text}")
     assert "paris" not in text.casefold()
     few = FewShot(8)
     few.begin(QUESTIONS)
     with pytest.raises(NotPossibleError, match="7 other"):
-        few.asked(CAPITAL, CAPITAL.text)
+        few.question_text(CAPITAL, CAPITAL.text)
 
 
 def test_a_modifier_of_ones_own() -> None:
@@ -158,13 +158,13 @@ def test_a_modifier_of_ones_own() -> None:
         name = "shouting"
         settings = "shouting=1"
 
-        def asked(self, question: Question, words: str) -> str:
-            return words.upper()
+        def question_text(self, question: Question, text: str) -> str:
+            return text.upper()
 
     arm = ModifiedArm(ClosedBook(), [Shouting()])
     assert isinstance(arm, ActiveArm)
     assert not isinstance(ClosedBook(), ActiveArm)
     assert (arm.name, arm.settings) == ("closed_book+shouting", "shouting=1")
-    assert arm.asked(CAPITAL) == "WHICH CITY LIES LOW?"
+    assert arm.question_text(CAPITAL) == "WHICH CITY LIES LOW?"
     assert arm.chunks(CAPITAL) == ()
     assert arm.observe(CAPITAL, "x", "x") == ()

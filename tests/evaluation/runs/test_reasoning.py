@@ -46,5 +46,5 @@ def test_only_the_final_answer_is_judged(lab: SimpleNamespace) -> None:
         (verdict,) = record.evaluation.verdicts
         assert record.evaluation.outcome == "supported"
         assert text[verdict.claim.start : verdict.claim.end] == "Paris"
-        assert record.asked.startswith("Where is 0?\nReason step by step.")
+        assert record.question_text.startswith("Where is 0?\nReason step by step.")
         assert [o.happened for o in record.observed] == [True]

@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from model.engine_state.cascade import merge, merge_invariant, read_part, read_part_alike, read_part_written_out
+from model.engine_state.cascade import merge, merge_invariant, read_part, read_part_invariant, read_part_written_out
 
 
 def tensors(heads: int, kv_heads: int, steps: int, length: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -76,10 +76,10 @@ def test_alike_a_row_is_the_same_alone_and_at_every_place(
         generator = torch.Generator().manual_seed(length)
         query = torch.randn(rows, heads, group, 16, generator=generator)
         keys, values = torch.randn(2, 1, heads, length, 16, generator=generator).unbind(0)
-        apart = read_part_alike(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
-        together = read_part_alike(query, keys, values)  # queries of several rows in one block
+        apart = read_part_invariant(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
+        together = read_part_invariant(query, keys, values)  # queries of several rows in one block
         for row in range(rows):
-            alone = read_part_alike(query[row : row + 1], keys, values)
+            alone = read_part_invariant(query[row : row + 1], keys, values)
             for found in (apart, together):
                 assert torch.equal(alone.output[0], found.output[row])
                 assert torch.equal(alone.log_sum[0], found.log_sum[row])
