@@ -13,7 +13,7 @@ class LogLines:
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
         """clock: monotonic time in seconds."""
         self._say, self._clock, self._every = say, clock, every
-        self._said = clock()
+        self._last_logged = clock()
         self._began: dict[str, tuple[float, int]] = {}
         self._notes: dict[str, str] = {}
 
@@ -21,9 +21,9 @@ class LogLines:
         """Record the progress; log it with rate and remaining time if a line is due."""
         now = self._clock()
         began, first = self._began.setdefault(what, (now, done))
-        if now - self._said < self._every or (total is not None and done >= total):
+        if now - self._last_logged < self._every or (total is not None and done >= total):
             return
-        self._said = now
+        self._last_logged = now
         rate = (done - first) / (now - began) if now > began else 0.0
         parts = [f"{what}: {done:,}" + (f" of {total:,}" if total is not None else "")]
         if what in self._notes:

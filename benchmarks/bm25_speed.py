@@ -59,8 +59,8 @@ def measure(documents: int, asked: int, reference_asked: int) -> list[dict[str, 
         okapi = load_saved(build_bm25(texts, REFERENCE_BM25), Path(folder) / "okapi", REFERENCE_BM25)
         lucene = load_saved(build_bm25(texts, Bm25Params()), Path(folder) / "lucene", Bm25Params())
         seconds: dict[str, list[float]] = {"okapi": [], "rank-bm25": [], "lucene": [], "bm25s": []}
-        asking = queries(asked, 1)
-        for number, query in enumerate(asking):
+        searched = queries(asked, 1)
+        for number, query in enumerate(searched):
             for name, index in (("okapi", okapi), ("lucene", lucene)):
                 index.search(query, K)  # the first run reads pages from the disk; both sides are measured warm
                 seconds[name].append(timed(lambda q=query, i=index: i.search(q, K)))
@@ -68,7 +68,7 @@ def measure(documents: int, asked: int, reference_asked: int) -> list[dict[str, 
             seconds["bm25s"].append(timed(lambda q=query: direct.retrieve([q], k=K, show_progress=False)))
             if number < reference_asked:
                 seconds["rank-bm25"].append(timed(lambda q=query: np.argsort(reference.get_scores(q))[::-1][:K]))
-        check_same(okapi, reference, asking[:5])
+        check_same(okapi, reference, searched[:5])
     milliseconds = {name: 1000 * median(values) for name, values in seconds.items()}
     ratio = milliseconds["rank-bm25"] / milliseconds["okapi"]
     beside = milliseconds["bm25s"] / milliseconds["lucene"]
@@ -89,9 +89,9 @@ def load_saved(index, folder: Path, params: Bm25Params):  # type: ignore[no-unty
     return load_bm25(folder, params)
 
 
-def check_same(index, reference, asked: list[list[str]]) -> None:  # type: ignore[no-untyped-def]
+def check_same(index, reference, searches: list[list[str]]) -> None:  # type: ignore[no-untyped-def]
     """Check that the results agree: the speed of a wrong answer is meaningless."""
-    for query in asked:
+    for query in searches:
         np.testing.assert_allclose(index.scores(query), reference.get_scores(query), rtol=1e-6, atol=1e-12)
 
 

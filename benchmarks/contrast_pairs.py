@@ -131,12 +131,12 @@ def _negation(words: _Words, chance: Random) -> _Item:
     other, _ = words.couple(_DENIED, _DENIED_2, chance)
     denied, other_denied = _not(affirmed), _not(other)
     facts = [(f"{a} {affirmed}", f"{a} {denied}"), (f"{b} {other_denied}", f"{b} {other}")]
-    asked = chance.randrange(2)
+    chosen = chance.randrange(2)
     true_facts = [true for true, _ in facts]
     if chance.random() < 0.5:
         true_facts.reverse()
     text = chance.choice([f"{true_facts[0]}. {_sentence(true_facts[1])}.", f"{true_facts[0]}, but {true_facts[1]}."])
-    return _Item(_sentence(text), *(_sentence(f"{claim}.") for claim in facts[asked]))
+    return _Item(_sentence(text), *(_sentence(f"{claim}.") for claim in facts[chosen]))
 
 
 def _not(phrase: str) -> str:

@@ -99,11 +99,13 @@ class AnswerModel:
     def draw(self, rng: np.random.Generator) -> LabelledSample:
         n, m = self.questions, self.samples
         predicted = rng.random((n, m)) < question_rates(rng, (1, n), self.answers, 0.5)[0][:, None]
-        told = predicted & (rng.random((n, m)) < question_rates(rng, (1, n), self.rate, self.correlation)[0][:, None])
+        correct = predicted & (
+            rng.random((n, m)) < question_rates(rng, (1, n), self.rate, self.correlation)[0][:, None]
+        )
         heard = predicted ^ (rng.random((n, m)) < self.misread)
-        flagged = heard & (_seen(rng, told, self.sensitivity, self.specificity) > 0)
+        flagged = heard & (_seen(rng, correct, self.sensitivity, self.specificity) > 0)
         place, one = rng.choice(n, self.labelled, replace=False), rng.integers(m, size=self.labelled)
-        both, truth = (flagged, heard), (told, predicted)
+        both, truth = (flagged, heard), (correct, predicted)
         return LabelledSample(
             np.stack([v.mean(axis=1) for v in both], axis=1),
             place,

@@ -39,9 +39,9 @@ class PairModel:
 
     def outcomes(self, one: int, two: int) -> Floats:
         """Probabilities of j of `one` and k of `two` samples with the event: (one + 1, two + 1)."""
-        apart = np.outer(events(one, self.rate, self.correlation), events(two, self.rate, self.correlation))
+        independent = np.outer(events(one, self.rate, self.correlation), events(two, self.rate, self.correlation))
         together = shared_events(one, two, self.rate, self.correlation)
-        result = (1.0 - self.fixed - self.broken) * (self.shared * together + (1.0 - self.shared) * apart)
+        result = (1.0 - self.fixed - self.broken) * (self.shared * together + (1.0 - self.shared) * independent)
         result[one, 0] += self.fixed
         result[0, two] += self.broken
         return result
@@ -98,8 +98,8 @@ def answer_states(samples: int, answers: float, spread: float, rate: float, corr
     predicted = events(samples, answers, spread)
     chances, a, h = [], [], []
     for count in range(samples + 1):
-        told = events(count, rate, correlation)
-        chances.append(predicted[count] * told)
+        truth = events(count, rate, correlation)
+        chances.append(predicted[count] * truth)
         a.append(np.full(count + 1, float(count)))
         h.append(np.arange(count + 1.0))
     return AnswerStates(np.concatenate(chances), np.concatenate(a), np.concatenate(h))
@@ -120,11 +120,11 @@ def answer_pair_states(samples: int, model: PairModel, answers: float, spread: f
     chances, a, b, h, g = [], [], [], [], []
     for one in range(samples + 1):
         for two in range(samples + 1):
-            told = predicted[one] * predicted[two] * model.outcomes(one, two)
-            j, k = np.indices(told.shape)
-            chances.append(told.ravel())
-            a.append(np.full(told.size, float(one)))
-            b.append(np.full(told.size, float(two)))
+            truth = predicted[one] * predicted[two] * model.outcomes(one, two)
+            j, k = np.indices(truth.shape)
+            chances.append(truth.ravel())
+            a.append(np.full(truth.size, float(one)))
+            b.append(np.full(truth.size, float(two)))
             h.append(j.ravel() * 1.0)
             g.append(k.ravel() * 1.0)
     return AnswerPairStates(

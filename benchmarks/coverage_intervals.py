@@ -134,8 +134,8 @@ def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
             first, other = h[:, :TEMPERATURES], h[:, TEMPERATURES:]
             found = rate_band(first, np.ones_like(first), np.full(TEMPERATURES, float(n * m)), resampler)
             _inside(one, found.lower, found.upper, rate)
-            apart = difference_band(np.broadcast_to(other, first.shape), first, float(n * m), resampler)
-            _inside(two, apart.lower, apart.upper, 0.0)
+            band = difference_band(np.broadcast_to(other, first.shape), first, float(n * m), resampler)
+            _inside(two, band.lower, band.upper, 0.0)
     return [c for c in (one.cell(), two.cell()) if c]
 
 

@@ -161,8 +161,8 @@ class PromptTokens:
 
 
 def _tail(pair: Pair) -> str:
-    asked = f"\nQuestion: {pair.question}" if pair.question.strip() else ""
-    return f"{asked}\nClaim: {pair.claim}\nTrue?"
+    question = f"\nQuestion: {pair.question}" if pair.question.strip() else ""
+    return f"{question}\nClaim: {pair.claim}\nTrue?"
 
 
 def padded(prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

@@ -54,8 +54,8 @@ def kind_shares(scorer: PairScorer, rows: Rows) -> dict[str, tuple[Share, Share]
     """
     found = {}
     for kind, pairs in rows.kinds.items():
-        asked = [Pair(p.evidence, claim) for p in pairs for claim in (p.right, p.wrong)]
-        supports = scorer.score(asked)
+        scored = [Pair(p.evidence, claim) for p in pairs for claim in (p.right, p.wrong)]
+        supports = scorer.score(scored)
         right, wrong = supports[::2], supports[1::2]
         ordered = sum((r > w) + 0.5 * (r == w) for r, w in zip(right, wrong, strict=True))
         sides = sum(r >= THRESHOLD for r in right) + sum(w < THRESHOLD for w in wrong)

@@ -54,7 +54,7 @@ def main() -> None:
     arguments = parser.parse_args()
     count, rounds = (2_000, 4) if arguments.tiny else (100_000, 31)
     cores = os.cpu_count() or 1
-    stored, asked = unit(count, 384, 0), unit(max(BATCHES), 384, 1)
+    stored, searched = unit(count, 384, 0), unit(max(BATCHES), 384, 1)
     peer = faiss.IndexFlatIP(384)
     peer.add(stored)
     # The same vectors in the same memory: four searches of a copy would leave a fifth of it in the cache for the next.
@@ -62,7 +62,7 @@ def main() -> None:
     cases = []
     rng = random.Random(0)
     for batch in BATCHES:
-        queries = np.ascontiguousarray(asked[:batch])
+        queries = np.ascontiguousarray(searched[:batch])
         ways: dict[str, Callable[[], object]] = {"ours": lambda q=queries: ours.search(q, K)}  # type: ignore[misc]
         before: dict[str, Callable[[], object]] = {"ours": lambda: faiss.omp_set_num_threads(cores)}
         for threads in sorted({1, cores}):
@@ -90,7 +90,7 @@ def main() -> None:
     started = perf_counter()
     graph = build_dense(graph_of, DenseParams(kind="hnsw"))
     built = perf_counter() - started
-    one = asked[:1]
+    one = searched[:1]
     milliseconds = 1000 * median(timed(lambda: graph.index.search(one, K)) for _ in range(50))
     recall = graph.recall
     assert recall is not None

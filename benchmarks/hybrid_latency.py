@@ -35,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tiny", action="store_true", help="1,000 chunks, as a smoke test")
     arguments = parser.parse_args()
-    count, asked, peer_asked = (1_000, 5, 2) if arguments.tiny else (100_000, 200, 20)
+    count, query_count, peer_query_count = (1_000, 5, 2) if arguments.tiny else (100_000, 200, 20)
     encoder = load_default_encoder()
     texts = corpus(count, 0)
     stored = unit(count, encoder.dimension, 0)
@@ -51,7 +51,7 @@ def main() -> None:
     gc.collect()
     gc.freeze()
     total, encoding, naive = [], [], []
-    for number, words in enumerate(queries(asked, 1)):
+    for number, words in enumerate(queries(query_count, 1)):
         text = " ".join(words)
         started = perf_counter()
         vector = encoder.encode_queries([text])
@@ -59,7 +59,7 @@ def main() -> None:
         fused_hits(Candidates(dense.search(vector, DEPTH)[0], lexical.search(words, DEPTH)), params)[:10]
         total.append(perf_counter() - started)
         encoding.append(encoded - started)
-        if number < peer_asked:
+        if number < peer_query_count:
             faiss.omp_set_num_threads(threads)
             faiss.cvar.distance_compute_blas_threshold = STOCK_THRESHOLD
             started = perf_counter()

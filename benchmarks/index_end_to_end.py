@@ -106,12 +106,12 @@ def main() -> None:
     def encode() -> int:
         return len(model.encode(texts, show_progress_bar=False))
 
-    apart = {
+    encoders = {
         "plumbline": SubprocessEncoder(partial(load_default_encoder, precision="auto")),
         "plumbline_fp32": SubprocessEncoder(load_default_encoder),
     }
     contenders: dict[str, Callable[[], int]] = {
-        **{name: partial(plumbline, given, ours, arguments.workers) for name, ours in apart.items()},
+        **{name: partial(plumbline, given, ours, arguments.workers) for name, ours in encoders.items()},
         "encode": encode,
         "naive": lambda: naive(given, encoder, model),
     }
@@ -119,15 +119,15 @@ def main() -> None:
     for number in range(rounds):
         for index in range(len(contenders)):  # each goes first in turn
             name = list(contenders)[(index + number) % len(contenders)]
-            if name in apart:
-                adapted(apart[name], None).encode_passages(texts[:64])  # the job before has ended its process
+            if name in encoders:
+                adapted(encoders[name], None).encode_passages(texts[:64])  # the job before has ended its process
             started = time.perf_counter()
             chunks = contenders[name]()
             rates[name].append(chunks / (time.perf_counter() - started))
             print(f"round {number + 1}: {name} {rates[name][-1]:.1f} chunks/s")
             if chunks != len(texts):
                 raise SystemExit(f"{name} made {chunks} chunks, not {len(texts)}: the contenders differ in their work")
-    for ours in apart.values():
+    for ours in encoders.values():
         ours.close()
     ratios = {
         f"over_{peer}{ours.removeprefix('plumbline')}": statistics.median(

@@ -160,12 +160,12 @@ def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
     model = reader.model
     width = model.config.hidden_size
     shift = torch.zeros(width, requires_grad=True)
-    held: list[Tensor] = []
+    caches: list[Tensor] = []
 
     def moved(module: object, inputs: object, output: Tensor) -> Tensor:
         if output.shape[1] != STEPS:  # the prompt
             return output
-        held.append(output[0, 0].detach())
+        caches.append(output[0, 0].detach())
         return torch.cat((output[:, :1] + shift, output[:, 1:]), dim=1)
 
     hook = model.embedding.register_forward_hook(moved)
@@ -178,7 +178,7 @@ def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
         jacobian = torch.stack(
             [torch.autograd.grad(states[k, i], shift, retain_graph=True)[0] for i in range(width)]
         )  # (E, E)
-        scale = held[0].norm() / states[k].detach().norm()
+        scale = caches[0].norm() / states[k].detach().norm()
         values = torch.linalg.svdvals(jacobian) * scale
         rows.append(values[torch.tensor([0, 9, 99])])
     return torch.stack(rows)

@@ -39,14 +39,14 @@ SHOWN = (4, 8)
 
 def share_found(question: Question, chunks: Sequence[RetrievedChunk]) -> float:
     """Share of the question's spans that are complete in one of the chunks."""
-    held = [
+    found_spans = [
         any(
             c.chunk.document_id == span.document_id and c.chunk.start <= span.start and span.end <= c.chunk.end
             for c in chunks
         )
         for span in question.evidence
     ]
-    return sum(held) / len(held)
+    return sum(found_spans) / len(found_spans)
 
 
 def searches(plain: Search, pipeline: Pipeline) -> dict[str, Search]:

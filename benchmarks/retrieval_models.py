@@ -75,15 +75,15 @@ def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> R
 def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> list[str]:
     """Each question with the reader's words appended; alone if the reader declines."""
     reader = open_generator("", device="cpu")
-    asked: list[str] = []
+    rewritten: list[str] = []
     for text, hits in zip(texts, found, strict=True):
         chunks = tuple(RetrievedChunk(corpus.chunks[h.position], h.score, n) for n, h in enumerate(hits[:READ], 1))
         completion = reader.generate(reader.prompt(text, chunks, 32), SamplingParams(max_tokens=32), [0])[0]
         words = completion.text
         for citation in sorted(completion.citations, key=lambda c: -c.start):
             words = words[: citation.start] + words[citation.end :]
-        asked.append(f"{text} {' '.join(words.split())}" if completion.citations else text)
-    return asked
+        rewritten.append(f"{text} {' '.join(words.split())}" if completion.citations else text)
+    return rewritten
 
 
 def both(first: Ranked, second: Ranked) -> Ranked:
@@ -109,8 +109,8 @@ def main() -> None:
     split, _ = drawn(corpus.splits["test"], arguments.questions)
     table, texts = Table(corpus, split), split.texts
 
-    def searched(vectors: np.ndarray, asked: Sequence[str]) -> list[Ranked]:
-        dense, sparse = index.search(vectors, DEPTH), words.search(asked)
+    def searched(vectors: np.ndarray, rewritten: Sequence[str]) -> list[Ranked]:
+        dense, sparse = index.search(vectors, DEPTH), words.search(rewritten)
         return [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(dense, sparse, strict=True)]
 
     own = encoder.encode_queries(texts)
@@ -123,12 +123,12 @@ def main() -> None:
         for name, weight in (("", 0.0), (", half and half", 0.5)):
             again = [ordered(hits, by, depth, weight) for hits, by in zip(found, scores, strict=True)]
             table.add(f"first {depth} reranked by the shipped verifier{name}", again)
-    asked = pointed(corpus, texts, found)
-    changed = sum(one != other for one, other in zip(asked, texts, strict=True))
+    rewritten = pointed(corpus, texts, found)
+    changed = sum(one != other for one, other in zip(rewritten, texts, strict=True))
     print(f"the reader pointed at words for {changed} of {len(texts)} questions", flush=True)
-    worded = searched(encoder.encode_queries(asked), asked)
+    worded = searched(encoder.encode_queries(rewritten), rewritten)
     table.add("also searched with the reader's words", [both(a, b) for a, b in zip(found, worded, strict=True)])
-    means = own + encoder.encode_passages(asked)
+    means = own + encoder.encode_passages(rewritten)
     means /= np.linalg.norm(means, axis=1, keepdims=True)
     table.add("vector averaged with that of the reader's words", searched(means, texts))
     tests = compare(table.rows[DEFAULT], {n: r for n, r in table.rows.items() if n != DEFAULT}, Resampling())

@@ -243,19 +243,19 @@ def main() -> None:
     index = build_dense(vectors).index
     dense, sparse = {}, {}
     for split, table in (("test", test), ("dev", dev)):
-        asked = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, table.split.texts)
-        dense[split], sparse[split] = index.search(asked, DEPTH), words.search(table.split.texts)
+        query_vectors = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, table.split.texts)
+        dense[split], sparse[split] = index.search(query_vectors, DEPTH), words.search(table.split.texts)
     test.add("dense: MiniLM", dense["test"])
     rounded = load_default_encoder(precision="bf16")
     coarse = embedded(arguments.cache, rounded.fingerprint, rounded.encode_passages, documents)
-    asked = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, test.split.texts)
-    found = build_dense(coarse).index.search(asked, DEPTH)
+    query_vectors = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, test.split.texts)
+    found = build_dense(coarse).index.search(query_vectors, DEPTH)
     test.add("dense: MiniLM, passages in bf16", found)
     mixed = [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(found, sparse["test"], strict=True)]
     test.add("hybrid: passages in bf16", mixed)
     small = build_dense(vectors, DenseParams(quantisation="int8"))
-    test.add("dense: int8", small.index.search(asked, DEPTH))
-    test.add("dense: HNSW", build_dense(vectors, DenseParams(kind="hnsw")).index.search(asked, DEPTH))
+    test.add("dense: int8", small.index.search(query_vectors, DEPTH))
+    test.add("dense: HNSW", build_dense(vectors, DenseParams(kind="hnsw")).index.search(query_vectors, DEPTH))
     expanded = words.with_feedback(test.split.texts, Rm3Params())
     hybrid_rows(test, dense["test"], sparse["test"], expanded, vectors)
     chosen = tuned_on(dev, dense["dev"], sparse["dev"]).chosen
@@ -265,10 +265,10 @@ def main() -> None:
     )
     rows = print_table(test, arguments.markdown)
     tuning = tuned_on(test, dense["test"], sparse["test"])
-    beside = {
+    others = {
         n: row for n, row in test.rows.items() if n in ("dense: MiniLM", "bm25: lucene 0.9/0.4, stemmed (default)")
     }
-    above = compare(test.rows[DEFAULT], beside, Resampling())
+    above = compare(test.rows[DEFAULT], others, Resampling())
     for other, test_of in above.items():
         print(f"{other} less the default: {test_of.difference.mean:+.4f}, p (Holm over 2) {test_of.p_holm:.4f}")
     gain = tuning.gain

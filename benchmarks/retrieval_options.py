@@ -104,14 +104,14 @@ def articles(path: Path) -> Articles:
     questions, spans = [], {}
     for number, row in enumerate(rows_of(path, "squad2")):
         title, context = row["title"], row["context"]
-        held = indices.setdefault(title, {})
-        if context not in held:
+        ids = indices.setdefault(title, {})
+        if context not in ids:
             text = texts.get(title, "")
-            held[context] = len(text) + 2 if text else 0
+            ids[context] = len(text) + 2 if text else 0
             texts[title] = f"{text}\n\n{context}" if text else context
         answer = next(iter(row["answers"] or []), "")
         if row["answerable"] and answer in context:
-            start = held[context] + context.index(answer)
+            start = ids[context] + context.index(answer)
             questions.append(Question(f"s{number}", row["question"]))
             spans[f"s{number}"] = (title, start, start + len(answer))
     documents = tuple(Document(title, title, text) for title, text in texts.items())
@@ -180,14 +180,14 @@ def measured(pipeline: Pipeline, what: Set, most: int | None, slow: int | None) 
     few = drawn(questions, slow)
     values: dict[str, tuple[Way, Floats, float]] = {}
     for way in ways(search, pipeline):
-        asked = few if way.asks else questions
+        chosen = few if way.asks else questions
         started = perf_counter()
-        run = run_search(Search(search.retriever, way.params, way.helpers), asked, lambda _done, _total: None)
-        seconds = (perf_counter() - started) / len(asked)
-        values[way.name] = (way, by_question(run, what.judgements, [q.id for q in asked], MEASURE), seconds)
+        run = run_search(Search(search.retriever, way.params, way.helpers), chosen, lambda _done, _total: None)
+        seconds = (perf_counter() - started) / len(chosen)
+        values[way.name] = (way, by_question(run, what.judgements, [q.id for q in chosen], MEASURE), seconds)
         print(f"{what.name}: {way.name}: {values[way.name][1].mean():.4f}, {1000 * seconds:.0f} ms a query", flush=True)
-    held = {question.id for question in few}
-    part = np.asarray([question.id in held for question in questions])
+    ids = {question.id for question in few}
+    part = np.asarray([question.id in ids for question in questions])
     return compared(what.name, values, part)
 
 
@@ -234,7 +234,7 @@ def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dic
         ("k = 12", RetrievalParams(), 12),
     ):
         found = Search(retriever, params).retrieve_many([q.text for q in questions], k)
-        held = [
+        ids = [
             any(
                 (c.chunk.document_id == what.spans[q.id][0])
                 and (c.chunk.start <= what.spans[q.id][1])
@@ -244,7 +244,7 @@ def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dic
             for q, chunks in zip(questions, found, strict=True)
         ]
         characters = float(np.mean([sum(len(c.chunk.text) for c in chunks) for chunks in found]))
-        shown[name] = (np.asarray(held, dtype=float), characters)
+        shown[name] = (np.asarray(ids, dtype=float), characters)
     base = shown["k = 4"][0]
     tests = compare(base, {n: v for n, (v, _) in shown.items() if n != "k = 4"}, Resampling())
     rows: list[dict[str, object]] = []

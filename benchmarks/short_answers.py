@@ -129,10 +129,10 @@ def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
         Pair(support.window, pair.claims[0], pair.question, pair.evidence if support.window != pair.evidence else "")
         for support, pair in zip(read, statements, strict=True)
     ]
-    beside = network.score(windows)
+    network_scores = network.score(windows)
     sources = Counter(str(pair["source"]) for pair in pairs)
     expected, other, right, weights = [], [], [], []
-    for pair, read_support, theirs in zip(pairs, read, beside, strict=True):
+    for pair, read_support, theirs in zip(pairs, read, network_scores, strict=True):
         if read_support.support:  # 0: no window has it. sigmoid(log x) is x / (1 + x)
             expected.append(max(read_support.support / (1 - read_support.support) - _TINY, 0.0))
             other.append(logit(theirs))

@@ -70,8 +70,8 @@ def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list
         retriever = search.retriever
         searched = SearchedEvidence(search, retriever.generation_hash)
         evidence = GoldOrSearchedEvidence(GoldEvidence(Passages(retriever), search), searched)
-        asked = load_question_files(list(sample_question_paths()))[:questions]
-        plan = EvaluationPlan(asked, ("closed_book", "rag"), "samples", samples)
+        questions_drawn = load_question_files(list(sample_question_paths()))[:questions]
+        plan = EvaluationPlan(questions_drawn, ("closed_book", "rag"), "samples", samples)
         evaluate(pipeline, plan, judge=Judge(OneByOne(EntailmentVerifier(recorder, evidence))))
     return recorder.calls
 

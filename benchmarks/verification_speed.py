@@ -99,10 +99,10 @@ def shipped(precision: Precision) -> SupportScorer:
     return SupportScorer(loaded, bf16=precision == "bfloat16")
 
 
-def tokens_read(scorer: PairScorer, pairs: Sequence[Pair], special: int, asked: bool) -> list[int]:
+def tokens_read(scorer: PairScorer, pairs: Sequence[Pair], special: int, with_question: bool) -> list[int]:
     """Tokens of each pair. asked: whether its question is read as well."""
     counts = np.asarray([scorer.count([part(p) for p in pairs]) for part in (_evidence, _claim, _question)])
-    return [int(t) for t in np.minimum(counts[:2].sum(axis=0) + counts[2] * asked + special, 512)]
+    return [int(t) for t in np.minimum(counts[:2].sum(axis=0) + counts[2] * with_question + special, 512)]
 
 
 def gigaflops(tokens: Sequence[int]) -> float:
@@ -124,14 +124,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder, home = Path(name) / "checkpoint", args.home or Path(name) / "home"
         calls = record(home, load_support_scorer(), args.questions, args.samples)
-        asked = [pair for call in calls for pair in call]
-        distinct = list(dict.fromkeys(asked))
+        requested = [pair for call in calls for pair in call]
+        distinct = list(dict.fromkeys(requested))
         pairs = distinct[:: max(1, len(distinct) // args.pairs)][: args.pairs]
-        print(f"{len(asked)} pairs asked, {len(distinct)} distinct, {time.perf_counter() - began:.0f} s to record them")
+        print(f"{len(requested)} pairs, {len(distinct)} distinct, {time.perf_counter() - began:.0f} s to record them")
         make_checkpoint(folder, 1)
         spread_head(folder, [read_alone(pair) for pair in pairs])
         bf16 = not args.no_bf16 and bf16_pays(torch.device("cpu"))
-        result = {"benchmark": "verification_speed", "asked": len(asked), "distinct": len(distinct)}
+        result = {"benchmark": "verification_speed", "asked": len(requested), "distinct": len(distinct)}
         result |= compared(folder, pairs, args.repeats, bf16)
         result |= deduplicated(folder, calls, pairs)
     print(json.dumps(result | {"seconds": round(time.perf_counter() - began), "promised": PROMISED}))

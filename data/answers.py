@@ -89,7 +89,7 @@ class _Collected:
         self._notes: list[str] = []
         self._columns: dict[str, str] = {}
         self._first_used: dict[tuple[str, str, str], str] = {}
-        self._unread: dict[str, str] = {}
+        self._ignored: dict[str, str] = {}
         self._left: dict[str, list[str]] = {}
         self._evidence = 0
 
@@ -112,7 +112,7 @@ class _Collected:
                 self._columns.setdefault(part, name)
             self._evidence += known.get("contexts") == "reference"
             for name in unused_names(row.fields, self._names):
-                self._unread.setdefault(name, row.where)
+                self._ignored.setdefault(name, row.where)
             self._keep(record)
 
     def ragtruth(self, path: Path, split: str | None, limit: int | None) -> None:
@@ -172,9 +172,9 @@ class _Collected:
                 f'"reference" of {self._evidence} answers was read as the evidence that they were written from, as '
                 "RefChecker has it; name it as the field of the references to read it as accepted answers"
             )
-        if self._unread:
-            first = next(iter(self._unread.values()))
-            names = ", ".join(f'"{name[:40]}"' for name in list(self._unread)[:8])
+        if self._ignored:
+            first = next(iter(self._ignored.values()))
+            names = ", ".join(f'"{name[:40]}"' for name in list(self._ignored)[:8])
             notes.append(
                 f"fields that were not read: {names} (first at {first}). If one is the answer, its contexts or its "
                 "references, name it as the field of these"

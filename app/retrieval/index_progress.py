@@ -32,7 +32,7 @@ class ProgressLines:
         self._say = say
         self._clock = clock
         self._every = every
-        self._said = clock()
+        self._reported = clock()
         self._began: dict[str, tuple[float, int]] = {}
 
     def update(self, progress: IndexProgress) -> None:
@@ -40,9 +40,9 @@ class ProgressLines:
         now = self._clock()
         began, first = self._began.setdefault(progress.phase, (now, progress.done))
         running = progress.total is None or progress.done < progress.total
-        if now - self._said < self._every or not running or progress.phase in ("documents", "chunks"):
+        if now - self._reported < self._every or not running or progress.phase in ("documents", "chunks"):
             return
-        self._said = now
+        self._reported = now
         seconds, done = now - began, progress.done - first
         rate = done / seconds if seconds > 0 else 0.0
         total = f" of {progress.total:,}" if progress.total is not None else ""
@@ -58,11 +58,11 @@ class GraphNotice:
         """clock: monotonic time in seconds."""
         self._say, self._clock = say, clock
         self._began: tuple[float, int] | None = None
-        self._said = False
+        self._reported = False
 
     def update(self, progress: IndexProgress) -> None:
         """Record the progress; print the notice once the estimate is stable."""
-        if self._said or progress.phase != "index" or not (progress.kind or "").startswith("hnsw"):
+        if self._reported or progress.phase != "index" or not (progress.kind or "").startswith("hnsw"):
             return
         if self._began is None:
             self._began = (self._clock(), progress.done)
@@ -72,7 +72,7 @@ class GraphNotice:
         left = remaining(progress, first, seconds)
         if seconds < _ENOUGH_S or left is None:
             return
-        self._said = True
+        self._reported = True
         if left >= _LONG_S:
             self._say(
                 f"a graph (HNSW) of {progress.total:,} vectors is built by one thread: about {duration(left)} "

@@ -13,14 +13,14 @@ class TrainingProgress:
     """Shows each step on a bar (or log), and warns once on its own line if the loss diverges."""
 
     def __init__(self, bar: Bar | LogLines, say: Callable[[str], None]) -> None:
-        self._bar, self._say, self._said = bar, say, False
+        self._bar, self._say, self._reported = bar, say, False
 
     def __call__(self, progress: TrainProgress) -> None:
         """Show a step. A diverging run is not stopped, since it may recover."""
         self._bar.update("training steps", progress.step, progress.steps)
         self._bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
-        if progress.collapsed and not self._said:
-            self._said = True
+        if progress.collapsed and not self._reported:
+            self._reported = True
             self._say(
                 f"step {progress.step}: the loss is {progress.loss:.3f}, far above the initial "
                 f"{progress.began:.3f}. Training seldom recovers from this: the network may "

@@ -35,7 +35,7 @@ Other encodings (DOS, EBCDIC, Macintosh) are so rare that a match in a short tex
 
 _WESTERN = "cp1252"
 _LATIN = frozenset(("cp1250", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-9", "iso8859-15"))
-_TELLING = 4
+_DECISIVE = 4
 _SAMPLE = 200_000
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]")
 _NOT_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -128,7 +128,7 @@ def _detected(raw: bytes) -> str:
         return _WESTERN  # Quotation marks, degree and currency signs: most code pages agree on these bytes.
     detected = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
     name = detected["encoding"] or ""
-    if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _TELLING:
+    if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _DECISIVE:
         return _WESTERN  # Too few letters to distinguish the code pages of the Latin script.
     text = _decoded(sample, name) if name in DETECTABLE else None
     if text is None:

@@ -19,7 +19,7 @@ from evaluation.signals.samples import QuestionSamples, SampledAnswer, SignalVal
 from evaluation.signals.semantic_entropy import semantic_entropy
 
 Signal = Callable[[QuestionSamples], SignalValue]
-NOT_ASKED = "no entailment model other than the verifier was used (signals)"
+NO_ENTAILMENT_MODEL = "no entailment model other than the verifier was used (signals)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ def _of_meanings(row: _Row, entailing: CachedEntailment | None, biases: list[flo
     names = ("self-inconsistency", "semantic entropy, discrete", "semantic entropy, by likelihood")
     samples = row.samples
     if entailing is None:
-        return {name: SignalValue(None, NOT_ASKED) for name in names}
+        return {name: SignalValue(None, NO_ENTAILMENT_MODEL) for name in names}
     prefix = f"{samples.question} "
     statements = [prefix + s for s in row.statements]
     consistency = self_consistency(statements, [prefix + s.text for s in samples.samples], entailing.supports)

@@ -54,8 +54,8 @@ def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resam
             found = seen(record)
             reasons[found.reason if found else _general(record.evaluation.reason)] += 1
     rate = measured_share(records, told, happened, resampler, f"a response that {name}")
-    untold = sum(reasons.values())
-    return ObservedRate(arm, name, rate, len(records) - untold, untold, tuple(reasons.most_common()))
+    indefinite = sum(reasons.values())
+    return ObservedRate(arm, name, rate, len(records) - indefinite, indefinite, tuple(reasons.most_common()))
 
 
 def _general(reason: str) -> str:

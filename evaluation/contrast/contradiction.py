@@ -7,7 +7,7 @@ another bound), and a different value of the same kind in otherwise equal senten
 
 from __future__ import annotations
 
-from evaluation.contrast.contrast import ALIKE, contrast
+from evaluation.contrast.contrast import SIMILAR, contrast
 from evaluation.contrast.statement import Statement, statement, statements
 from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
 from model.english import word_set
@@ -35,7 +35,7 @@ def _similar(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words besides their values, and both or neither contain a negation."""
     own, theirs = _stems(claim), _stems(other)
     shared = len(own & theirs)
-    return bool(own) and shared >= ALIKE * max(len(own), len(theirs)) and bool(claim.denials) == bool(other.denials)
+    return bool(own) and shared >= SIMILAR * max(len(own), len(theirs)) and bool(claim.denials) == bool(other.denials)
 
 
 def _stems(text: Statement) -> frozenset[str]:

@@ -19,7 +19,7 @@ from model.english import word_set
 
 COVERED = 0.8
 """Minimum share of a claim's content words in a sentence for the two to be compared."""
-ALIKE = 0.75
+SIMILAR = 0.75
 """Minimum share of a sentence's content words in the claim for word order to be compared."""
 _LEAST = 2
 _MOST_CHARACTERS = 600
@@ -108,7 +108,7 @@ def _difference(claim: Statement, other: Statement) -> str:
 
 def _similar(claim: Statement, other: Statement) -> bool:
     """Return whether both have nearly the same words, so that word order can be compared."""
-    return _covered(other, claim) >= ALIKE
+    return _covered(other, claim) >= SIMILAR
 
 
 def _denied(own: Statement, other: Statement) -> bool:

@@ -21,7 +21,7 @@ from evaluation.correction.figures import (
 from evaluation.correction.labelled_run import HALLUCINATED, SUPPORTED, UNSCORED, LabelledRun
 from evaluation.correction.ratio import corrected_ratio, few_for_ratio
 from evaluation.correction.rectified import FOLDS, LabelledSample, RectifiedEstimate, design_of, rectified
-from evaluation.correction.rogan_gladen import ALIKE, Resamples, RoganGladen, rogan_gladen
+from evaluation.correction.rogan_gladen import CONSTANT, Resamples, RoganGladen, rogan_gladen
 from evaluation.correction.uncorrected import Uncorrected
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
@@ -256,6 +256,6 @@ def _rogan_gladen_difference(sample: LabelledSample, settings: CorrectedSettings
     upper = float(np.quantile(np.nan_to_num(change, nan=1.0), 1.0 - tail))
     coefficients = np.array([1.0, -1.0])
     if upper - lower <= NO_WIDTH:
-        return undefined(settings.level, ALIKE)
+        return undefined(settings.level, CONSTANT)
     found = cut_estimate(rate, lower, upper, sample, coefficients, settings.level, "rogan_gladen", -1.0)
     return dataclasses.replace(found, seed=settings.seed)

@@ -13,7 +13,7 @@ from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.intervals import NO_WIDTH, Limits, effective_limits
 from evaluation.statistics.paired import mover
 
-ALIKE = "all resamples give the same corrected rate, so it has no limits"
+CONSTANT = "all resamples give the same corrected rate, so it has no limits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
     upper = float(np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - (1.0 - level) / 2.0))
     rate = float(values)
     if max(upper, rate) - min(lower, rate) <= NO_WIDTH:
-        return RoganGladen(quality, undefined(level, ALIKE))
+        return RoganGladen(quality, undefined(level, CONSTANT))
     positives = int(sample.labels[:, k].sum())
     estimate = HallucinationEstimate(
         rate,

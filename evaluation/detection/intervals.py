@@ -15,7 +15,7 @@ LEVEL = 0.95
 REPLICATES = 2000
 FEW_GROUPS = 10
 ONE_GROUP = "all statements are of one group: an interval needs at least two"
-ALIKE = "all resamples give the same figure (perhaps all scores are equal), so it has no limits"
+CONSTANT = "all resamples give the same figure (perhaps all scores are equal), so it has no limits"
 _BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
 
 
@@ -179,7 +179,7 @@ def _bounded(estimate: float, lower: float, upper: float, reason: str) -> ScoreE
     """The metric with limits around it; without limits if they have zero width."""
     lower, upper = min(lower, estimate), max(upper, estimate)
     if upper - lower <= NO_WIDTH:
-        return ScoreEstimate(estimate, None, None, ALIKE)
+        return ScoreEstimate(estimate, None, None, CONSTANT)
     return ScoreEstimate(estimate, lower, upper, reason)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from model.english import word_set
 
 # Words that are neither English nor common in names: one of them is sufficient.
-_TELLING = {
+_TYPICAL_WORDS = {
     "German": (
         "zwei drei vier fünf sechs sieben acht neun zehn zwölf zwanzig jahr jahre jahren monat monate monaten woche "
         "wochen tage tagen stunde stunden uhr montag dienstag mittwoch donnerstag freitag samstag sonntag januar "
@@ -118,7 +118,9 @@ _SHARED = {
     "Indonesian": "di ke ini itu pada",
     "Romanian": "da de la un o în din pe",
 }
-_WORDS = {language: (word_set(words), word_set(_SHARED.get(language, ""))) for language, words in _TELLING.items()}
+_WORDS = {
+    language: (word_set(words), word_set(_SHARED.get(language, ""))) for language, words in _TYPICAL_WORDS.items()
+}
 # English words, and foreign words used in English or in names: they do not count for any language.
 _ENGLISH = word_set(
     "a an the of and to in is it that for was on are with as at be this have from by not or were which you has "
@@ -176,33 +178,35 @@ def short_language(words: Sequence[str]) -> str:
 
 
 def _score(
-    plain: Sequence[str], words: Sequence[str], telling: frozenset[str], shared: frozenset[str], *, capitals: bool
+    plain: Sequence[str], words: Sequence[str], content_words: frozenset[str], shared: frozenset[str], *, capitals: bool
 ) -> float:
     """Return the score of a language; 0 if too little supports it.
 
     capitals: whether the language capitalises nouns, so that capitalised words are not names.
     """
     lower = [low for at, (word, low) in enumerate(zip(words, plain, strict=True)) if capitals or not at or word == low]
-    tell = sum(word in telling and word not in _ENGLISH for word in lower)
+    tell = sum(word in content_words and word not in _ENGLISH for word in lower)
     share = sum(word in shared and word not in _ENGLISH for word in plain)
-    english = sum(word in _ENGLISH and word not in telling | shared for word in plain)
-    known = sum(word in telling or word in shared for word in plain)
+    english = sum(word in _ENGLISH and word not in content_words | shared for word in plain)
+    known = sum(word in content_words or word in shared for word in plain)
     if english and english >= tell:
         return 0.0
-    if tell and 3 * known >= len(plain) and not (tell == 1 and _is_name(words, telling)):
+    if tell and 3 * known >= len(plain) and not (tell == 1 and _is_name(words, content_words)):
         return 2.0 * tell + share
-    others = [word for word, low in zip(words, plain, strict=True) if low not in telling and low not in shared]
+    others = [word for word, low in zip(words, plain, strict=True) if low not in content_words and low not in shared]
     if tell + share >= 2 and 2 * known >= len(plain) and all(word[0].islower() for word in others) and not english:
         return float(share)
     return 0.0
 
 
-def _is_name(words: Sequence[str], telling: frozenset[str]) -> bool:
+def _is_name(words: Sequence[str], content_words: frozenset[str]) -> bool:
     """Return whether all words are capitalised and none is a number or a span of time."""
     if len(words) < 2 or not all(word[0].isupper() for word in words):
         return False
     low = [word.casefold() for word in words]
-    return not any(word in telling for word in low[1:]) and not ("jahre" in telling and low[0] in _GERMAN_NUMBERS)
+    return not any(word in content_words for word in low[1:]) and not (
+        "jahre" in content_words and low[0] in _GERMAN_NUMBERS
+    )
 
 
 def _by_letters(words: Sequence[str], count: int) -> str:

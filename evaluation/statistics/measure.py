@@ -114,12 +114,12 @@ def measure_ratio(
     bca = bca_limits(rate, replicates, ratio_jackknife(h, a), settings.level)
     return Measurement(
         default,
-        beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", 0.0),
-        beside(rate, bca, basis, settings, "bca", 0.0),
+        alternative_estimate(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", 0.0),
+        alternative_estimate(rate, bca, basis, settings, "bca", 0.0),
     )
 
 
-def beside(
+def alternative_estimate(
     rate: float, limits: Interval | None, basis: Basis, settings: Settings, method: Method, floor: float
 ) -> HallucinationEstimate:
     """An estimate by clustered t or BCa, clipped to [floor, 1] and flagged if the method is unreliable.

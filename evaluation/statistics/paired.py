@@ -10,7 +10,7 @@ from evaluation.statistics.bootstrap import Interval, bca_limits, ratio_jackknif
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement, unmeasured
 from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effective_limits, linearised, ratio
-from evaluation.statistics.measure import Basis, Resampler, beside
+from evaluation.statistics.measure import Basis, Resampler, alternative_estimate
 
 TRUSTED_DISCORDANT = 20
 """Minimum number of questions on which two arms differ before their correlation may narrow a difference of ratios."""
@@ -114,8 +114,8 @@ def measure_fixed_minus_broken(
     bca = bca_limits(rate, replicates, ratio_jackknife(change, a), settings.level)
     return Measurement(
         _mover_estimate(rate, limits, basis, settings.level),
-        beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
-        beside(rate, bca, basis, settings, "bca", -1.0),
+        alternative_estimate(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
+        alternative_estimate(rate, bca, basis, settings, "bca", -1.0),
     )
 
 
@@ -139,8 +139,8 @@ def measure_ratio_difference(
     bca = bca_limits(rate, replicates, ratio_jackknife(h1, a1) - ratio_jackknife(h2, a2), settings.level)
     return Measurement(
         _mover_estimate(rate, limits, basis, settings.level),
-        beside(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
-        beside(rate, bca, basis, settings, "bca", -1.0),
+        alternative_estimate(rate, Interval(float(t.lower), float(t.upper)), basis, settings, "clustered_t", -1.0),
+        alternative_estimate(rate, bca, basis, settings, "bca", -1.0),
     )
 
 

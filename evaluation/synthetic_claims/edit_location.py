@@ -17,7 +17,7 @@ from data.pairs import PairExample
 from retrieval.chunking.sentences import sentence_spans
 
 _WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*|[^\w\s]")
-_LEAST_ALIKE = 0.75
+_LEAST_SIMILARITY = 0.75
 """Minimum share of common words; below it, the claim is not an edit of its neighbour."""
 
 _MOST_WRONG = 0.3
@@ -64,7 +64,7 @@ def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, i
         theirs = [match.group().lower() for match in _WORD.finditer(neighbour)]
         matcher = SequenceMatcher(None, theirs, words, autojunk=False)
         similarity = matcher.ratio()
-        if similarity >= _LEAST_ALIKE and (best is None or similarity > best[0]):
+        if similarity >= _LEAST_SIMILARITY and (best is None or similarity > best[0]):
             best = similarity, matcher
     if best is None:
         return ()

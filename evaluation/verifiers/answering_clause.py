@@ -23,11 +23,11 @@ _EXPLICIT = 50
 _STEM = 5
 
 
-def outranked_value(a: Reading, q: Reading, value: Value, asked_kind: Sequence[Value]) -> Match | None:
+def outranked_value(a: Reading, q: Reading, value: Value, same_kind: Sequence[Value]) -> Match | None:
     """Reason why a value equal to the reference does not answer: a rival is in the answering clause."""
     rivals = [
         v
-        for v in asked_kind
+        for v in same_kind
         if v is not value
         and comparable(value, v)
         and _similar(value, v)

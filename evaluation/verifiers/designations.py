@@ -71,8 +71,8 @@ def _initialism_of(short: str, long: str) -> bool:
     if len(words) < 2:
         return False
     everything = "".join(w[0].upper() for w in words)
-    telling = "".join(w[0].upper() for w in words if w.lower() not in _SMALL)
-    if letters in (everything, telling):
+    initials = "".join(w[0].upper() for w in words if w.lower() not in _SMALL)
+    if letters in (everything, initials):
         return True
-    america = telling == "US" and letters == "USA"
-    return america or (telling == "USA" and letters == "US")
+    america = initials == "US" and letters == "USA"
+    return america or (initials == "USA" and letters == "US")

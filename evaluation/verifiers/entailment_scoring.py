@@ -165,10 +165,10 @@ class SupportScoring:
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
         # For a repeated claim the first occurrence counts.
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
-        whole_answer = (" ".join(answer),) if answer else parts
-        alone = min(self._scorer.room(part) for part in whole_answer)
+        full_answer = (" ".join(answer),) if answer else parts
+        alone = min(self._scorer.room(part) for part in full_answer)
         question = case.question
-        room = min(self._scorer.room(part, question) for part in whole_answer)
+        room = min(self._scorer.room(part, question) for part in full_answer)
         if room < min(_QUESTION_LEAVES, alone // 2):
             question, room = "", alone
         if room > _ROOM_STEP:

@@ -90,9 +90,9 @@ def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
         for m in _WORD.finditer(claim.text)
         if m.group().casefold() not in STOP_WORDS and not any(s <= m.start() < e for s, e in markers)
     ]
-    telling = sorted(words, key=lambda m: not any(c.isdigit() or c.isupper() for c in m.group()))[:most]
+    ordered = sorted(words, key=lambda m: not any(c.isdigit() or c.isupper() for c in m.group()))[:most]
     out = []
-    for m in sorted(telling, key=lambda m: m.start()):
+    for m in sorted(ordered, key=lambda m: m.start()):
         variant = plain_claim_text(claim.text[: m.start()] + " " + claim.text[m.end() :])
         if any(c.isalnum() for c in variant):
             out.append((claim.start + m.start(), claim.start + m.end(), variant))

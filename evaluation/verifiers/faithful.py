@@ -72,7 +72,7 @@ class FaithfulVerifier:
         verifier = EntailmentVerifier(
             self._scorer, evidence, self._threshold, split=self._split, together=self._together
         )
-        items_asked = [
+        items_with_chunks = [
             # Answers to one prompt share evidence, and equal claims of theirs are scored once.
             VerificationItem(
                 AnsweredQuestion(prompts[item.question.text, item.shown], item.question.text),
@@ -82,7 +82,7 @@ class FaithfulVerifier:
             for item in items
             if item.shown
         ]
-        judged = iter(verifier.verify(items_asked))
+        judged = iter(verifier.verify(items_with_chunks))
         return tuple(
             tuple(Verdict(v.claim, v.label, v.support, v.reason, v.evidence, self._name) for v in next(judged))
             if item.shown

@@ -79,21 +79,21 @@ class PrefixCache:
     def __init__(self, block: int, limit: int) -> None:
         self._block, self._limit = block, limit
         self._roots: dict[str, _Node] = {}
-        self._whole: dict[PromptKey, CachedPrompt] = {}
+        self._exact: dict[PromptKey, CachedPrompt] = {}
         self._idle: OrderedDict[int, CachedPrompt] = OrderedDict()  # least recently used first
-        self._held = 0
+        self._unused_positions = 0
 
     @property
     def idle_positions(self) -> int:
         """Positions held by prompts without users."""
-        return self._held
+        return self._unused_positions
 
     def __len__(self) -> int:
-        return len(self._whole)
+        return len(self._exact)
 
     def same(self, token_ids: tuple[int, ...], owner: str = "") -> CachedPrompt | None:
         """Return the owner's cached prompt with exactly these tokens."""
-        return self._whole.get((owner, token_ids))
+        return self._exact.get((owner, token_ids))
 
     def longest(self, token_ids: Sequence[int], owner: str = "") -> SharedPrefix:
         """Return the owner's longest cached prefix of whole blocks that leaves at least the last token to be read."""
@@ -112,9 +112,9 @@ class PrefixCache:
 
         beginnings: whether others may share a prefix of it (False for a prefix decoder).
         """
-        if prompt.key in self._whole:
+        if prompt.key in self._exact:
             raise ValueError("a prompt with these tokens is kept already")
-        self._whole[prompt.key] = prompt
+        self._exact[prompt.key] = prompt
         for parent in prompt.parents:
             parent.children += 1
         if not beginnings:
@@ -134,14 +134,14 @@ class PrefixCache:
             for parent in prompt.parents:
                 self.use(parent)
             if self._idle.pop(id(prompt), None) is not None:
-                self._held -= prompt.own.length
+                self._unused_positions -= prompt.own.length
         prompt.users += 1
 
     def release(self, prompt: CachedPrompt) -> list[KeyRange]:
         """Remove a user; returns the ranges that are now free because idle prompts exceed the limit."""
         self._leave(prompt)
         freed: list[KeyRange] = []
-        while self._held > self._limit:
+        while self._unused_positions > self._limit:
             freed.extend(self.give_up_one())
         return freed
 
@@ -150,8 +150,8 @@ class PrefixCache:
         prompt = next((prompt for prompt in self._idle.values() if not prompt.children), None)
         if prompt is None:
             return []
-        del self._idle[id(prompt)], self._whole[prompt.key]
-        self._held -= prompt.own.length
+        del self._idle[id(prompt)], self._exact[prompt.key]
+        self._unused_positions -= prompt.own.length
         for node in reversed(prompt.nodes):
             self._forget(node)
         root = self._roots.get(prompt.owner)
@@ -166,7 +166,7 @@ class PrefixCache:
         if prompt.users:
             return
         self._idle[id(prompt)] = prompt
-        self._held += prompt.own.length
+        self._unused_positions += prompt.own.length
         for parent in prompt.parents:
             self._leave(parent)
 

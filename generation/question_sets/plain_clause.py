@@ -85,26 +85,26 @@ def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) ->
     """Whether the rest of the clause is grammatical without the answer."""
     after = tokens[answer.right] if answer.right < clause.end else None
     before = tokens[answer.left - 1] if answer.left else None
-    whole_subject = (answer.left, answer.right) == clause.subject
-    if after is not None and not whole_subject and (after.low in _AFTER_ANSWER or after.tag in "'X#NJ"):
+    is_subject = (answer.left, answer.right) == clause.subject
+    if after is not None and not is_subject and (after.low in _AFTER_ANSWER or after.tag in "'X#NJ"):
         later = tokens[answer.right + 1 : clause.end]
         plain = not any(token.low == "of" or token.tag == "G" for token in later)
         return after.low == "of" and answer.ask == "percentage" and plain
     if before is not None and before.low in _BEFORE_RANGE:
         return False
     inside_subject = clause.subject[0] <= answer.left < clause.subject[1]
-    if inside_subject and not whole_subject:
+    if inside_subject and not is_subject:
         subject = tokens[clause.subject[0] : clause.subject[1]]
         counted = answer.left == clause.subject[0] and answer.kind in ("number", "measure")
         return counted and not any(token.tag in "C," for token in subject)
     be = tokens[clause.verb].tag == "A"
-    if whole_subject and be and tokens[clause.verb + 1].low in ("a", "an", "one"):
+    if is_subject and be and tokens[clause.verb + 1].low in ("a", "an", "one"):
         return False  # many things are "a river in Asia"
     between = tokens[clause.verb : answer.left]
     if any(token.tag == "C" for token in between) and answer.kind not in ("date", "place"):
         return False
     if answer.kind in ("phrase", "listed"):
-        if whole_subject:
+        if is_subject:
             return _singular(tokens, clause) and (not be or _passive(tokens, clause))
         direct = answer.left == clause.verb + 1 and (tokens[clause.verb].tag == "V" or (be and answer.kind == "listed"))
         causing = base_form(tokens[clause.verb].low) in ("make", "let", "see", "keep")  # "made them withdraw"

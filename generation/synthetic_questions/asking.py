@@ -87,7 +87,7 @@ def _inverted(
     clausal = answer.kind in ("reason", "purpose", "manner")
     preposition = lead[-1] if lead and lead[-1].tag == "P" and not clausal else None
     auxiliary, base = _turned(tokens, clause)
-    if auxiliary is None or not _can_be_asked(tokens, clause, answer, lead, after):
+    if auxiliary is None or not _is_answerable(tokens, clause, answer, lead, after):
         return None
     wh = _wh(tokens, answer, preposition, tokens[clause.verb].low, rng)
     dropped = preposition is not None and (
@@ -119,7 +119,7 @@ def _inverted(
     return _sentence([*front, wh, *shown])
 
 
-def _can_be_asked(
+def _is_answerable(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, lead: Sequence[Token], after: Sequence[Token]
 ) -> bool:
     """Whether the clause is coherent without the answer."""

@@ -51,12 +51,12 @@ def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
         if len(tokens[end - 1].low) < 3:
             continue
         yield AnswerSpan(start, end, left, end, "phrase")
-        if tokens[start].tag == "J" and 2 <= end - start <= 3 and _telling(tokens, start):
+        if tokens[start].tag == "J" and 2 <= end - start <= 3 and _is_informative(tokens, start):
             ask = "nationality" if tokens[start].low in words.NATIONALITIES else ""
             yield AnswerSpan(start, start + 1, left, end, "adjective", ask)
 
 
-def _telling(tokens: Sequence[Token], at: int) -> bool:
+def _is_informative(tokens: Sequence[Token], at: int) -> bool:
     """Whether the adjective classifies, and the noun follows directly (no quotation mark between)."""
     low = tokens[at].low
     plain = low in words.VAGUE or low in words.PLAIN_ADJECTIVES or low in words.ORDINALS

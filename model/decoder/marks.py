@@ -25,10 +25,10 @@ def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
     across = (first[:, :, None] & second[:, None, :]) | (second[:, :, None] & first[:, None, :])  # (B, T, T)
     same = (token_ids[:, :, None] == token_ids[:, None, :]) & across
     begins = (same[:, :-1, :-1] & same[:, 1:, 1:]).any(dim=2)  # this token and the next one, adjacent on the other side
-    beside = torch.zeros_like(first)
-    beside[:, :-1] |= begins
-    beside[:, 1:] |= begins
-    code = same.any(dim=2).long() + beside.long()
+    adjacent = torch.zeros_like(first)
+    adjacent[:, :-1] |= begins
+    adjacent[:, 1:] |= begins
+    code = same.any(dim=2).long() + adjacent.long()
     return torch.where(parts == NOTHING, PLAIN_MARK, 3 * parts + code)
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 _FUSED = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
-_ALIKE_ROWS = 16  # fp32 numbers in a cache line of 64 bytes
+_INVARIANT_ROWS = 16  # fp32 numbers in a cache line of 64 bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,15 @@ def read_part_invariant(query: Tensor, keys: Tensor, values: Tensor) -> PartialA
     The fused kernel gives each thread a consecutive buffer of the length of its scores. If that length is not a
     multiple of a cache line, the second thread's matrix products work on unaligned memory with other instructions: a
     row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13). With blocks of
-    _ALIKE_ROWS queries every buffer starts at a cache line, and every product has the same shape.
+    _INVARIANT_ROWS queries every buffer starts at a cache line, and every product has the same shape.
     """
     rows, kv_heads, group, dim = query.shape
     if rows == 1 or keys.shape[0] == rows:
-        part = read_part(F.pad(query, (0, 0, 0, -group % _ALIKE_ROWS)), keys, values)
+        part = read_part(F.pad(query, (0, 0, 0, -group % _INVARIANT_ROWS)), keys, values)
         return PartialAttention(part.output[:, :, :group], part.log_sum[:, :, :group])
     side_by_side = query.transpose(0, 1).reshape(kv_heads, rows * group, dim)
-    padded = F.pad(side_by_side, (0, 0, 0, -(rows * group) % _ALIKE_ROWS))
-    blocks = padded.view(kv_heads, -1, _ALIKE_ROWS, dim).transpose(0, 1)  # (blocks, Hkv, _ALIKE_ROWS, D)
+    padded = F.pad(side_by_side, (0, 0, 0, -(rows * group) % _INVARIANT_ROWS))
+    blocks = padded.view(kv_heads, -1, _INVARIANT_ROWS, dim).transpose(0, 1)  # (blocks, Hkv, _INVARIANT_ROWS, D)
     every = (blocks.shape[0], -1, -1, -1)
     part = read_part(blocks, keys.expand(every), values.expand(every))
     output = part.output.transpose(0, 1).reshape(kv_heads, -1, dim)[:, : rows * group]

@@ -69,7 +69,7 @@ class CorpusWriter:
         found = _read_facts(folder / JOURNAL)
         if found is not None and found.identity == identity and _damaged(folder, found) is None:
             self._facts = found
-        self._documents, self._held = self._facts.documents, self._facts.validation_documents
+        self._documents, self._held_out_documents = self._facts.documents, self._facts.validation_documents
 
     @property
     def documents(self) -> int:
@@ -83,7 +83,7 @@ class CorpusWriter:
         self._pending["validation" if held_out else "train"] += [ids, self._end]
         self._pending_tokens += len(ids) + 1
         self._documents += 1
-        self._held += held_out
+        self._held_out_documents += held_out
 
     def flush(self) -> None:
         """Write pending data, so that a kill from here on loses nothing. Raises ModelError if the disk is full."""
@@ -98,7 +98,12 @@ class CorpusWriter:
                     write_atomic(self._folder / name, piece.astype("<u2").tobytes())
                     shards.append(Shard(name, stream, len(piece), sha256_of(self._folder / name)))
             facts = CorpusFacts(
-                self._identity, int(self._end[0]), self._documents, self._held, self._facts.skipped, tuple(shards)
+                self._identity,
+                int(self._end[0]),
+                self._documents,
+                self._held_out_documents,
+                self._facts.skipped,
+                tuple(shards),
             )
             write_json(self._folder / JOURNAL, asdict(facts))
         except OSError as error:

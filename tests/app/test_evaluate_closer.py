@@ -143,8 +143,8 @@ def test_forced_drift_is_drawn_beside_the_run_and_reported(
     assert (forced["arm"], forced["found"]["questions"], forced["reason"]) == ("rag", 4, "")
     rates = {name: forced["found"][name]["default"]["rate"] for name in ("after_false", "after_true", "effect")}
     assert rates == {"after_false": 1.0, "after_true": 0.0, "effect": 1.0}
-    beside = [r for r in RunStore(talker.store).list_runs() if r.name == f"forced drift of {found[0]['run']}"]
-    assert [(r.status, r.samples) for r in beside] == [("finished", 4 * 3 * 2)]
+    matching = [r for r in RunStore(talker.store).list_runs() if r.name == f"forced drift of {found[0]['run']}"]
+    assert [(r.status, r.samples) for r in matching] == [("finished", 4 * 3 * 2)]
     assert 'id="forced"' in (tmp_path / "r.html").read_text("utf-8")
 
 

@@ -166,7 +166,7 @@ def test_marking_stops_after_so_many_claims_and_survives_a_failing_scorer(pipeli
 
 def test_stopped_after_every_cell_and_resumed_equals_undisturbed(pipeline: Pipeline) -> None:
     chosen = plan(BARE, REFERENCED, ALSO)
-    whole = RunStore(pipeline.store).load_samples(run(pipeline, chosen))
+    records = RunStore(pipeline.store).load_samples(run(pipeline, chosen))
     store = RunStore(pipeline.store)
     with pipeline.store.write() as connection:  # forget the run, to draw it again in pieces
         connection.execute(delete(runs))
@@ -177,8 +177,8 @@ def test_stopped_after_every_cell_and_resumed_equals_undisturbed(pipeline: Pipel
     assert part.complete
     # The chunks' search scores are left out: the encoder embeds other batches, which moves their last digits.
     resumed = store.load_samples(part.run_id)
-    assert [replace(r, chunks=()) for r in resumed] == [replace(r, chunks=()) for r in whole]
-    assert [[c.text for c in r.chunks] for r in resumed] == [[c.text for c in r.chunks] for r in whole]
+    assert [replace(r, chunks=()) for r in resumed] == [replace(r, chunks=()) for r in records]
+    assert [[c.text for c in r.chunks] for r in resumed] == [[c.text for c in r.chunks] for r in records]
 
 
 def test_references_alone_load_nothing_and_keep_the_verifier(pipeline: Pipeline) -> None:

@@ -31,9 +31,9 @@ RESULT = QueryResult(
 def test_a_text_a_question_and_a_request_are_one_kind_of_question() -> None:
     assert query_request("Why?") == QueryRequest("Why?")
     assert query_request(Question("q1", "Why?"), "notes") == QueryRequest("Why?", "notes")
-    whole = QueryRequest("Why?", "notes", k=2)
-    assert query_request(whole) is whole
-    assert query_request(whole, "other") == QueryRequest("Why?", "other", k=2)
+    full = QueryRequest("Why?", "notes", k=2)
+    assert query_request(full) is full
+    assert query_request(full, "other") == QueryRequest("Why?", "other", k=2)
 
 
 @pytest.mark.parametrize("blank", ["", " \n", "\u200b"])

@@ -44,7 +44,7 @@ def clock() -> Clock:
 def submit(
     store: Store, tenant: str = "", key: str | None = None, sha: str = "s", collection: int | None = None
 ) -> Job:
-    held = JobStore(store).submit(
+    submitted = JobStore(store).submit(
         uuid.uuid4().hex,
         "index",
         tenant,
@@ -53,7 +53,7 @@ def submit(
         idempotency_key=key,
         collection_key=collection,
     )
-    return held.job
+    return submitted.job
 
 
 def collection_key(store: Store, name: str) -> int:
@@ -64,13 +64,13 @@ def collection_key(store: Store, name: str) -> int:
 
 def test_a_tenant_sees_its_own_jobs_only(store: Store) -> None:
     mine, theirs = submit(store, "acme"), submit(store, "globex")
-    held = JobStore(store)
-    assert held.get("acme", mine.id) == mine
-    assert held.get("acme", theirs.id) is None
-    assert held.list("acme") == (mine,)
-    assert held.cancel("acme", theirs.id) is None
-    assert held.retry("acme", theirs.id) is None
-    assert held.get("globex", theirs.id) == theirs
+    submitted = JobStore(store)
+    assert submitted.get("acme", mine.id) == mine
+    assert submitted.get("acme", theirs.id) is None
+    assert submitted.list("acme") == (mine,)
+    assert submitted.cancel("acme", theirs.id) is None
+    assert submitted.retry("acme", theirs.id) is None
+    assert submitted.get("globex", theirs.id) == theirs
 
 
 def test_the_same_request_under_the_same_key_is_the_same_job(store: Store) -> None:
@@ -155,23 +155,23 @@ def test_two_jobs_on_one_collection_do_not_run_at_once(store: Store, clock: Cloc
 
 def test_a_waiting_job_is_cancelled_at_once_and_a_running_one_is_asked(store: Store, clock: Clock) -> None:
     waiting, running = submit(store), submit(store)
-    held, leases = JobStore(store), JobLeases(store, "w", now=clock)
-    cancelled = held.cancel("", waiting.id)
+    submitted, leases = JobStore(store), JobLeases(store, "w", now=clock)
+    cancelled = submitted.cancel("", waiting.id)
     assert cancelled is not None
     assert cancelled.status == "cancelled"
-    assert held.cancel("", waiting.id) == cancelled  # said twice
+    assert submitted.cancel("", waiting.id) == cancelled  # said twice
     taken = leases.take()
     assert taken is not None
     assert taken.id == running.id
-    asked = held.cancel("", running.id)
-    assert asked is not None
-    assert (asked.status, asked.stopping) == ("running", True)
+    reply = submitted.cancel("", running.id)
+    assert reply is not None
+    assert (reply.status, reply.stopping) == ("running", True)
     assert leases.renew(running.id, ()).stopping
     with pytest.raises(JobStateError, match="running"):
-        held.retry("", running.id)
+        submitted.retry("", running.id)
     assert leases.end(running.id, "succeeded")
     with pytest.raises(JobStateError, match="succeeded"):
-        held.cancel("", running.id)
+        submitted.cancel("", running.id)
 
 
 def test_a_job_to_be_cancelled_whose_worker_died_is_cancelled(store: Store, clock: Clock) -> None:

@@ -135,8 +135,8 @@ def test_it_can_be_fine_tuned_on_rows(learnt: PretrainOutcome, tmp_path: Path) -
     """What a causal reader's rows will be: a prompt, and an answer that ends with the end token."""
     tokenizer = Tokenizer(learnt.folder / "tokenizer.json")
     rows = [
-        TokenRow((END_ID, *tokenizer.encode(asked).token_ids), (*tokenizer.encode(answer).token_ids, END_ID))
-        for asked, answer in ((f"Who owns {n}?", f" {OWNERS[n % 5]}") for n in range(10))
+        TokenRow((END_ID, *tokenizer.encode(question).token_ids), (*tokenizer.encode(answer).token_ids, END_ID))
+        for question, answer in ((f"Who owns {n}?", f" {OWNERS[n % 5]}") for n in range(10))
     ]
     model = load_decoder(learnt.folder).requires_grad_(True)
     train(model, rows, TrainSettings(learning_rate=3e-3, tokens_per_batch=200, epochs=40), tmp_path)
@@ -152,8 +152,8 @@ def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path
     base = replace(short(recipe(text)), max_seconds=5.0, shard_bytes=240_000)
     assert base.corpus is not None
     base = replace(base, corpus=replace(base.corpus, hold_out=20, shard_bytes=500))
-    whole = pretrain_decoder(base, tmp_path / "whole", say=quiet, clock=lambda: 0.0)
-    assert whole.finished
+    uninterrupted = pretrain_decoder(base, tmp_path / "whole", say=quiet, clock=lambda: 0.0)
+    assert uninterrupted.finished
     stops: list[str] = []
     for _ in range(20):
         times = iter(range(0, 10_000, 5))
@@ -167,7 +167,7 @@ def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path
     assert len([name for name in names if name.endswith(".safetensors")]) > 1
     for name in names - {"training.json"}:
         assert (tmp_path / "whole" / name).read_bytes() == (tmp_path / "parts" / name).read_bytes()
-    assert part.validation == whole.validation
+    assert part.validation == uninterrupted.validation
     sizes = [p.stat().st_size for p in tmp_path.rglob("*") if p.suffix != ".json" and p.is_file()]
     assert max(sizes) <= 240_000
 

@@ -58,9 +58,9 @@ def aloud(speaking: Speaking, heard: list[str] | None) -> str:
 
 def test_text_is_heard_as_it_is_drawn() -> None:
     heard: list[str] = []
-    whole = completion("Nine o'clock")
-    assert aloud(Speaking([TextDelta("Nine "), TextDelta("o'clock"), FinishedRequest((whole,))]), heard) == whole.text
-    assert "".join(heard) == whole.text
+    full = completion("Nine o'clock")
+    assert aloud(Speaking([TextDelta("Nine "), TextDelta("o'clock"), FinishedRequest((full,))]), heard) == full.text
+    assert "".join(heard) == full.text
 
 
 def test_nobody_listening_draws_in_silence() -> None:

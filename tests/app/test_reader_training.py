@@ -208,9 +208,9 @@ def _few_are_enough(
     monkeypatch: pytest.MonkeyPatch, least: int, folder: Path, *, articles: int = 48, development: int = 40
 ) -> ReaderRecipe:
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", least)
-    monkeypatch.setattr(decline_fitting, "LEAST_HELD", development // 4)
-    asked = ReaderRecipe((_many(folder, articles),), development=development, mix=RowMix(alone=1.0, without_gold=0.0))
-    return replace(asked, settings=replace(asked.settings, max_steps=1, tokens_per_batch=2000))
+    monkeypatch.setattr(decline_fitting, "LEAST_HELD_OUT", development // 4)
+    recipe = ReaderRecipe((_many(folder, articles),), development=development, mix=RowMix(alone=1.0, without_gold=0.0))
+    return replace(recipe, settings=replace(recipe.settings, max_steps=1, tokens_per_batch=2000))
 
 
 Fitted = tuple[ReaderRecipe, TrainedReader, list[str]]
@@ -221,20 +221,20 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     """Of one layer and twelve articles, two of which are held out."""
     folder, messages = tmp_path_factory.mktemp("fitted"), list[str]()
     with pytest.MonkeyPatch.context() as patch:
-        asked = _few_are_enough(patch, 10, folder, articles=12, development=6)
-        small = replace(asked, num_layers=1, settings=replace(asked.settings, tokens_per_batch=600))
+        recipe = _few_are_enough(patch, 10, folder, articles=12, development=6)
+        small = replace(recipe, num_layers=1, settings=replace(recipe.settings, tokens_per_batch=600))
         return small, train_reader(small, folder / "first", say=messages.append), messages
 
 
 @pytest.fixture
 def few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 10)
-    monkeypatch.setattr(decline_fitting, "LEAST_HELD", 1)
+    monkeypatch.setattr(decline_fitting, "LEAST_HELD_OUT", 1)
 
 
 @pytest.mark.drill
 def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path: Path) -> None:
-    asked, first, messages = fitted
+    recipe, first, messages = fitted
     assert first.declining is not None
     assert first.declining.used == "fitted"
     assert any(f"{first.declining.rows} rows" in line for line in messages)
@@ -242,7 +242,7 @@ def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     shutil.copytree(first.folder, tmp_path / "first")
-    without = train_reader(replace(asked, decline_rows=0, development=0), tmp_path / "first", say=silent)
+    without = train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "first", say=silent)
     assert without.training is not None and without.training.resumed_at == 1
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
@@ -251,9 +251,9 @@ def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path
 @pytest.mark.drill
 @pytest.mark.usefixtures("few_rows")
 def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, first, _ = fitted
-    train_reader(replace(asked, decline_rows=0, development=0), tmp_path / "plain", say=silent)
-    only = replace(asked, start=tmp_path / "plain", only_decline=True, decline_rows=24)
+    recipe, first, _ = fitted
+    train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "plain", say=silent)
+    only = replace(recipe, start=tmp_path / "plain", only_decline=True, decline_rows=24)
     again = train_reader(only, tmp_path / "again", say=silent)
     assert again.training is None
     assert again.declining is not None
@@ -272,8 +272,8 @@ def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monk
 @pytest.mark.drill
 @pytest.mark.usefixtures("few_rows")
 def test_the_best_correction_of_all_is_the_one_that_is_written(fitted: Fitted, tmp_path: Path) -> None:
-    asked, first, _ = fitted
-    other = train_reader(replace(asked, start=first.folder, decline_rows=10), tmp_path / "other", say=silent)
+    recipe, first, _ = fitted
+    other = train_reader(replace(recipe, start=first.folder, decline_rows=10), tmp_path / "other", say=silent)
     found = other.declining
     assert found is not None and found.loss_begun is not None
     losses = {"none": found.loss_before, "fitted": found.loss_after, "begun": found.loss_begun}
@@ -287,9 +287,9 @@ def test_the_best_correction_of_all_is_the_one_that_is_written(fitted: Fitted, t
 def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked = _few_are_enough(monkeypatch, 40, tmp_path)
+    recipe = _few_are_enough(monkeypatch, 40, tmp_path)
     messages: list[str] = []
-    first = train_reader(asked, tmp_path / "first", say=messages.append)
+    first = train_reader(recipe, tmp_path / "first", say=messages.append)
     assert first.declining is not None
     assert first.declining.used == "fitted"  # MiniLM's layers point at nothing in particular
     assert any(f"fitted on {first.declining.rows} rows" in line for line in messages)
@@ -297,10 +297,10 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     trained = load_prefix_decoder(tmp_path / "first").state_dict()
-    without = train_reader(replace(asked, decline_rows=0), tmp_path / "first", say=messages.append)
+    without = train_reader(replace(recipe, decline_rows=0), tmp_path / "first", say=messages.append)
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
-    only = replace(asked, start=tmp_path / "first", only_decline=True, decline_rows=60)
+    only = replace(recipe, start=tmp_path / "first", only_decline=True, decline_rows=60)
     again = train_reader(only, tmp_path / "again", say=messages.append)
     assert again.training is None
     assert again.declining is not None
@@ -320,12 +320,12 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
 def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_one_at_full_size(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked = _few_are_enough(monkeypatch, 10, tmp_path)
+    recipe = _few_are_enough(monkeypatch, 10, tmp_path)
     messages: list[str] = []
-    train_reader(asked, tmp_path / "first", say=messages.append)
+    train_reader(recipe, tmp_path / "first", say=messages.append)
     # Ten rows tell less than all.
     other = train_reader(
-        replace(asked, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=messages.append
+        replace(recipe, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=messages.append
     )
     assert other.declining is not None and other.declining.used == "begun"
     assert other.declining.loss_begun is not None
@@ -333,7 +333,7 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
     assert any("with the initial correction, which is kept" in line for line in messages)
     first, second = (load_prefix_decoder(tmp_path / name).state_dict() for name in ("first", "other"))
     assert torch.equal(first["head.decline.inner.weight"], second["head.decline.inner.weight"])
-    only = replace(asked, start=tmp_path / "other", only_decline=True, decline_rows=10)
+    only = replace(recipe, start=tmp_path / "other", only_decline=True, decline_rows=10)
     with pytest.raises(AppError, match="nothing was written"):
         train_reader(only, tmp_path / "none", say=messages.append)
     assert not (tmp_path / "none").exists()

@@ -94,15 +94,15 @@ def test_retrieve_shows_rank_score_ranks_document_place_and_text(plumbline: Plum
     assert "dense -, sparse 1" in first
     assert "valve-3 0-38" in first
     assert text.strip() == "The valve number 3 weighs 3 kilograms."[: len(text.strip())]
-    told = json.loads(plumbline("retrieve", "valve number 3", "--json", "-k", "3").out)
-    assert [result["rank"] for result in told["results"]] == [1, 2, 3]
-    assert told["results"][0]["sparse_rank"] == 1
-    assert told["settings"] == "mode=hybrid fusion=minmax"
+    output = json.loads(plumbline("retrieve", "valve number 3", "--json", "-k", "3").out)
+    assert [result["rank"] for result in output["results"]] == [1, 2, 3]
+    assert output["results"][0]["sparse_rank"] == 1
+    assert output["settings"] == "mode=hybrid fusion=minmax"
 
 
 def test_filters_and_what_explains_an_empty_result(plumbline: Plumbline) -> None:
-    told = json.loads(plumbline("retrieve", "number 2", "--filter", "topic=crane|probe", "--json").out)
-    assert {result["document_id"].split("-")[0] for result in told["results"]} == {"crane", "probe"}
+    output = json.loads(plumbline("retrieve", "number 2", "--filter", "topic=crane|probe", "--json").out)
+    assert {result["document_id"].split("-")[0] for result in output["results"]} == {"crane", "probe"}
     none = plumbline("retrieve", "number", "--filter", "topic=zeppelin")
     assert (none.code, none.out) == (0, "")
     assert "topic=zeppelin" in none.err and "'cable', 'crane'" in none.err
@@ -189,9 +189,9 @@ def test_tune_recommends_a_real_gain_and_writes_only_when_told(plumbline: Plumbl
     kept = saved_search(home, "things")
     assert kept is not None and kept.params.mode == "dense"
     saved = plumbline("tune", "things", "--qrels", qrels, "--save", "--json")
-    told = json.loads(saved.out)
-    assert (told["real"], told["saved"]) == (True, True)
-    assert told["held_out"]["mean"] > told["baseline"]["mean"]
+    output = json.loads(saved.out)
+    assert (output["real"], output["saved"]) == (True, True)
+    assert output["held_out"]["mean"] > output["baseline"]["mean"]
     now = saved_search(home, "things")
     assert now is not None and now.params.mode != "dense"
     assert "p = " in now.why

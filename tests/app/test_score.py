@@ -222,18 +222,18 @@ def test_a_verifier_that_fails_on_one_answer_costs_that_answer_only(how: str) ->
 
 
 def test_a_verifier_that_dies_for_good_is_not_asked_for_ever() -> None:
-    asked = 0
+    calls = 0
 
     class Dead(TokenOverlapScorer):
         def score(self, pairs: Sequence[Pair], progress: Any = None) -> tuple[float, ...]:
-            nonlocal asked
-            asked += 1
+            nonlocal calls
+            calls += 1
             raise ModelError("the device is gone")
 
     rows = [{**ROWS[0], "id": str(n), "answer": f"It lasts {n} years."} for n in range(200)]
     result = scored(rows, load=lambda name, device: Dead())
     assert set(outcomes(result)) == {"unscored"} and result.failed == 200
-    assert asked == FAILURES_IN_A_ROW + 1
+    assert calls == FAILURES_IN_A_ROW + 1
     assert "was not called again" in result.answers[-1].evaluation.reason
 
 
@@ -256,8 +256,8 @@ def test_many_systems_are_compared_with_one(tmp_path: Path) -> None:
     assert len(scored(rows[:4]).summary.pairs) == 6
     result = scored(rows)
     assert {p.baseline for p in result.summary.pairs} == {"s0"} and len(result.summary.pairs) == 5
-    apart = scored([ROWS[0], {**ROWS[1], "system": "c"}])
-    assert apart.summary.pairs == () and any("no question in common" in note for note in apart.notes)
+    separate = scored([ROWS[0], {**ROWS[1], "system": "c"}])
+    assert separate.summary.pairs == () and any("no question in common" in note for note in separate.notes)
 
 
 def test_an_empty_file_has_no_score() -> None:

@@ -116,8 +116,8 @@ def test_going_on_from_what_an_interrupted_call_kept(
 ) -> None:
     lines = tmp_path / "verdicts.jsonl"
     assert main(["score", answers, *WITH, "--answers", str(lines)]) == 0
-    whole = lines.read_text()
-    first, second = whole.splitlines(keepends=True)
+    full = lines.read_text()
+    first, second = full.splitlines(keepends=True)
     changed = first.replace('"reason": ""', '"reason": "kept"', 1)
     lines.write_text(changed + second[:40])  # a kill in the middle of a line
     assert main(["score", answers, *WITH, "--answers", str(lines)]) == 0

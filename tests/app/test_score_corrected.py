@@ -49,12 +49,12 @@ def test_labels_of_some_answers_correct_the_rates_of_all(tmp_path: Path, capsys:
     assert found["corrected"] is True and found["fail_if"]["failed"] is False
     run = found["corrected_by_labels"]["run"]
     assert (run["population"], run["labelled"]) == (200, 100)
-    told = {a: [r["hallucinated"] for r in rows if r["system"] == a and "hallucinated" in r] for a in ("old", "new")}
+    labels = {a: [r["hallucinated"] for r in rows if r["system"] == a and "hallucinated" in r] for a in ("old", "new")}
     for arm in run["arms"]:
         hallucinated = arm["hallucinated"]
         assert hallucinated["headline"] == "rectified" and arm["labelled"] == 100
-        assert hallucinated["labels_only"]["rate"] == pytest.approx(np.mean(told[arm["arm"]]))
-        assert arm["positives"] == sum(told[arm["arm"]]) and arm["disagreements"] >= 5
+        assert hallucinated["labels_only"]["rate"] == pytest.approx(np.mean(labels[arm["arm"]]))
+        assert arm["positives"] == sum(labels[arm["arm"]]) and arm["disagreements"] >= 5
     (pair,) = run["pairs"]
     assert (pair["baseline"], pair["other"]) == ("old", "new")
     assert any("are valid if the labelled answers are a random sample" in note for note in found["notes"])

@@ -219,10 +219,10 @@ def test_long_texts_full_of_marks_are_few_values() -> None:
 def test_marks_are_counted_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(5)
     body = json.dumps([{"a\\": '\\\\"",,::', "b": "\\"}, '\\\\\\"', [1, 2]] * 50).encode()
-    whole = count_marks(body)
+    full = count_marks(body)
     for size in (1, 2, 3, 7, rng.randrange(8, 200)):
         monkeypatch.setattr("app.service.http.json_body._BLOCK", size)
-        assert count_marks(body) == whole, size
+        assert count_marks(body) == full, size
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ def test_a_seed_is_drawn_and_told(client: TestClient) -> None:
 
 def test_chunks_joined_are_the_completion(client: TestClient) -> None:
     fields = {"n": 2, "temperature": 1.0, "seed": 5, "max_tokens": 8, "logprobs": True, "top_logprobs": 2}
-    whole = ask(client, **fields)
+    full = ask(client, **fields)
     found = chunks(client, **fields, stream_options={"include_usage": True})
     texts = ["", ""]
     for chunk in found:
@@ -73,14 +73,14 @@ def test_chunks_joined_are_the_completion(client: TestClient) -> None:
         assert chunk["id"] == found[0]["id"]
         for choice in chunk["choices"]:
             texts[choice["index"]] += choice["delta"].get("content", "")
-    assert texts == [choice["message"]["content"] for choice in whole["choices"]]
-    assert found[0]["sources"] == whole["sources"]
+    assert texts == [choice["message"]["content"] for choice in full["choices"]]
+    assert found[0]["sources"] == full["sources"]
     assert found[0]["choices"][0]["delta"]["role"] == "assistant"
     *_, last, usage = found
-    assert [choice["finish_reason"] for choice in last["choices"]] == [c["finish_reason"] for c in whole["choices"]]
-    assert [choice["logprobs"] for choice in last["choices"]] == [c["logprobs"] for c in whole["choices"]]
+    assert [choice["finish_reason"] for choice in last["choices"]] == [c["finish_reason"] for c in full["choices"]]
+    assert [choice["logprobs"] for choice in last["choices"]] == [c["logprobs"] for c in full["choices"]]
     assert usage["choices"] == []
-    assert usage["usage"]["completion_tokens"] == whole["usage"]["completion_tokens"]
+    assert usage["usage"]["completion_tokens"] == full["usage"]["completion_tokens"]
     assert all(chunk["usage"] is None for chunk in found[:-1])
     assert all("usage" not in chunk for chunk in chunks(client, max_tokens=2))
 

@@ -86,8 +86,8 @@ def test_a_job_that_was_asked_to_end_ends_at_its_next_step(
     thread = threading.Thread(target=worker.run_one)
     thread.start()
     assert generator.started.wait(240)
-    asked = client.post(f"/v1/jobs/{job['id']}/cancel").json()
-    assert (asked["status"], asked["cancelling"]) == ("running", True)
+    reply = client.post(f"/v1/jobs/{job['id']}/cancel").json()
+    assert (reply["status"], reply["cancelling"]) == ("running", True)
 
     def beat() -> str:
         return str(client.get(f"/v1/jobs/{job['id']}").json()["heartbeat_at"])

@@ -71,14 +71,14 @@ def test_wrong_keys_are_limited_and_good_ones_go_on(
     for number in range(WRONG_KEYS_PER_MINUTE):
         client.request("POST" if path == "/v1/query" else "GET", path, headers=wrong(number))
 
-    asked: list[str] = []
+    hosts: list[str] = []
     real = KeyStore.recognise
-    monkeypatch.setattr(KeyStore, "recognise", lambda self, token: (asked.append(token), real(self, token))[1])
+    monkeypatch.setattr(KeyStore, "recognise", lambda self, token: (hosts.append(token), real(self, token))[1])
     refused = client.get("/v1/collections", headers=wrong(99))
     assert error_code(refused, 429) == "rate_limit_exceeded"
     assert int(refused.headers["retry-after"]) >= 1
     assert error_code(client.get("/v1/collections", headers=bearer(guarded.fresh)), 429) == "rate_limit_exceeded"
-    assert asked == []
+    assert hosts == []
     assert client.get("/v1/collections", headers=bearer(guarded.known)).status_code == 200
     assert client.get("/v1/collections").status_code == 401  # nobody guesses without a key
     clock.now += 61

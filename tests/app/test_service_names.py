@@ -99,9 +99,9 @@ def test_cached_tokens_tell_no_tenant_what_another_asked(
         tenant: {"Authorization": f"Bearer {keys.create(tenant, ['query'], tenant=tenant).secret}"}
         for tenant in ("acme", "globex")
     }
-    asked = {"question": "Is the merger with Initech on?", "retrieval": False, "max_tokens": 2}
+    body = {"question": "Is the merger with Initech on?", "retrieval": False, "max_tokens": 2}
     with TestClient(create_app(pipeline, require_key=True)) as client:
-        replies = [client.post("/v1/query", json=asked, headers=headers[t]) for t in ("acme", "globex", "acme")]
+        replies = [client.post("/v1/query", json=body, headers=headers[t]) for t in ("acme", "globex", "acme")]
     cached = [reply.json()["usage"]["cached_tokens"] for reply in replies]
     assert cached[:2] == [0, 0]
     assert cached[2] > 0

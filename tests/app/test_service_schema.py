@@ -44,8 +44,8 @@ def test_examples_are_what_they_are_examples_of() -> None:
     document = described()
     shown = 0
     for name, schema in document["components"]["schemas"].items():
-        whole = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
-        validator = validator_for(whole)
+        full = {"$ref": f"#/components/schemas/{name}", "components": document["components"]}
+        validator = validator_for(full)
         for example in schema.get("examples", ()):
             shown += 1
             assert list(validator.iter_errors(example)) == [], name

@@ -43,20 +43,20 @@ def events(client: TestClient, **fields: Any) -> list[tuple[str, dict[str, Any]]
 def test_sources_then_text_then_answers_then_verdicts_then_usage(client: TestClient) -> None:
     fields = {"n": 2, "temperature": 1.0, "seed": 3, "max_tokens": 8, "verify": True}
     found = events(client, **fields)
-    whole = client.post("/v1/query", json={"question": QUESTION, **fields}).json()
+    full = client.post("/v1/query", json={"question": QUESTION, **fields}).json()
     names = [name for name, _ in found]
     assert names[0] == "sources"
     assert names[-3:] == ["answers", "verdicts", "done"]
     assert set(names[1:-3]) == {"text"}
-    assert found[0][1]["sources"] == whole["sources"]
-    for sample, answer in enumerate(whole["answers"]):
+    assert found[0][1]["sources"] == full["sources"]
+    for sample, answer in enumerate(full["answers"]):
         expected = "".join(data["text"] for name, data in found if name == "text" and data["sample"] == sample)
         assert expected == answer["text"]
         judged = found[-2][1]["answers"][sample]
         assert (judged["outcome"], judged["verdicts"]) == (answer["outcome"], answer["verdicts"])
-    plain = [{**answer, "outcome": None, "verdicts": None} for answer in whole["answers"]]
+    plain = [{**answer, "outcome": None, "verdicts": None} for answer in full["answers"]]
     assert found[-3][1]["answers"] == plain
-    assert found[-1][1]["usage"]["completion_tokens"] == whole["usage"]["completion_tokens"]
+    assert found[-1][1]["usage"]["completion_tokens"] == full["usage"]["completion_tokens"]
 
 
 def test_another_style_comes_whole(client: TestClient) -> None:

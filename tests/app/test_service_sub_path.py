@@ -30,9 +30,9 @@ PAGES = ["/", "/collections", "/collections/notes", "/evaluations", "/login"]
 
 @pytest.mark.parametrize("page", PAGES)
 def test_all_that_a_page_leads_to_is_below_the_path(client: TestClient, page: str) -> None:
-    whole = client.get(ROOT + page)
-    assert whole.status_code == 200
-    links = set(_LINK.findall(whole.text))
+    full = client.get(ROOT + page)
+    assert full.status_code == 200
+    links = set(_LINK.findall(full.text))
     assert links
     assert all(link.startswith(f"{ROOT}/") for link in links), links
     for link in sorted(links):

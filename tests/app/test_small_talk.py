@@ -126,5 +126,5 @@ def test_a_greeting_to_a_collection_that_is_not_there(client: TestClient) -> Non
 def test_a_question_after_thanks_follows_the_last_question(client: TestClient) -> None:
     thanks = [{"role": "user", "content": "Thanks!"}, {"role": "assistant", "content": "You're welcome."}]
     messages = [USER, ANSWER, *thanks, {"role": "user", "content": "Is it free?"}]
-    asked = complete(client, messages=messages, max_tokens=2)["plumbline"]["question"]
-    assert asked == "Is the warranty of the Heron 4 free?"
+    question = complete(client, messages=messages, max_tokens=2)["plumbline"]["question"]
+    assert question == "Is the warranty of the Heron 4 free?"

@@ -65,16 +65,16 @@ def test_the_service_searches_as_was_tuned(pipeline: Pipeline) -> None:
 
 
 def test_a_run_has_the_search_in_its_hash_and_its_evidence(pipeline: Pipeline) -> None:
-    asked = (Question("q1", QUESTION, ("three years",), ("warranty",)),)
+    questions = (Question("q1", QUESTION, ("three years",), ("warranty",)),)
 
     def run(**fields: Any) -> str:
-        return evaluate(pipeline, EvaluationPlan(asked, collection="notes", samples=1, **fields)).run_id
+        return evaluate(pipeline, EvaluationPlan(questions, collection="notes", samples=1, **fields)).run_id
 
     def arms_of(run_id: str) -> dict[str, str]:
         return {arm.name: arm.settings for arm in RunStore(pipeline.store).load_run(run_id).config.arms}
 
     def judge() -> str:
-        return open_judge(pipeline, VerifierPlan("entailment"), asked, "notes").verifier.name
+        return open_judge(pipeline, VerifierPlan("entailment"), questions, "notes").verifier.name
 
     plain, judged = run(), judge()
     words = run(mode="bm25")
@@ -105,15 +105,15 @@ def test_collections_and_query_show_what_was_tuned(
     assert code == 0
     assert "searched by --mode hybrid --fusion rrf --dense-weight 0.3 --rrf-constant 60 (nDCG@10 0.3" in shown.out
     assert "notes" in shown.err
-    told = json.loads(plumbline("collections", "--json")[1].out)[0]["search"]
-    assert SavedSearch.from_json(told).params == WEIGHED
-    asked = ("query", QUESTION, "--json", "--model", model)
-    assert json.loads(plumbline(*asked)[1].out)["search"] == OPTIONS
-    assert json.loads(plumbline(*asked, "--fusion", "zscore")[1].out)["search"] == "mode=hybrid fusion=zscore"
+    listed = json.loads(plumbline("collections", "--json")[1].out)[0]["search"]
+    assert SavedSearch.from_json(listed).params == WEIGHED
+    questions = ("query", QUESTION, "--json", "--model", model)
+    assert json.loads(plumbline(*questions)[1].out)["search"] == OPTIONS
+    assert json.loads(plumbline(*questions, "--fusion", "zscore")[1].out)["search"] == "mode=hybrid fusion=zscore"
     code, output = plumbline("tune", "notes", "--forget")
     assert (code, output.err.strip()) == (0, "notes is searched with the default settings")
     assert "as it was before" in plumbline("tune", "notes", "--forget")[1].err
-    assert json.loads(plumbline(*asked)[1].out)["search"] == "mode=hybrid fusion=minmax"
+    assert json.loads(plumbline(*questions)[1].out)["search"] == "mode=hybrid fusion=minmax"
     code, output = plumbline("tune", "nowhere", "--forget")
     assert (code, "notes" in output.err) == (1, True)
 

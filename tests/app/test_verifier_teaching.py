@@ -83,14 +83,14 @@ def test_claims_read_together_have_their_own_calibration(other: Path, tmp_path: 
 def test_what_they_said_is_kept_and_asked_for_again_only_of_other_rows(other: Path, tmp_path: Path) -> None:
     teachers = Teachers([other], 1.0)
     first = teachers.taught(rows(), tmp_path, lambda text: None)
-    asked = {"rows": "another", "teachers": "others"}
+    identity = {"rows": "another", "teachers": "others"}
     path = tmp_path / KEPT
     with safe_open(path, "pt") as file:
-        whole = file.metadata()
-    save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, whole)
+        full = file.metadata()
+    save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, full)
     again = teachers.taught(rows(), tmp_path, lambda text: None)
     assert {row.claims[0].target for row in again} == {0.5}  # read, not asked for
-    for wrong in (asked, None):
+    for wrong in (identity, None):
         save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, wrong)
         assert teachers.taught(rows(), tmp_path, lambda text: None) == first
     path.write_bytes(b"cut off")

@@ -234,8 +234,8 @@ def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data
     rows = train_verifier(plain, tmp_path / "plain", say=messages.append).rows
     more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=messages.append).rows
     (line,) = (line for line in messages if "read again" in line)
-    read, _, whole = line.split()[:3]
-    assert 0 < int(read) <= int(whole) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
+    read, _, total = line.split()[:3]
+    assert 0 < int(read) <= int(total) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
     facts = json.loads((tmp_path / "altered" / "verifier.json").read_text())
     assert facts["recipe"]["altered"] == 1.0
     train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=messages.append)
@@ -279,13 +279,13 @@ def test_raw_logits_are_of_the_best_window(trained: tuple[TrainedVerifier, list[
     loaded = load_support(trained[0].folder)
     scorer = SupportScorer(replace(loaded, use=SupportUse(16)), bf16=False)
     claim = "The lamp is green."
-    whole, windows = PairExample(STORY, claim, True), []
-    (found,) = score_pairs_raw(scorer, [whole])
+    total, windows = PairExample(STORY, claim, True), []
+    (found,) = score_pairs_raw(scorer, [total])
     for sentence in STORY.split(". "):
         windows.append(PairExample(sentence, claim, True))
     assert found >= min(score_pairs_raw(scorer, windows))
     examples = load_pairs([data], skip_bad=True).examples[:3]
-    assert score_pairs_raw(scorer, [*examples, whole]) == pytest.approx(
+    assert score_pairs_raw(scorer, [*examples, total]) == pytest.approx(
         [*score_pairs_raw(scorer, examples), found], abs=1e-5
     )
     assert score_pairs_raw(scorer, []) == ()

@@ -106,13 +106,13 @@ def test_no_short_answer_is_read_to_a_question_that_the_evidence_does_not_answer
 
 def test_one_claim_of_such_a_question(note: str, capsys: pytest.CaptureFixture[str]) -> None:
     """By the shipped verifier: what stands in the evidence word for word is read, unless the question is marked."""
-    asked = ("verify", "--evidence", note, "three years", "--question", "How long are batteries covered?", "--json")
-    main([*asked])
+    arguments = ("verify", "--evidence", note, "three years", "--question", "How long are batteries covered?", "--json")
+    main([*arguments])
     read = out(capsys)[0]
-    main([*asked, "--unanswerable"])
-    apart = out(capsys)[0]
-    assert read["verifier"] == apart["verifier"] and read["support"] != apart["support"]
-    assert main([*asked[:4], "--unanswerable"]) == 2
+    main([*arguments, "--unanswerable"])
+    separate = out(capsys)[0]
+    assert read["verifier"] == separate["verifier"] and read["support"] != separate["support"]
+    assert main([*arguments[:4], "--unanswerable"]) == 2
     assert "--unanswerable" in capsys.readouterr().err
 
 

@@ -119,7 +119,7 @@ def logprobs(client: OpenAI, asked: dict[str, Any]) -> str:
 
 def stream(client: OpenAI, asked: dict[str, Any]) -> str:
     """Chunks that joined are the answer, and the usage at the end."""
-    whole = client.chat.completions.create(**asked, seed=1).choices[0].message.content
+    full = client.chat.completions.create(**asked, seed=1).choices[0].message.content
     text, usage, finish, sources = "", None, None, None
     for chunk in client.chat.completions.create(**asked, seed=1, stream=True, stream_options={"include_usage": True}):
         usage = chunk.usage or usage
@@ -127,7 +127,7 @@ def stream(client: OpenAI, asked: dict[str, Any]) -> str:
         for choice in chunk.choices:
             text += choice.delta.content or ""
             finish = choice.finish_reason or finish
-    assert text == whole, f"streamed {text!r}, whole {whole!r}"
+    assert text == full, f"streamed {text!r}, whole {full!r}"
     assert usage is not None, "no usage came"
     assert finish in ("stop", "length"), finish
     assert sources, "no sources came with the stream"

@@ -199,13 +199,13 @@ def test_a_sample_of_inspect_that_failed_is_named(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_inspect(tmp_path: Path) -> None:
-    whole = log()
+    full = log()
     path = tmp_path / "2026-01-01_t.eval"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("header.json", json.dumps({key: value for key, value in whole.items() if key != "samples"}))
+        archive.writestr("header.json", json.dumps({key: value for key, value in full.items() if key != "samples"}))
         archive.writestr("summaries.json", "[]")
         for epoch in (1, 2):
-            archive.writestr(f"samples/1_epoch_{epoch}.json", json.dumps({**whole["samples"][0], "epoch": epoch}))
+            archive.writestr(f"samples/1_epoch_{epoch}.json", json.dumps({**full["samples"][0], "epoch": epoch}))
     file = load_answers([path])
     assert [(r.id, r.sample, r.answer, r.arm) for r in file.records] == [
         ("1", "1", "6", "openai/x"),

@@ -37,8 +37,8 @@ def _files(folder: Path, *lines: dict[str, object], text: str = TEXT) -> tuple[P
 
 
 def test_the_stretch_and_its_title_are_found(tmp_path: Path) -> None:
-    whole = {"question": "Who?", "answers": ["Ada"], "context": "Ada did.", "title": "T"}
-    questions, documents = _files(tmp_path, _line(excerpt=_excerpt()), whole)
+    full = {"question": "Who?", "answers": ["Ada"], "context": "Ada did.", "title": "T"}
+    questions, documents = _files(tmp_path, _line(excerpt=_excerpt()), full)
     first, second = load_reading([questions], texts=[documents]).examples
     assert first == ReadingExample(
         "When did Ada write it?", ("1843",), TEXT[START:END], "Ada", True, "q", wrong=("never built",)

@@ -48,8 +48,8 @@ def test_what_no_tokenizer_takes_is_replaced_one_for_one(tmp_path: Path) -> None
     path = write(tmp_path / "a.jsonl", {**GOOD, "evidence": "A lamp \ud83d and\0 more.", "group": "\udc00"})
     (example,) = load_pairs([path]).examples
     assert (example.evidence, example.group) == ("A lamp \ufffd and\ufffd more.", "\ufffd")
-    whole = write(tmp_path / "b.jsonl", {**GOOD, "evidence": "A lamp \U0001f600."})
-    assert load_pairs([whole]).examples[0].evidence == "A lamp \U0001f600."
+    full = write(tmp_path / "b.jsonl", {**GOOD, "evidence": "A lamp \U0001f600."})
+    assert load_pairs([full]).examples[0].evidence == "A lamp \U0001f600."
 
 
 BAD = [

@@ -84,11 +84,11 @@ def test_limit_is_of_good_lines_a_file(tmp_path: Path) -> None:
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    whole = gzip.compress(json.dumps(GOOD).encode() * 50)
-    damaged = bytearray(whole)
+    full = gzip.compress(json.dumps(GOOD).encode() * 50)
+    damaged = bytearray(full)
     damaged[30] ^= 0xFF
     files = {
-        "cut.jsonl.gz": whole[:-20],
+        "cut.jsonl.gz": full[:-20],
         "damaged.jsonl.gz": bytes(damaged),
         "plain.jsonl.bz2": b"{}",
         "cut.jsonl.bz2": bz2.compress(b"{}")[:-5],

@@ -52,8 +52,8 @@ def test_nothing_of_the_encyclopedia_is_copied_but_short_answers(name: str) -> N
 def test_no_question_is_asked_twice_of_a_passage() -> None:
     for path in _files():
         lines = _lines(path.name.split(".")[0])
-        asked = [(json.dumps(line.get("excerpt", line.get("context"))), line["question"].casefold()) for line in lines]
-        assert len(asked) == len(set(asked))
+        pairs = [(json.dumps(line.get("excerpt", line.get("context"))), line["question"].casefold()) for line in lines]
+        assert len(pairs) == len(set(pairs))
 
 
 def test_training_has_no_passage_of_a_test() -> None:

@@ -204,8 +204,8 @@ def test_two_article_questions_need_two_articles(all_questions: list[dict[str, A
 def test_every_article_about_the_world_is_asked_about(
     texts: dict[str, str], all_questions: list[dict[str, Any]]
 ) -> None:
-    asked = {document_id for question in all_questions for document_id in question["relevant_document_ids"]}
-    assert sorted(name for name in texts if name.startswith("world/") and name not in asked) == []
+    relevant = {document_id for question in all_questions for document_id in question["relevant_document_ids"]}
+    assert sorted(name for name in texts if name.startswith("world/") and name not in relevant) == []
 
 
 A_TEXT = {"world/a.md": "Ice floats. It melts at 0 degrees.", "world/b.md": "Lead sinks."}

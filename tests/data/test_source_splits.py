@@ -22,10 +22,10 @@ def test_about_the_share_asked_for_in_whole_groups() -> None:
     split = split_pairs(MANY)
     assert split.unseen == ()
     assert len(split.train) + len(split.development) == len(MANY)
-    held = {e.group for e in split.development}
-    assert not held & {e.group for e in split.train}
+    held_out = {e.group for e in split.development}
+    assert not held_out & {e.group for e in split.train}
     # 900 groups at 3 %: binomial, outside 8 to 55 in less than one draw of 100,000 (and the names are fixed).
-    assert 8 < len(held) < 55
+    assert 8 < len(held_out) < 55
     assert split_pairs(MANY, percent=0).development == ()
     assert split_pairs(MANY, percent=100).train == ()
 
@@ -33,12 +33,12 @@ def test_about_the_share_asked_for_in_whole_groups() -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.sets(st.integers(0, len(MANY) - 1), min_size=1), st.integers(1, 60), st.randoms(use_true_random=False))
 def test_a_group_is_never_split_whatever_stands_beside(chosen: set[int], percent: int, random: st.randoms) -> None:  # type: ignore[valid-type]
-    held = {e.group for e in split_pairs(MANY, percent=percent).development}
+    held_out = {e.group for e in split_pairs(MANY, percent=percent).development}
     some = [MANY[n] for n in chosen]
     random.shuffle(some)  # type: ignore[attr-defined]
     split = split_pairs(some, percent=percent)
-    assert list(split.development) == [e for e in some if e.group in held]
-    assert list(split.train) == [e for e in some if e.group not in held]
+    assert list(split.development) == [e for e in some if e.group in held_out]
+    assert list(split.train) == [e for e in some if e.group not in held_out]
 
 
 def test_sources_are_held_out_by_name_and_by_beginning() -> None:
@@ -61,14 +61,14 @@ def test_a_name_that_no_source_has_is_an_error(name: str) -> None:
 
 
 def test_a_share_of_a_source_is_held_out_beside_development() -> None:
-    whole, split = split_pairs(MANY), split_pairs(MANY, ("b_one:17%",))
-    assert split.development == whole.development
+    full, split = split_pairs(MANY), split_pairs(MANY, ("b_one:17%",))
+    assert split.development == full.development
     assert {e.source for e in split.unseen} == {"b_one"}
-    held = {e.group for e in split.unseen}
+    held_out = {e.group for e in split.unseen}
     # 300 groups at 17 %: outside 25 to 80 in less than one draw of 10,000 (and the names are fixed).
-    assert 25 < len(held) < 80
-    assert not held & {e.group for e in (*split.train, *split.development)}
-    assert [e for e in whole.train if e.group not in held] == list(split.train)
+    assert 25 < len(held_out) < 80
+    assert not held_out & {e.group for e in (*split.train, *split.development)}
+    assert [e for e in full.train if e.group not in held_out] == list(split.train)
     # A larger share holds the smaller one, and the larger of two counts.
     more = split_pairs(MANY, ("b_*:40%", "b_one:17%"))
     assert set(split.unseen) < set(more.unseen)
@@ -76,7 +76,7 @@ def test_a_share_of_a_source_is_held_out_beside_development() -> None:
     assert split_pairs(MANY, ("b_one:17%", "b_one")).unseen == split_pairs(MANY, ("b_one",)).unseen
     everything = split_pairs(MANY, ("b_one:97%",))
     assert {e.source for e in everything.train} == {"a", "b_two"}
-    assert everything.development == whole.development
+    assert everything.development == full.development
 
 
 def test_a_source_whose_own_name_ends_like_a_share() -> None:

@@ -21,10 +21,10 @@ MANY = tuple(example("many", f"article {n}", k) for n in range(1000) for k in ra
 def test_about_the_share_asked_for_in_whole_articles() -> None:
     split = split_by_group(MANY)
     assert len(split.train) + len(split.development) == 2000
-    held = {e.group for e in split.development}
-    assert not held & {e.group for e in split.train}
+    held_out = {e.group for e in split.development}
+    assert not held_out & {e.group for e in split.train}
     # 1000 articles at 4 %: binomial, outside 15 to 70 in less than one draw of 100,000 (and the names are fixed).
-    assert 15 < len(held) < 70
+    assert 15 < len(held_out) < 70
     assert len(split_by_group(MANY, percent=50).development) > 800
     assert split_by_group(MANY, percent=0).development == ()
 
@@ -32,12 +32,12 @@ def test_about_the_share_asked_for_in_whole_articles() -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.sets(st.integers(0, 999), min_size=60), st.randoms(use_true_random=False))
 def test_a_subset_in_any_order_is_split_alike(chosen: set[int], random: st.randoms) -> None:  # type: ignore[valid-type]
-    held = {e.group for e in split_by_group(MANY).development}
+    held_out = {e.group for e in split_by_group(MANY).development}
     some = [MANY[2 * n] for n in chosen]
     random.shuffle(some)  # type: ignore[attr-defined]
     split = split_by_group(some)
-    assert {e.group for e in split.development} == held & {e.group for e in some}
-    assert [e for e in some if e.group not in held] == list(split.train)
+    assert {e.group for e in split.development} == held_out & {e.group for e in some}
+    assert [e for e in some if e.group not in held_out] == list(split.train)
 
 
 def test_a_source_of_few_articles_lends_every_sixth() -> None:

@@ -76,14 +76,14 @@ def test_an_answer_comes_live_with_its_source_and_timings(page: Page) -> None:
 
 
 def test_a_follow_up_is_understood_and_a_new_chat_forgets(page: Page) -> None:
-    for asked, answer in (
+    for question, answer in (
         (QUESTION, "three years"),
         ("Does it cover batteries?", "not covered"),
         ("Thanks!", "welcome"),
     ):
-        page.get_by_label("Question").fill(asked)
+        page.get_by_label("Question").fill(question)
         page.get_by_role("button", name="Ask").click()
-        expect(page.locator(".turn").last).to_contain_text(asked)
+        expect(page.locator(".turn").last).to_contain_text(question)
         expect(page.locator(".answer").last).to_contain_text(re.compile(answer, re.IGNORECASE))
         expect(page.get_by_role("button", name="Stop")).to_be_hidden()
     assert page.locator(".turn").count() == 3

@@ -36,12 +36,12 @@ def test_thousands_of_calls_break_nothing(tmp_path: Path, seed: int) -> None:
     with Pipeline(settings) as pipeline:
         pipeline.index("notes", [Document("warranty", "Warranty", "The warranty of the Heron 4 lasts three years.")])
         worker, jobs = Worker(pipeline), JobStore(pipeline.store)
-        asked = 0
+        requests = 0
 
         def after(response: Any) -> None:
-            nonlocal asked
-            asked += 1
-            if asked % 50 == 0:
+            nonlocal requests
+            requests += 1
+            if requests % 50 == 0:
                 for job in jobs.list("", kind="evaluation", status="queued"):
                     if not is_small(job.request):
                         jobs.cancel("", job.id)

@@ -70,10 +70,10 @@ class Shelf:
         return tuple(self._retrieve(q, k) for q in queries)
 
     def _retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
-        asked = set(query.casefold().replace(".", "").replace("?", "").split())
+        words = set(query.casefold().replace(".", "").replace("?", "").split())
 
         def shared(c: Chunk) -> int:
-            return len(asked & set(c.text.casefold().replace(".", "").split()))
+            return len(words & set(c.text.casefold().replace(".", "").split()))
 
         ranked = sorted(self.chunks, key=lambda c: -shared(c))[:k]
         return tuple(RetrievedChunk(c, float(shared(c)), r) for r, c in enumerate(ranked, 1) if shared(c))

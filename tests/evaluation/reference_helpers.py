@@ -11,6 +11,6 @@ ASKED = "What is it?"
 
 
 def judge(answer: str, *references: str, question: str = ASKED, **fields: object) -> Verdict:
-    asked = Question("q1", question or ASKED, references, **fields)  # type: ignore[arg-type]
-    item = VerificationItem(asked, (Claim(answer, 0, len(answer)),), answer)
+    judged = Question("q1", question or ASKED, references, **fields)  # type: ignore[arg-type]
+    item = VerificationItem(judged, (Claim(answer, 0, len(answer)),), answer)
     return ReferenceVerifier().verify([item])[0][0]

@@ -54,9 +54,9 @@ def test_claims_of_a_statement_are_read_together_by_who_can() -> None:
     assert [c.support for c in found] == [0.9, None, pytest.approx(0.4), pytest.approx(0.4), 0.9]
     assert found[2].answer == CLAIMS[:2]
     alone = Neighbours()
-    (apart,) = claim_supports(alone, [statement], together=False).claims
+    (separate,) = claim_supports(alone, [statement], together=False).claims
     assert {pair.answer for pair in alone.pairs} == {()}
-    assert [c.support for c in apart] == [0.9, None, pytest.approx(0.3), pytest.approx(0.3), 0.9]
+    assert [c.support for c in separate] == [0.9, None, pytest.approx(0.3), pytest.approx(0.3), 0.9]
 
 
 def test_a_scorer_that_cannot_is_never_given_neighbours(overlap: Any) -> None:
@@ -135,8 +135,8 @@ def test_an_answer_is_one_row_whose_claims_know_their_places(tokens: SupportToke
     wrong = [t for t, w in zip(first.windows[0][first.claims[1].start :], first.claims[1].wrong, strict=False) if w]
     assert tokens.tokenizer.decode(wrong) == "from osk"
     encode = tokens.tokenizer.encode
-    whole = tokens.answer_window(encode("What?"), [encode(e.claim) for e in answers[0]], encode(LAMP).token_ids)
-    assert first.windows == (whole.token_ids,)
+    full = tokens.answer_window(encode("What?"), [encode(e.claim) for e in answers[0]], encode(LAMP).token_ids)
+    assert first.windows == (full.token_ids,)
 
 
 def test_rows_hold_no_more_tokens_than_asked_and_every_claim_once(tokens: SupportTokens) -> None:

@@ -90,14 +90,14 @@ def test_k_below_one_is_refused(k: int) -> None:
 def test_oracle_shows_the_chunks_with_evidence(
     spans: tuple[tuple[str, int, int], ...], k: int, expected: list[str]
 ) -> None:
-    asked = question(evidence=tuple(EvidenceSpan(*s) for s in spans), relevant_document_ids=("a", "b"))
-    assert ids(Oracle(Passages(), k, Search()).chunks(asked)) == expected
+    item = question(evidence=tuple(EvidenceSpan(*s) for s in spans), relevant_document_ids=("a", "b"))
+    assert ids(Oracle(Passages(), k, Search()).chunks(item)) == expected
 
 
 def test_oracle_without_evidence_takes_the_search_order_within_relevant_documents() -> None:
-    asked = question(relevant_document_ids=("a",), answerable=False)
-    assert ids(Oracle(Passages(), 2, Search()).chunks(asked)) == ["a20", "a10"]
-    assert ids(Oracle(Passages(), 2).chunks(asked)) == ["a0", "a10"]
+    item = question(relevant_document_ids=("a",), answerable=False)
+    assert ids(Oracle(Passages(), 2, Search()).chunks(item)) == ["a20", "a10"]
+    assert ids(Oracle(Passages(), 2).chunks(item)) == ["a0", "a10"]
     both = question(relevant_document_ids=("a", "b"))
     assert ids(Oracle(Passages(), 9).chunks(both)) == ["a0", "b0", "a10", "b10", "a20"]
 

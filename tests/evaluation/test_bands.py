@@ -29,9 +29,9 @@ def test_one_cell_is_the_plain_interval() -> None:
 def test_cells_that_move_together_cost_less_than_bonferroni() -> None:
     resampler = Resampler(Settings(bootstrap=1000))
     ones = np.ones((60, 6))
-    alike, apart = grid(2, 1.0), grid(2, 0.0)
-    same = np.repeat(alike[:, :1], 6, axis=1)
-    levels = [joint_level(h, ones, resampler) for h in (same, alike, apart)]
+    equal, independent = grid(2, 1.0), grid(2, 0.0)
+    same = np.repeat(equal[:, :1], 6, axis=1)
+    levels = [joint_level(h, ones, resampler) for h in (same, equal, independent)]
     assert 0.95 <= levels[0] < 0.97 < levels[2] <= 1 - 0.05 / 6 + 1e-12
     assert levels[0] < levels[1]
 

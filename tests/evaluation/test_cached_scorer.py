@@ -38,10 +38,10 @@ PAIRS = [
 def test_the_same_scores_from_fewer_pairs() -> None:
     plain, counting = TokenOverlapScorer(), Counting()
     cached = CachedScorer(counting)
-    asked = [PAIRS[0], PAIRS[1], PAIRS[0]]
-    assert cached.score(asked) == plain.score(asked) and counting.seen == PAIRS[:2]
-    assert cached.score([*PAIRS, *asked]) == plain.score([*PAIRS, *asked]) and counting.seen == PAIRS
-    assert cached.score(asked) == plain.score(asked) and counting.seen == PAIRS
+    pairs = [PAIRS[0], PAIRS[1], PAIRS[0]]
+    assert cached.score(pairs) == plain.score(pairs) and counting.seen == PAIRS[:2]
+    assert cached.score([*PAIRS, *pairs]) == plain.score([*PAIRS, *pairs]) and counting.seen == PAIRS
+    assert cached.score(pairs) == plain.score(pairs) and counting.seen == PAIRS
     assert (cached.received, cached.scored) == (12, 3) and cached.score([]) == ()
     assert (cached.name, cached.room("a"), list(cached.count(["a b"]))) == (
         plain.name,

@@ -91,12 +91,12 @@ _WORDS = st.lists(
 @given(_WORDS, st.sampled_from([" ", ""]))
 def test_offsets_always_map_back_and_no_word_is_lost(words: list[str], joint: str) -> None:
     text = joint.join(words)
-    whole, found = extract_sentences(text), extract_split_claims(text)
-    assert found.refused == whole.refused and len(found.claims) >= len(whole.claims)
+    full, found = extract_sentences(text), extract_split_claims(text)
+    assert found.refused == full.refused and len(found.claims) >= len(full.claims)
     assert all(text[c.start : c.end] == c.text and c.text.strip() for c in found.claims)
     assert [c.start for c in found.claims] == sorted(c.start for c in found.claims)
     covered = {i for c in found.claims for i in range(c.start, c.end)}
-    for claim in whole.claims:
+    for claim in full.claims:
         missing = "".join(text[i] for i in range(claim.start, claim.end) if i not in covered)
         # What is left out joins claims, and says nothing.
         assert not set(missing.casefold().replace(",", " ").replace(";", " ").split()) - {

@@ -69,8 +69,8 @@ def test_a_value_of_the_question_is_no_other_value_than_the_reference() -> None:
 def test_who_is_made_for_something_else_declines(answer: str) -> None:
     found = extract_sentences(answer)
     assert (found.claims, found.refused) == ((), True)
-    whole = extract_claims(answer)
-    assert (whole.claims, whole.refused) == ((), True)
+    full = extract_claims(answer)
+    assert (full.claims, full.refused) == ((), True)
 
 
 @pytest.mark.parametrize("answer", ["The bridge is not designed to carry trams.", "He was not permitted to speak."])

@@ -48,9 +48,9 @@ def table(database: str) -> Iterator[FactTable]:
 
 
 def judged(table: FactTable, question: str, answer: str, tolerance: float = 0.0) -> tuple[str, float | None, str]:
-    verifier, asked = FactVerifier(table, tolerance), Question("q", question)
-    extracted = verifier.extract(asked, answer)
-    (found,) = verifier.verify([VerificationItem(asked, extracted.claims, answer)])
+    verifier, subject = FactVerifier(table, tolerance), Question("q", question)
+    extracted = verifier.extract(subject, answer)
+    (found,) = verifier.verify([VerificationItem(subject, extracted.claims, answer)])
     assert all(answer[v.claim.start : v.claim.end] == v.claim.text for v in found)
     for verdict in found:
         assert all(e.text == e.text[e.start : e.end] for e in verdict.evidence)

@@ -79,19 +79,19 @@ def table(outcomes: dict[str, tuple[str, str]]) -> OutcomeTable:
 def test_questions_apart_are_in_the_rates_and_in_no_difference() -> None:
     outcomes = {f"q{i}": ("hallucinated", "supported") for i in range(6)}
     outcomes |= {f"u{i}": ("unscored", "hallucinated") for i in range(4)}
-    apart = {"u0", "u1", "u2", "u3"}
-    found = summarise(table(outcomes), settings=SETTINGS, excluded=apart)
+    excluded = {"u0", "u1", "u2", "u3"}
+    found = summarise(table(outcomes), settings=SETTINGS, excluded=excluded)
     rates = {a.arm: (a.questions, a.hallucinated.default.rate, a.unscored.default.rate) for a in found.arms}
     assert rates == {"closed_book": (10, 0.6, 0.4), "rag": (10, 0.4, 0.0)}
     (pair,) = found.pairs
     assert (pair.questions, pair.apart, pair.left_out) == (6, 4, 0)
     assert pair.difference.default.rate == 1.0
-    assert {c.question_id for c in pair.changes} == outcomes.keys() - apart
+    assert {c.question_id for c in pair.changes} == outcomes.keys() - excluded
     with_all = summarise(table(outcomes), settings=SETTINGS).pairs[0]  # unscored responses are in no difference either
     assert (with_all.difference.default.rate, with_all.apart, with_all.unscored) == (1.0, 0, 4)
-    scored = {q: ("supported", "hallucinated") if q in apart else pair for q, pair in outcomes.items()}
+    scored = {q: ("supported", "hallucinated") if q in excluded else pair for q, pair in outcomes.items()}
     assert summarise(table(scored), settings=SETTINGS).pairs[0].difference.default.rate == pytest.approx(0.2)
-    assert summarise(table(scored), settings=SETTINGS, excluded=apart).pairs[0].difference.default.rate == 1.0
+    assert summarise(table(scored), settings=SETTINGS, excluded=excluded).pairs[0].difference.default.rate == 1.0
 
 
 def test_a_pair_without_any_other_question_is_left_out() -> None:

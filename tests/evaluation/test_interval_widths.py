@@ -10,7 +10,7 @@ import pytest
 from evaluation.correction.agreement import agreement
 from evaluation.correction.corrected import CorrectedSettings, correct
 from evaluation.correction.labelled_run import LabelledRun
-from evaluation.detection.intervals import ALIKE, error_estimate, mean_of_ratios, rate_estimate, share_estimate
+from evaluation.detection.intervals import CONSTANT, error_estimate, mean_of_ratios, rate_estimate, share_estimate
 from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import interval
 from evaluation.statistics.bootstrap import bca_limits
@@ -85,12 +85,12 @@ def labelled(rng: np.random.Generator, questions: int, drawn: int) -> LabelledRu
         return np.eye(4)[np.where(rng.random((rows, 2)) < rng.choice([0.0, 0.3]), 2, chosen)]
 
     shares = outcomes(questions)
-    told = shares[:drawn]
-    labels = told.copy() if rng.random() < 0.4 else outcomes(drawn)
+    verdicts = shares[:drawn]
+    labels = verdicts.copy() if rng.random() < 0.4 else outcomes(drawn)
     names = tuple(f"q{i}" for i in range(questions))
     place = np.arange(drawn)
     stratum = np.zeros(questions, dtype=np.intp)
-    return LabelledRun(("one", "two"), names, shares, place, told, labels, stratum, (questions, questions))
+    return LabelledRun(("one", "two"), names, shares, place, verdicts, labels, stratum, (questions, questions))
 
 
 def test_corrected_figures_of_extreme_labels() -> None:
@@ -116,7 +116,7 @@ def test_resamples_that_agree_bound_nothing() -> None:
     same = np.full(50, 0.7)
     almost = np.array([0.0] * 60 + [0.4])
     for found in (share_estimate(0.7, same, 20, 20), error_estimate(0.0, almost, 20), error_estimate(0.7, same, 20)):
-        assert (found.lower, found.upper, found.reason) == (None, None, ALIKE)
+        assert (found.lower, found.upper, found.reason) == (None, None, CONSTANT)
     assert rate_estimate([4] * 6, [2.0] * 6, "pairs").lower is None
     mixed = rate_estimate([4] * 6, [2.0, 2.5, 1.5, 2.0, 2.2, 2.1], "pairs")
     assert mixed.lower is not None and mixed.upper is not None and mixed.upper > mixed.lower

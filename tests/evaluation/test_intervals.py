@@ -113,8 +113,8 @@ counts = st.integers(1, 6).flatmap(
 @settings(max_examples=200, deadline=None)
 @given(counts, st.sampled_from([0.8, 0.95, 0.999]))
 def test_limits_are_ordered_positive_and_mirrored(case: tuple[int, Floats], level: float) -> None:
-    m, whole = case
-    h, ones, n = whole / m, np.ones(len(whole)), float(m * len(whole))
+    m, full = case
+    h, ones, n = full / m, np.ones(len(full)), float(m * len(full))
     limits = effective_limits(h, ones, n, level)
     rate = h.mean()
     assert 0 <= float(limits.lower) <= rate + 1e-12 and rate - 1e-12 <= float(limits.upper) <= 1

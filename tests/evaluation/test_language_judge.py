@@ -96,9 +96,9 @@ def test_votes_where_no_probability_is_known() -> None:
 def test_a_claim_is_asked_alone_with_its_question_and_evidence() -> None:
     speaker = Speaker(lambda question, seed, greedy: ("yes", -0.1))
     judge(speaker, "The mast is oak. It is tall.")
-    asked = [p.question for p in speaker.prompts]
-    assert sum("The mast is oak." in a for a in asked) == sum("It is tall." in a for a in asked) == 2
-    assert all("What is the mast?" in a and ("oak" in a) != ("tall" in a) for a in asked)
+    prompts = [p.question for p in speaker.prompts]
+    assert sum("The mast is oak." in a for a in prompts) == sum("It is tall." in a for a in prompts) == 2
+    assert all("What is the mast?" in a and ("oak" in a) != ("tall" in a) for a in prompts)
 
 
 @pytest.mark.parametrize("chance", [None, math.log(0.9)])

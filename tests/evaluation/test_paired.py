@@ -122,12 +122,12 @@ def test_answering_less_often_is_no_difference_that_may_narrow_the_interval() ->
     found = ratio_difference_limits(rate * a1, a1, 120.0, rate * a2, a2, 120.0, 0.95)
     one, two = effective_limits(rate * a1, a1, 120.0, 0.95), effective_limits(rate * a2, a2, 120.0, 0.95)
     half = number(0.5)
-    apart = mover(half, one.lower, one.upper, half, two.lower, two.upper, number(0.0))
-    assert (found.lower, found.upper) == (apart.lower, apart.upper)
+    independent = mover(half, one.lower, one.upper, half, two.lower, two.upper, number(0.0))
+    assert (found.lower, found.upper) == (independent.lower, independent.upper)
     # Where outcomes differ on 20 questions their correlation counts again.
     rate2 = np.where(np.arange(80) % 4 == 0, 1.0 - rate, rate)
     nearer = ratio_difference_limits(rate * a1, a1, 120.0, rate2 * a2, a2, 120.0, 0.95)
-    assert nearer.upper - nearer.lower < apart.upper - apart.lower
+    assert nearer.upper - nearer.lower < independent.upper - independent.lower
 
 
 def test_few_differences_are_flagged() -> None:

@@ -141,15 +141,15 @@ def test_outcome(question: str, reference: str, answer: str, expected: str) -> N
 
 
 def test_the_first_value_is_not_saved_by_a_second_one() -> None:
-    asked = "In which year was the mill rebuilt?"
-    assert outcome(asked, "1850", "The mill was rebuilt in 1820; some guides wrongly say 1850.") == "hallucinated"
+    question = "In which year was the mill rebuilt?"
+    assert outcome(question, "1850", "The mill was rebuilt in 1820; some guides wrongly say 1850.") == "hallucinated"
 
 
 def test_an_option_of_the_question_is_chosen_by_the_first_sentence() -> None:
-    asked = "Which has the deeper cellar, the Marn mill or the Leith mill?"
+    question = "Which has the deeper cellar, the Marn mill or the Leith mill?"
     answer = "The Marn mill has the deeper cellar. The Leith mill has a loft."
-    assert outcome(asked, "Leith mill", answer) == "hallucinated"
-    assert outcome(asked, "Marn mill", answer) == "supported"
+    assert outcome(question, "Leith mill", answer) == "hallucinated"
+    assert outcome(question, "Marn mill", answer) == "supported"
 
 
 @pytest.mark.parametrize(

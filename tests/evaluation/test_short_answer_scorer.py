@@ -216,9 +216,9 @@ def test_questions_that_the_documents_do_not_answer_are_not_read(scorer: ShortAn
         VerificationItem(AnsweredQuestion(number, WHO, answerable=number == "1"), (Claim("1931", 0, 4),), "1931")
         for number in ("2", "1", "2")
     ]
-    apart, read, again = verifier.verify(items)
+    separate, read, again = verifier.verify(items)
     # Word for word it stands there, which is all that the other looks at.
-    assert apart == again and apart[0].support == 1.0 and read[0].support is not None and read[0].support < 0.5
-    assert {pair.claim for pair in other.seen} == {"1931"} and read[0].verifier == apart[0].verifier
+    assert separate == again and separate[0].support == 1.0 and read[0].support is not None and read[0].support < 0.5
+    assert {pair.claim for pair in other.seen} == {"1931"} and read[0].verifier == separate[0].verifier
     before = len(other.seen)
     assert verifier.mark(items[1].question, items[1].claims) and len(other.seen) == before

@@ -71,13 +71,13 @@ def test_offsets_hold_and_nothing_is_lost(text: str, room: int, overlap: int) ->
 def test_a_long_text_is_cut_in_linear_time(unit: str, characters: int) -> None:
     # Quadratic work on half a million characters would outlast the drill.
     text = unit * (characters // len(unit))
-    asked: list[int] = []
+    sizes: list[int] = []
 
     def count(texts: Sequence[str]) -> list[int]:
-        asked.append(sum(map(len, texts)))
+        sizes.append(sum(map(len, texts)))
         return [len(t) // 5 + 1 for t in texts]
 
     found = evidence_windows(text, 300, count)
-    assert sum(asked) <= 20 * len(text)  # counted a bounded number of times
+    assert sum(sizes) <= 20 * len(text)  # counted a bounded number of times
     assert sum(w.end - w.start for w in found) <= 3 * len(text)
     assert all(text[w.start : w.end] == w.text for w in found)

@@ -81,14 +81,14 @@ def test_greedy_equals_an_uncached_loop_to_the_end_token(plain: CausalGenerator,
 def test_a_stop_string_ends_the_text_before_it(plain: CausalGenerator) -> None:
     prompt = plain.prompt("Who drew it?", [], 20)
     params = SamplingParams(temperature=1.0, max_tokens=20)
-    for whole in plain.generate(prompt, params, (1, 2, 3)):
-        stop = whole.text[3:5]
+    for full in plain.generate(prompt, params, (1, 2, 3)):
+        stop = full.text[3:5]
         cut_params = SamplingParams(temperature=1.0, max_tokens=20, stop=(stop, "never there"))
-        (cut,) = plain.generate(prompt, cut_params, (whole.seed,))
+        (cut,) = plain.generate(prompt, cut_params, (full.seed,))
         assert cut.finish_reason == "stop"
         assert stop not in cut.text
-        assert whole.text.startswith(cut.text)
-        assert cut.token_ids == whole.token_ids[: len(cut.token_ids)]
+        assert full.text.startswith(cut.text)
+        assert cut.token_ids == full.token_ids[: len(cut.token_ids)]
 
 
 @pytest.mark.parametrize("new", [1, 20, 150, 200])

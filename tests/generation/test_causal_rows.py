@@ -100,9 +100,9 @@ def test_what_does_not_fit_is_left_out(folder: Path) -> None:
 
 def test_an_answer_that_the_prompt_has_no_room_for_is_not_made_up(folder: Path) -> None:
     far = shown("It stands on a rock. " * 12, "It was built in 1871 by Ada Thorne.")
-    whole = writer(folder).row(QUESTION, far, ("Ada Thorne",))
+    full = writer(folder).row(QUESTION, far, ("Ada Thorne",))
     first = writer(folder).row(QUESTION, far[:1], ())
-    assert whole is not None and first is not None
+    assert full is not None and first is not None
     room = len(first.prompt) + 40  # for the first passage and an answer: a row is at most that long
     assert writer(folder, context=room).row(QUESTION, far, ("Ada Thorne",)) is None
     refused = writer(folder, context=room).row(QUESTION, far, ())

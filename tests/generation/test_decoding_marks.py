@@ -81,12 +81,12 @@ def test_a_calibrated_draw_returns_calibrated_log_probabilities_and_the_models_o
     assert not any(sample.token_ids[0] == unwanted for sample in found)
     shares = [{p.position: p.share for p in s.sources[0]} for s in (*plain, *found)]
     same = 0
-    for sample, held in zip(found, shares[20:], strict=True):
-        assert sum(held.values()) <= 1 + 1e-5
+    for sample, share in zip(found, shares[20:], strict=True):
+        assert sum(share.values()) <= 1 + 1e-5
         for other, theirs in zip(plain, shares[:20], strict=True):
             if other.token_ids[0] == sample.token_ids[0]:
                 same += 1
-                assert held == pytest.approx(theirs, abs=1e-5)
+                assert share == pytest.approx(theirs, abs=1e-5)
                 assert other.token_logprobs[0] != pytest.approx(sample.token_logprobs[0], abs=1e-3)
     assert same > 0
 

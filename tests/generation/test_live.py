@@ -89,9 +89,9 @@ def test_instructions_come_first_and_count(causal: CausalGenerator, reader: Embe
     assert isinstance(causal, InstructedGenerator)
     assert not isinstance(reader, InstructedGenerator)
     plain = causal.prompt("Who drew it?", [chunk(LIGHT)], 20)
-    told = causal.instructed_prompt("Who drew it?", [chunk(LIGHT)], 20, "Answer in one word.")
-    assert len(told.token_ids) > len(plain.token_ids)
-    assert told.instructions == "Answer in one word."
+    instructed = causal.instructed_prompt("Who drew it?", [chunk(LIGHT)], 20, "Answer in one word.")
+    assert len(instructed.token_ids) > len(plain.token_ids)
+    assert instructed.instructions == "Answer in one word."
     assert causal.instructed_prompt("Who drew it?", [chunk(LIGHT)], 20, " ").token_ids == plain.token_ids
     with pytest.raises(GenerationError, match="tokens"):
         causal.instructed_prompt("Who drew it?", [], 20, "word " * 600)
@@ -119,7 +119,7 @@ def test_what_is_settled_never_changes(rows: Sequence[Sequence[tuple[int, float]
     for options in sources(rows):
         path.push(options)
         settled.append(path.best()[: path.settled()])
-    whole = path.best()
+    full = path.best()
     for known in settled:
-        assert known == whole[: len(known)]
+        assert known == full[: len(known)]
     assert [len(known) for known in settled] == sorted(len(known) for known in settled)

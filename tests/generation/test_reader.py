@@ -40,17 +40,17 @@ def test_a_stop_string_is_met_in_the_text_that_is_returned(reader: EmbeddedReade
     params = SamplingParams(temperature=0.8, max_tokens=16)
     free = reader.generate(prompt, params, tuple(range(16)))
     checked = 0
-    for whole in free:
-        words = whole.text.split()
-        if len(words) < 4 or whole.text.startswith("The documents"):
+    for full in free:
+        words = full.text.split()
+        if len(words) < 4 or full.text.startswith("The documents"):
             continue
         stop = words[2].upper()
-        (cut,) = reader.generate(prompt, SamplingParams(temperature=0.8, max_tokens=16, stop=(stop,)), (whole.seed,))
+        (cut,) = reader.generate(prompt, SamplingParams(temperature=0.8, max_tokens=16, stop=(stop,)), (full.seed,))
         assert cut.finish_reason == "stop"
         assert stop.lower() not in cut.text.lower()
-        assert whole.text.startswith(cut.text)
+        assert full.text.startswith(cut.text)
         assert cut.citations == ()
-        assert cut.token_ids == whole.token_ids[: len(cut.token_ids)]
+        assert cut.token_ids == full.token_ids[: len(cut.token_ids)]
         checked += 1
     assert checked > 3
 

@@ -58,8 +58,8 @@ def test_never_above_the_budget_and_nothing_unreported(
 
 
 def test_a_chunk_is_cut_after_the_last_sentence_that_fits(prompter: ReaderPrompter, chunk: MakeChunk) -> None:
-    whole = prompter.prompt("Who?", [chunk(LIGHT)], 512)
-    exact = len(whole.token_ids)
+    full = prompter.prompt("Who?", [chunk(LIGHT)], 512)
+    exact = len(full.token_ids)
     assert prompter.prompt("Who?", [chunk(LIGHT)], exact).chunks[0].text == LIGHT
     cut = prompter.prompt("Who?", [chunk(LIGHT), chunk("Last.")], exact - 1)
     assert cut.chunks[0].text == "The light was built in 1871. Ada Thorne drew it. It stands 34 metres high."

@@ -45,8 +45,8 @@ EXAMPLES = (
 
 def words_search(pool: ChunkPool) -> Search:
     def search(query: str, k: int) -> Sequence[int]:
-        asked = set(query.lower().split())
-        return sorted(range(len(pool.chunks)), key=lambda i: -len(asked & set(pool.chunks[i].text.lower().split())))[:k]
+        words = set(query.lower().split())
+        return sorted(range(len(pool.chunks)), key=lambda i: -len(words & set(pool.chunks[i].text.lower().split())))[:k]
 
     return search
 
@@ -134,27 +134,27 @@ def test_examples_share_the_chunks_of_one_context(vocabulary: ReaderVocabulary) 
 
 def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary) -> None:
     """Searching costs more than all else. It is due for strangers and withheld passages."""
-    asked: list[str] = []
+    words: list[str] = []
     pool = chunk_contexts(EXAMPLES, vocabulary.tokenizer, ChunkingParams())
 
     def search(query: str, k: int) -> Sequence[int]:
-        asked.append(query)
+        words.append(query)
         return words_search(pool)(query, k)
 
     def rows(**mix: float) -> list[TokenRow]:
-        asked.clear()
+        words.clear()
         settings = RowMix(**{"repeats": 6, **mix})  # type: ignore[arg-type]
         return list(ReaderRows(writer(vocabulary, 512), pool, search, settings, seed=0).rows(EXAMPLES))
 
     paid = "Who paid for it?"
     assert rows(strangers=0.0, without_gold=0.0)
-    assert asked == []
+    assert words == []
     rows(strangers=0.0, without_gold=1.0, alone=1.0)
-    assert asked and paid not in asked  # other passages take the place of the gold one
+    assert words and paid not in words  # other passages take the place of the gold one
     assert rows(alone=1.0, without_gold=0.0)
-    assert asked == []
+    assert words == []
     assert rows(strangers=1.0, alone=0.0)
-    counts = {query: asked.count(query) for query in asked}
+    counts = {query: words.count(query) for query in words}
     assert len(counts) > 3
     # Once an example, however often it is repeated: examples 0 and 9 to 13 share no question with others here.
     assert counts["Who drew the light of Skerry?"] == 1
@@ -204,9 +204,9 @@ def test_how_many_chunks_are_shown_does_not_tell_whether_they_answer(
 
 
 def test_an_unanswerable_question_is_put_to_the_chunk_that_is_most_about_it(vocabulary: ReaderVocabulary) -> None:
-    asked = example(0, question="How high did the light of Skerry stand", answers=(), answerable=False)
-    pool = chunk_contexts([asked], vocabulary.tokenizer, ChunkingParams())
+    words = example(0, question="How high did the light of Skerry stand", answers=(), answerable=False)
+    pool = chunk_contexts([words], vocabulary.tokenizer, ChunkingParams())
     mix = RowMix(alone=1.0, whole=0.0)
     for seed in range(5):
-        (row,) = ReaderRows(writer(vocabulary, 512), pool, words_search(pool), mix, seed=seed).rows([asked])
+        (row,) = ReaderRows(writer(vocabulary, 512), pool, words_search(pool), mix, seed=seed).rows([words])
         assert holds(vocabulary.tokenizer.encode("drawn by Ada Thorne").token_ids, row.prompt)

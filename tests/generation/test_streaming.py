@@ -115,11 +115,11 @@ def test_encoded_text_comes_back_without_half_characters(
     tokens = []
     for place, token in enumerate(tokenizer.encode(text, add_special_tokens=False).ids):
         tokens += [token] if place % every else [token, tokenizer.token_to_id("</s>")]  # special tokens between
-    whole = decode_of(tokenizer)(tokens)
+    full = decode_of(tokenizer)(tokens)
     stream = TextStream(decode_of(tokenizer))
     pieces = run(stream, tokens)
-    assert "".join(pieces) == stream.text == whole
-    if "\ufffd" not in whole:
+    assert "".join(pieces) == stream.text == full
+    if "\ufffd" not in full:
         assert not any("\ufffd" in piece for piece in pieces)
 
 
@@ -130,14 +130,14 @@ def test_any_bytes_of_a_byte_level_tokenizer(data: list[bytes]) -> None:
     tokenizer = byte_level()
     table = bytes_of_tokens()
     by_first = {byte: [t for t, part in table.items() if part[0] == byte] for byte in range(256)}
-    whole = b"".join(data)
-    tokens, place, choose = [], 0, random.Random(len(whole))
-    while place < len(whole):
-        fitting = [token for token in by_first[whole[place]] if whole.startswith(table[token], place)]
+    full = b"".join(data)
+    tokens, place, choose = [], 0, random.Random(len(full))
+    while place < len(full):
+        fitting = [token for token in by_first[full[place]] if full.startswith(table[token], place)]
         token = choose.choice(fitting)  # any tokenisation, not only the tokenizer's own
         tokens.append(token)
         place += len(table[token])
-    assert "".join(run(TextStream(decode_of(tokenizer)), tokens)) == whole.decode("utf-8", errors="replace")
+    assert "".join(run(TextStream(decode_of(tokenizer)), tokens)) == full.decode("utf-8", errors="replace")
 
 
 @cache
@@ -162,11 +162,11 @@ def test_byte_fallback_keeps_the_characters_that_were_right(ids: list[int]) -> N
     stream = TextStream(decode_of(tokenizer))
     pieces = run(stream, tokens)
     assert "".join(pieces) == stream.text
-    whole = decode_of(tokenizer)(tokens)
-    if "\ufffd" not in whole:
-        assert stream.text == whole
+    full = decode_of(tokenizer)(tokens)
+    if "\ufffd" not in full:
+        assert stream.text == full
     rest = iter(stream.text)
-    assert all(c in rest for c in whole if c != "\ufffd")  # nothing that the whole text says is missing
+    assert all(c in rest for c in full if c != "\ufffd")  # nothing that the whole text says is missing
 
 
 def test_a_wrong_byte_after_right_ones() -> None:

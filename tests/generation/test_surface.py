@@ -165,10 +165,10 @@ def test_each_chunk_that_gave_a_quarter_is_cited_once_in_order(hand: Callable[..
 
 def test_the_question_and_the_vocabulary_cite_nothing(hand: Callable[..., Hand]) -> None:
     h = hand("Who was Ada Thorne?", "Ole paid.")
-    asked = h.answer(h.run("ada thorne"))
-    assert asked.stretches[0].part == 0
-    assert cite_copied(asked).text == "Ada Thorne"
-    assert cite_copied(asked).citations == ()
+    answer = h.answer(h.run("ada thorne"))
+    assert answer.stretches[0].part == 0
+    assert cite_copied(answer).text == "Ada Thorne"
+    assert cite_copied(answer).citations == ()
     assert cite_copied(h.answer(["yes"])).citations == ()
     assert cite_copied(h.answer([])).text == ""
 

@@ -83,8 +83,8 @@ def test_a_seed_gives_the_same_answer_and_leaves_other_random_numbers_alone(peer
 
 def test_a_stop_string_ends_the_text_before_it(peer: TransformersGenerator) -> None:
     prompt = peer.prompt("Who drew it?", [], 20)
-    (whole,) = peer.generate(prompt, SamplingParams(temperature=1.0, max_tokens=20), (4,))
-    stop = whole.text[3:5]
+    (full,) = peer.generate(prompt, SamplingParams(temperature=1.0, max_tokens=20), (4,))
+    stop = full.text[3:5]
     (cut,) = peer.generate(prompt, SamplingParams(temperature=1.0, max_tokens=20, stop=(stop,)), (4,))
     assert cut.finish_reason == "stop"
     assert stop not in cut.text

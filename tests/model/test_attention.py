@@ -51,8 +51,8 @@ def test_module_equals_the_formula(kv_heads: int, bias: bool) -> None:
     module, table = Attention(settings, 0), RotaryTable(6, 16, 10000.0)
     x = torch.randn(2, 7, 12)
     expected = by_formula(module, x, table)
-    whole = module(x, step_mask(0, 7, x.device), table(torch.arange(7)[None]), None)
-    torch.testing.assert_close(whole, expected, atol=1e-5, rtol=1e-5)
+    full = module(x, step_mask(0, 7, x.device), table(torch.arange(7)[None]), None)
+    torch.testing.assert_close(full, expected, atol=1e-5, rtol=1e-5)
     store = KVCache(settings, 2, 16, dtype=torch.float32, device="cpu")
     parts = []
     for step in (slice(0, 4), slice(4, 5), slice(5, 7)):

@@ -90,10 +90,10 @@ def attend_all(store: KVCache, parts: list[torch.Tensor], window: int | None) ->
 @pytest.mark.parametrize("window", [None, 1, 2, 4, 6, 9])
 @pytest.mark.parametrize("split", [(6,), (1,) * 6, (4, 2), (1, 3, 2)])
 def test_attend_reads_the_window_however_it_is_split(window: int | None, split: tuple[int, ...]) -> None:
-    whole = torch.randn(1, 2, 6, 2, generator=torch.Generator().manual_seed(0))
-    found = attend_all(cache(), list(whole.split_with_sizes(split, dim=2)), window)
+    full = torch.randn(1, 2, 6, 2, generator=torch.Generator().manual_seed(0))
+    found = attend_all(cache(), list(full.split_with_sizes(split, dim=2)), window)
     for head in range(4):
-        own = whole[0, head // 2]
+        own = full[0, head // 2]
         for t in range(6):
             first = 0 if window is None else max(0, t + 1 - window)
             expected, _ = attend(own[t : t + 1], own[first : t + 1], -own[first : t + 1])
@@ -101,11 +101,11 @@ def test_attend_reads_the_window_however_it_is_split(window: int | None, split: 
 
 
 def test_a_mask_is_narrowed_by_the_window() -> None:
-    whole = torch.randn(1, 2, 4, 2, generator=torch.Generator().manual_seed(1))
+    full = torch.randn(1, 2, 4, 2, generator=torch.Generator().manual_seed(1))
     mask = torch.ones(4, 4).tril().bool()
     mask[3, 2] = False
-    out = cache().attend(0, whole.repeat_interleave(2, dim=1), whole, whole, 3, mask)
-    expected, _ = attend(whole[0, 1, 3:], whole[0, 1, [1, 3]], whole[0, 1, [1, 3]])
+    out = cache().attend(0, full.repeat_interleave(2, dim=1), full, full, 3, mask)
+    expected, _ = attend(full[0, 1, 3:], full[0, 1, [1, 3]], full[0, 1, [1, 3]])
     torch.testing.assert_close(out[0, 2, 3:], expected)
 
 

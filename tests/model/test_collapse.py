@@ -68,7 +68,7 @@ def test_a_run_driven_out_of_what_it_knew_is_seen_and_one_that_learns_is_not(tmp
 @pytest.mark.drill
 def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
     rows, settings = some_rows(20), dataclasses.replace(LEARNS, max_steps=40)
-    whole = train(build(PREFIX), rows, settings, tmp_path / "whole", checkpoint_seconds=1e9)
+    uninterrupted = train(build(PREFIX), rows, settings, tmp_path / "whole", checkpoint_seconds=1e9)
     for kill in (7, 33):
         folder = tmp_path / f"killed-{kill}"
 
@@ -80,7 +80,7 @@ def test_a_resumed_run_still_knows_where_it_began(tmp_path: Path) -> None:
             train(build(PREFIX), rows, settings, folder, progress=die, checkpoint_seconds=0.0)
         again = train(build(PREFIX), rows, settings, folder, checkpoint_seconds=0.0)
         assert again.resumed_at == kill - 1
-        assert again.began == whole.began
+        assert again.began == uninterrupted.began
         assert not again.collapsed
 
 

@@ -27,15 +27,15 @@ def drawn(count: int, seed: int, *, telling: float) -> FirstStates:
 
 def test_what_the_states_tell_is_learned() -> None:
     before = torch.random.get_rng_state()
-    train, held = drawn(3000, 1, telling=3), drawn(1000, 2, telling=3)
+    train, held_out = drawn(3000, 1, telling=3), drawn(1000, 2, telling=3)
     torch.random.set_rng_state(before)
-    decline, fit = fit_decline(train, held, seed=0)
+    decline, fit = fit_decline(train, held_out, seed=0)
     assert torch.equal(torch.random.get_rng_state(), before)  # nobody else's numbers move
     assert (fit.rows, fit.held, fit.used, fit.loss_begun) == (3000, 1000, "fitted", None)
-    odds = held.pointed - torch.log(-torch.expm1(held.pointed)) + 3 * (held.states[:, 2] - 3.0) / 0.2
-    best = float(torch.nn.functional.binary_cross_entropy_with_logits(odds, held.declines.float()))
+    odds = held_out.pointed - torch.log(-torch.expm1(held_out.pointed)) + 3 * (held_out.states[:, 2] - 3.0) / 0.2
+    best = float(torch.nn.functional.binary_cross_entropy_with_logits(odds, held_out.declines.float()))
     assert best < fit.loss_after < best + 0.12 < fit.loss_before - 0.15
-    again, same = fit_decline(train, held, seed=0)
+    again, same = fit_decline(train, held_out, seed=0)
     assert same == fit
     assert all(
         torch.equal(a, b) for a, b in zip(decline.state_dict().values(), again.state_dict().values(), strict=True)
@@ -51,11 +51,13 @@ def test_what_other_articles_contradict_is_not_kept() -> None:
 
 
 def test_an_earlier_one_is_kept_where_it_is_better_on_other_articles() -> None:
-    held = drawn(1000, 2, telling=3)
-    earlier, alone = fit_decline(drawn(3000, 1, telling=3), held, seed=0)
-    _, fit = fit_decline(drawn(3000, 3, telling=0), held, seed=0, begun=earlier)
+    held_out = drawn(1000, 2, telling=3)
+    earlier, alone = fit_decline(drawn(3000, 1, telling=3), held_out, seed=0)
+    _, fit = fit_decline(drawn(3000, 3, telling=0), held_out, seed=0, begun=earlier)
     assert (fit.used, fit.loss_begun) == ("begun", alone.loss_after)
-    _, other = fit_decline(drawn(3000, 1, telling=3), held, seed=0, begun=Decline(earlier.inner.in_features // 2, 4))
+    _, other = fit_decline(
+        drawn(3000, 1, telling=3), held_out, seed=0, begun=Decline(earlier.inner.in_features // 2, 4)
+    )
     assert other.used == "fitted" and other.loss_begun is not None
 
 
@@ -76,16 +78,16 @@ def test_states_are_those_of_each_row_read_alone() -> None:
         TokenRow((101, 2073, 102, 1, 6249, 102), (NULL_ID, 102)),
         TokenRow((101, 2040, 2328, 102, 1, 2422, 2003, 2, 1996, 102), (NULL_ID, 102)),
     ]
-    told: list[tuple[int, int]] = []
+    reports: list[tuple[int, int]] = []
     found = first_states(
         model,
         rows,
         null_id=NULL_ID,
         first_copyable_id=FIRST_COPYABLE_ID,
         tokens_per_batch=25,
-        progress=lambda done, total: told.append((done, total)),
+        progress=lambda done, total: reports.append((done, total)),
     )
-    assert told[-1] == (3, 3) and len(told) == 2
+    assert reports[-1] == (3, 3) and len(reports) == 2
     assert found.declines.tolist() == [False, True, True]
     with torch.inference_mode():
         for place, row in enumerate(rows):

@@ -93,9 +93,9 @@ def test_a_single_logit_goes_through_a_sigmoid(bert: MakeBert) -> None:
 def test_a_short_claim_is_read_with_its_question(bert: MakeBert) -> None:
     scorer = ForeignPairScorer(str(bert()))
     pairs = [Pair(EVIDENCE, "red", "what lamp is it"), Pair(EVIDENCE, "what lamp is it red"), Pair(EVIDENCE, "red")]
-    asked, written, bare = scorer.score(pairs)
-    assert asked == pytest.approx(written, abs=1e-6)
-    assert abs(asked - bare) > 1e-4
+    with_question, written, bare = scorer.score(pairs)
+    assert with_question == pytest.approx(written, abs=1e-6)
+    assert abs(with_question - bare) > 1e-4
 
 
 def test_batches_repetitions_and_order_do_not_change_scores(bert: MakeBert) -> None:

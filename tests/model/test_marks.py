@@ -32,8 +32,8 @@ def marks_by_loops(ids: list[int], parts: list[int]) -> list[int]:
 
     out = []
     for i in places:
-        beside = any(same(i, j) and (same(i - 1, j - 1) or same(i + 1, j + 1)) for j in places)
-        code = 2 if beside else int(any(same(i, j) for j in places))
+        adjacent = any(same(i, j) and (same(i - 1, j - 1) or same(i + 1, j + 1)) for j in places)
+        code = 2 if adjacent else int(any(same(i, j) for j in places))
         out.append(PLAIN_MARK if parts[i] == N else 3 * parts[i] + code)
     return out
 

@@ -116,8 +116,8 @@ def test_minicheck_reads_one_text_joined_by_the_end_token(make: Make, shape: str
     expected = torch.softmax(by_hand(folder, shape, ids, [0] * len(ids)), -1)[1]
     (found,) = ForeignPairScorer(f"minicheck:{folder}").score([Pair(EVIDENCE, CLAIM)])
     assert found == pytest.approx(float(expected), abs=1e-5)
-    told = make(shape, ["LABEL_0", "LABEL_1"], "MiniCheck-Large")
-    assert ForeignPairScorer(str(told)).score([Pair(EVIDENCE, CLAIM)]) == (found,)
+    minicheck = make(shape, ["LABEL_0", "LABEL_1"], "MiniCheck-Large")
+    assert ForeignPairScorer(str(minicheck)).score([Pair(EVIDENCE, CLAIM)]) == (found,)
     assert abs(found - ForeignPairScorer(str(folder)).score([Pair(EVIDENCE, CLAIM)])[0]) > 1e-4
 
 

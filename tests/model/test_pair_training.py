@@ -75,9 +75,9 @@ def test_loss_by_hand() -> None:
     words = torch.tensor([[0.5, -2.0, 0.3], [4.0, 3.0, 0.1], [-0.7, off, off]], requires_grad=True)
     found = pair_loss(Fixed(overall, words), collate_pairs(rows))  # type: ignore[arg-type]
     # The first claim: 1 - 0.5 against 2 - 4. The second: 1 - 0.3 against 2 - 3. The third: 0.5 + 0.7.
-    whole = (cross_entropy(0.5, 1) + 3 * cross_entropy(0.7, 0) + cross_entropy(1.2, 1)) / 5
+    full = (cross_entropy(0.5, 1) + 3 * cross_entropy(0.7, 0) + cross_entropy(1.2, 1)) / 5
     of_words = (cross_entropy(0.3, 1) + cross_entropy(-0.7, 0)) / 2  # the last one's second token says nothing
-    assert found.item() == pytest.approx(whole + WORD_WEIGHT * of_words, abs=1e-6)
+    assert found.item() == pytest.approx(full + WORD_WEIGHT * of_words, abs=1e-6)
     found.backward()  # type: ignore[no-untyped-call]
     assert overall.grad is not None and words.grad is not None
     assert overall.grad[1] == 0  # the lesser window has no say
@@ -148,8 +148,8 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
 ) -> None:
     """Bitwise: the same machine, thread count and precision compute the same sums."""
     monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: bf16)
-    rows, whole = copies(), small_support()
-    result = train_pairs(whole, rows, SETTINGS, tmp_path / "whole")
+    rows, full = copies(), small_support()
+    result = train_pairs(full, rows, SETTINGS, tmp_path / "whole")
     assert result.steps > 3
     for kill in range(1, result.steps + 1, 2):
         folder = tmp_path / f"killed-{kill}"
@@ -164,10 +164,10 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
         again = train_pairs(resumed, rows, SETTINGS, folder, checkpoint_seconds=0.0)
         assert again.resumed_at == kill - 1
         assert (again.steps, again.loss) == (result.steps, result.loss)
-        assert same(weights(whole), weights(resumed))
+        assert same(weights(full), weights(resumed))
     finished = small_support()
     assert train_pairs(finished, rows, SETTINGS, tmp_path / "whole").resumed_at == result.steps
-    assert same(weights(whole), weights(finished))
+    assert same(weights(full), weights(finished))
 
 
 def test_anothers_checkpoint_is_refused_by_name(small_support: Make, tmp_path: Path) -> None:

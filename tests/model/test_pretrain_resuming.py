@@ -30,8 +30,8 @@ def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
 ) -> None:
     """Bitwise: the same machine, thread count and precision (the checkpoint says which) compute the same sums."""
     monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: bf16)
-    stream, whole = streams["train"], new_decoder(CONFIG, 0)
-    result = pretrain(whole, stream, SETTINGS, tmp_path / "whole", corpus="c")
+    stream, uninterrupted = streams["train"], new_decoder(CONFIG, 0)
+    result = pretrain(uninterrupted, stream, SETTINGS, tmp_path / "whole", corpus="c")
     steps = result.steps
     assert steps == int(1.5 * (len(stream) // 12)) // 3 > 4
     assert result.finished
@@ -68,7 +68,7 @@ def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
         again = pretrain(resumed, stream, SETTINGS, folder, corpus="c", part_bytes=part_bytes)
         assert again.resumed_at == kill - 1
         assert again.loss == result.loss
-        assert same(weights(whole), weights(resumed))
+        assert same(weights(uninterrupted), weights(resumed))
         assert [path.name for path in folder.iterdir()] == [f"step-{steps:07d}"]
 
 
@@ -77,8 +77,8 @@ def test_told_to_stop_it_writes_a_checkpoint_and_goes_on_from_it(
 ) -> None:
     # Probed once a run, and here are two: on a busy machine they may decide differently.
     monkeypatch.setattr("model.training.pretrain.bf16_pays", lambda device: False)
-    whole = new_decoder(CONFIG, 0)
-    result = pretrain(whole, streams["train"], SETTINGS, tmp_path / "whole", corpus="c")
+    uninterrupted = new_decoder(CONFIG, 0)
+    result = pretrain(uninterrupted, streams["train"], SETTINGS, tmp_path / "whole", corpus="c")
     calls, model = 0, new_decoder(CONFIG, 0)
     asked: list[bool] = []
 
@@ -98,7 +98,7 @@ def test_told_to_stop_it_writes_a_checkpoint_and_goes_on_from_it(
             break
         assert found.step == 3 * calls
     assert calls == math.ceil(result.steps / 3) > 2
-    assert same(weights(whole), weights(model))
+    assert same(weights(uninterrupted), weights(model))
 
 
 def test_another_runs_checkpoint_is_refused_by_name(streams: dict[str, TokenStream], tmp_path: Path) -> None:

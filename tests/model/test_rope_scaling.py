@@ -68,8 +68,8 @@ def test_which_field_goes_first() -> None:
     linear, yarn = {"type": "linear", "factor": 2.0}, QWEN
     both = rope_settings(Fields({"rope_scaling": linear, "rope_parameters": yarn, "rope_theta": 3e4}), 100)
     assert (both.theta, both.scaling) == (3e4, LinearScaling(2.0))
-    beside = rope_settings(Fields({"rope_parameters": yarn, "original_max_position_embeddings": 4096}), 131072)
-    assert beside.scaling == YarnScaling(4.0, 4096)
+    outer = rope_settings(Fields({"rope_parameters": yarn, "original_max_position_embeddings": 4096}), 131072)
+    assert outer.scaling == YarnScaling(4.0, 4096)
     inferred = rope_settings(Fields({"rope_scaling": {"type": "yarn", "factor": 2.0}}), 777)
     assert inferred.scaling == YarnScaling(2.0, 777)
     assert rope_settings(Fields({"rope_scaling": {}}), 100).scaling is None

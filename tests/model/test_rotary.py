@@ -43,9 +43,9 @@ def test_every_row_has_its_own_positions() -> None:
 def test_start_continues_the_sequence() -> None:
     table = RotaryTable(8, 32, 10000.0)
     x = torch.randn(1, 2, 10, 8, generator=torch.Generator().manual_seed(1))
-    whole = turned(table, x, 3)
+    full = turned(table, x, 3)
     parts = torch.cat((turned(table, x[:, :, :4], 3), turned(table, x[:, :, 4:], 7)), dim=2)
-    assert torch.equal(whole, parts)
+    assert torch.equal(full, parts)
 
 
 def test_bf16_states_are_rotated_in_fp32() -> None:

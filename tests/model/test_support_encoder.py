@@ -66,10 +66,10 @@ def test_segments_by_hand() -> None:
 
 
 def test_the_worst_word_is_taken_off(small_support: Make) -> None:
-    whole, without = small_support(), small_support(SupportFeatures(worst_word=False))
-    without.load_state_dict(whole.state_dict())
+    full, without = small_support(), small_support(SupportFeatures(worst_word=False))
+    without.load_state_dict(full.state_dict())
     with torch.inference_mode():
-        out, plain = whole.eval()(pad(WINDOWS)), without.eval()(pad(WINDOWS))
+        out, plain = full.eval()(pad(WINDOWS)), without.eval()(pad(WINDOWS))
     claim = segments(pad(WINDOWS)) == CLAIM
     assert torch.equal(out.words.isfinite(), claim)
     worst = out.words.max(dim=1).values

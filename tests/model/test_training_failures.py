@@ -45,8 +45,8 @@ def at(step: int, error: Exception) -> Callable[[int], None]:
 
 @pytest.mark.parametrize("error", [RuntimeError(GONE), torch.AcceleratorError(GONE), RuntimeError("cuDNN error: X")])
 def test_a_gpu_that_vanishes_leaves_a_run_that_resumes(error: Exception, tmp_path: Path) -> None:
-    whole = build()
-    steps(whole, tmp_path / "whole")
+    uninterrupted = build()
+    steps(uninterrupted, tmp_path / "whole")
     folder = tmp_path / "run"
     with pytest.raises(ModelError) as caught:
         steps(build(), folder, at(4, error))
@@ -58,7 +58,7 @@ def test_a_gpu_that_vanishes_leaves_a_run_that_resumes(error: Exception, tmp_pat
     assert caught.value.__cause__ is error
     again = build()
     assert steps(again, folder).resumed_at == 4
-    assert torch.equal(again.weight, whole.weight)
+    assert torch.equal(again.weight, uninterrupted.weight)
 
 
 def test_before_the_first_checkpoint_none_is_promised(tmp_path: Path) -> None:

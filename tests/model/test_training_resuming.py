@@ -28,8 +28,8 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
     """Bitwise: the same machine, thread count and precision (the checkpoint says which) compute the same sums."""
     rows = some_rows(25)
     monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: bf16)
-    whole = build(config)
-    result = train(whole, rows, SETTINGS, tmp_path / "whole")
+    uninterrupted = build(config)
+    result = train(uninterrupted, rows, SETTINGS, tmp_path / "whole")
     assert result.resumed_at == 0
     steps = result.steps
     assert steps > 4
@@ -53,7 +53,7 @@ def test_a_run_killed_at_any_step_ends_bitwise_where_an_undisturbed_one_does(
         assert again.resumed_at == kill - 1  # the step it died in was not saved
         assert again.steps == steps
         assert again.loss == result.loss
-        assert same(weights(whole), weights(resumed))
+        assert same(weights(uninterrupted), weights(resumed))
         assert [path.name for path in folder.iterdir()] == [f"step-{steps:07d}"]
 
 
@@ -87,8 +87,8 @@ def test_a_damaged_checkpoint_is_passed_over(damage: str, tmp_path: Path, monkey
     """For an older one where there is one; else the run begins anew, and says so. It never goes on from damage."""
     monkeypatch.setattr("model.training.loop.bf16_pays", lambda device: False)
     rows, folder = some_rows(25), tmp_path / "run"
-    whole = build(LLAMA)
-    train(whole, rows, SETTINGS, tmp_path / "whole")
+    uninterrupted = build(LLAMA)
+    train(uninterrupted, rows, SETTINGS, tmp_path / "whole")
 
     def die(progress: TrainProgress) -> None:
         if progress.step == 3:
@@ -119,7 +119,7 @@ def test_a_damaged_checkpoint_is_passed_over(damage: str, tmp_path: Path, monkey
     for place, begun in ((folder, 2), (tmp_path / "alone", 0)):
         model = build(LLAMA)
         assert train(model, rows, SETTINGS, place).resumed_at == begun
-        assert same(weights(model), weights(whole))
+        assert same(weights(model), weights(uninterrupted))
 
 
 def test_a_full_disk_keeps_the_last_checkpoint(tmp_path: Path) -> None:

@@ -54,23 +54,25 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
             np.testing.assert_array_equal(same.encode_passages(TEXTS), had.encode_passages(TEXTS))
             np.testing.assert_array_equal(same.encode_queries(TEXTS), fp32.encode_queries(TEXTS))
             assert same.count_tokens(TEXTS) == fp32.count_tokens(TEXTS)
-    for asked in (fp32, bf16):  # whoever names a precision gets it
-        assert adapted(asked, fp32.fingerprint) is asked and adapted(asked, bf16.fingerprint) is asked
+    for named in (fp32, bf16):  # whoever names a precision gets it
+        assert adapted(named, fp32.fingerprint) is named and adapted(named, bf16.fingerprint) is named
 
 
 @pytest.mark.drill
 def test_so_does_one_in_a_process_of_its_own(encoders: dict[str, SentenceTransformerEncoder]) -> None:
-    with SubprocessEncoder(partial(load_default_encoder, precision="auto")) as apart:
-        assert isinstance(apart, AdaptableEncoder) and set(apart.ways) == encoders["fp32"].serves
+    with SubprocessEncoder(partial(load_default_encoder, precision="auto")) as subprocess_encoder:
+        assert (
+            isinstance(subprocess_encoder, AdaptableEncoder) and set(subprocess_encoder.ways) == encoders["fp32"].serves
+        )
         for name in ("fp32", "bf16"):
-            had = adapted(apart, encoders[name].fingerprint)
+            had = adapted(subprocess_encoder, encoders[name].fingerprint)
             np.testing.assert_allclose(
                 had.encode_passages(TEXTS), encoders[name].encode_passages(TEXTS), rtol=0, atol=1e-6
             )
-        bf16 = adapted(apart, encoders["bf16"].fingerprint)
-        assert apart.running
+        bf16 = adapted(subprocess_encoder, encoders["bf16"].fingerprint)
+        assert subprocess_encoder.running
         bf16.rest()  # type: ignore[attr-defined]
-        assert not apart.running
+        assert not subprocess_encoder.running
 
 
 @pytest.mark.parametrize("pays", [True, False])

@@ -37,8 +37,8 @@ def make_folder(tmp_path: Path) -> MakeEncoder:
         model = BertModel(BertConfig(vocab_size=30522, initializer_range=0.3, **{**given, **shape}))
         model.save_pretrained(folder)
         modes = {f"pooling_mode_{name}": name == pooling for name in ("cls_token", "mean_tokens", "max_tokens")}
-        told = {"word_embedding_dimension": 24, "include_prompt": include_prompt, **modes}
-        (folder / "1_Pooling" / "config.json").write_text(json.dumps(told))
+        config = {"word_embedding_dimension": 24, "include_prompt": include_prompt, **modes}
+        (folder / "1_Pooling" / "config.json").write_text(json.dumps(config))
         (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": prompts or {}}))
         return folder
 
@@ -115,15 +115,15 @@ def test_weights_that_are_no_numbers_are_named_by_their_text(make_folder: MakeEn
 
 def test_bf16_is_of_passages_and_part_of_the_fingerprint(make_folder: MakeEncoder) -> None:
     folder = make_folder()
-    whole, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
-    assert (whole.ways, coarse.ways) == ((whole.fingerprint,), (coarse.fingerprint,))
-    assert whole.fingerprint != coarse.fingerprint
-    assert whole.serves == coarse.serves == {whole.fingerprint, coarse.fingerprint}
-    np.testing.assert_array_equal(whole.encode_queries(ODD), coarse.encode_queries(ODD))
-    cosines = (whole.encode_passages(ODD) * coarse.encode_passages(ODD)).sum(axis=1)
+    full, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
+    assert (full.ways, coarse.ways) == ((full.fingerprint,), (coarse.fingerprint,))
+    assert full.fingerprint != coarse.fingerprint
+    assert full.serves == coarse.serves == {full.fingerprint, coarse.fingerprint}
+    np.testing.assert_array_equal(full.encode_queries(ODD), coarse.encode_queries(ODD))
+    cosines = (full.encode_passages(ODD) * coarse.encode_passages(ODD)).sum(axis=1)
     assert cosines.min() > 0.99 and cosines.max() < 1 - 1e-7
     with pytest.raises(RetrievalError, match=coarse.fingerprint[:12]):
-        whole.encode_passages_as(ODD, coarse.fingerprint)
+        full.encode_passages_as(ODD, coarse.fingerprint)
     with pytest.raises(RetrievalError, match="int4"):
         SentenceTransformerEncoder(folder, precision="int4")  # type: ignore[arg-type]
 

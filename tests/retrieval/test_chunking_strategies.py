@@ -112,10 +112,10 @@ def test_a_paragraph_read_in_windows_has_the_sentences_of_one_read_at_once(monke
     text = (
         " ".join(f"Sentence {n} says what Dr. No paid ({n}.5 crowns)." for n in range(200)) + " x" * 3000 + "y" * 3000
     )
-    whole = sentence_spans(text)
+    full = sentence_spans(text)
     monkeypatch.setattr(sentences, "_WINDOW", 1000)
     windows = sentence_spans(text)
-    assert windows[:200] == whole[:200]
+    assert windows[:200] == full[:200]
     covered = {i for span in windows for i in range(span.start, span.end)}
     assert all(i in covered or char.isspace() for i, char in enumerate(text))
     assert all(left.end <= right.start for left, right in pairwise(windows))

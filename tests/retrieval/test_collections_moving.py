@@ -163,10 +163,10 @@ def test_truncated_and_strange_files_are_refused(
     tmp_path: Path, store: Store, home: Path, encoder: Any, indexed: Path
 ) -> None:
     export_collection(store, home, "c", tmp_path / "c.tar")
-    whole = (tmp_path / "c.tar").read_bytes()
+    full = (tmp_path / "c.tar").read_bytes()
     bad = tmp_path / "bad.tar"
     with Store.open(f"sqlite:///{tmp_path}/there/p.db") as there:
-        for content in (b"", b"not a tar", whole[:100], whole[: len(whole) // 2], whole[:5000]):
+        for content in (b"", b"not a tar", full[:100], full[: len(full) // 2], full[:5000]):
             bad.write_bytes(content)
             with pytest.raises(RetrievalError, match=r"bad\.tar"):
                 import_collection(there, tmp_path / "there", bad)

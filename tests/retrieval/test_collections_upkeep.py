@@ -87,8 +87,8 @@ def test_rows_are_set_right_from_the_folder(store: Store, home: Path, encoder: A
 def test_files_are_built_again_from_the_rows(store: Store, home: Path, encoder: Any, indexed: Path) -> None:
     before = answers(store, home, encoder)
     for path in sorted(indexed.iterdir()):
-        whole = path.read_bytes()
-        path.write_bytes(whole[: len(whole) // 2])
+        full = path.read_bytes()
+        path.write_bytes(full[: len(full) // 2])
         assert path.name in problems(store, home)
         repaired = repair_collection(store, home, "c", encoder)
         assert repaired.after.problems == ()

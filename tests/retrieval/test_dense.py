@@ -110,12 +110,12 @@ def test_lists_are_filled_as_faiss_itself_fills_them(kind: BuiltKind) -> None:
     ours, theirs = (_empty(16, len(stored), kind, params) for _ in range(2))
     for index in (ours, theirs):
         index.train(stored[:5_000])
-    told: list[tuple[int, int]] = []
-    _fill_lists(ours, stored, lambda done, total: told.append((done, total)))
+    reports: list[tuple[int, int]] = []
+    _fill_lists(ours, stored, lambda done, total: reports.append((done, total)))
     theirs.add(stored)
     theirs.make_direct_map()
     np.testing.assert_array_equal(faiss.serialize_index(ours), faiss.serialize_index(theirs))
-    assert told == [(4096, 9000), (8192, 9000), (9000, 9000)]
+    assert reports == [(4096, 9000), (8192, 9000), (9000, 9000)]
 
 
 def test_the_size_decides_and_can_be_overridden() -> None:

@@ -51,7 +51,7 @@ def test_a_heading_that_does_not_fit_with_its_text_stays_where_it_is() -> None:
 def test_the_place_of_a_chunk_is_its_own_section() -> None:
     document = Document("d", "", TEXT, outline=Outline(markdown_headings(TEXT)))
     places = [location_of(document, c.start, c.end) for c in chunk_document(document, count, ChunkingParams(9))]
-    assert [place.headings for place in places] == [(), ("Notice",), ("Pets", "Dogs")]
+    assert [position.headings for position in places] == [(), ("Notice",), ("Pets", "Dogs")]
 
 
 lines = st.lists(
@@ -65,7 +65,7 @@ def test_every_word_lies_in_a_chunk_and_no_chunk_is_too_long(found: list[str], t
     text = "\n\n".join(found)
     document = Document("d", "", text, outline=Outline(markdown_headings(text)))
     chunks = chunk_document(document, count, ChunkingParams(tokens, overlap))
-    held = {place for c in chunks for place in range(c.start, c.end)}
-    assert all(place in held for place, character in enumerate(text) if not character.isspace())
+    covered = {position for c in chunks for position in range(c.start, c.end)}
+    assert all(position in covered for position, character in enumerate(text) if not character.isspace())
     assert all(len(c.text.split()) <= tokens for c in chunks)
     assert [c.start for c in chunks] == sorted(c.start for c in chunks)

@@ -65,7 +65,7 @@ KINDS = [zeros, pipe, link, loop, folder, sparse, listening]
 def test_it_is_named_and_repaired(
     store: Store, home: Path, encoder: Any, indexed: Path, kind: Callable[[Path], None], name: str
 ) -> None:
-    whole = verify_collection(store, home, "c")
+    full = verify_collection(store, home, "c")
     path = indexed / name
     path.unlink()
     kind(path)
@@ -74,7 +74,7 @@ def test_it_is_named_and_repaired(
     assert any(name in str(problem) for problem in verify_collection(store, home, "c").problems)
     repaired = repair_collection(store, home, "c", encoder)
     assert repaired.after.problems == ()
-    assert repaired.after.generation_hash == whole.generation_hash
+    assert repaired.after.generation_hash == full.generation_hash
 
 
 @pytest.mark.parametrize("kind", KINDS)

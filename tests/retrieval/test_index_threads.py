@@ -70,12 +70,12 @@ def test_a_bound_below_one_is_refused() -> None:
 
 def test_work_is_done_in_order_and_drained() -> None:
     done: list[int] = []
-    with BackgroundWorker(done.append, most=2) as behind:
+    with BackgroundWorker(done.append, most=2) as worker:
         for number in range(50):
-            behind.put(number)
-        behind.drain()
+            worker.put(number)
+        worker.drain()
         assert done == list(range(50))
-        behind.put(50)
+        worker.put(50)
     assert done == list(range(51))
 
 
@@ -87,16 +87,16 @@ def test_what_the_work_raises_reaches_the_one_who_hands_over_and_stops_the_work(
             raise OSError("the disk is full")
         done.append(item)
 
-    with pytest.raises(OSError, match="disk is full"), BackgroundWorker(work, most=100) as behind:
+    with pytest.raises(OSError, match="disk is full"), BackgroundWorker(work, most=100) as worker:
         for number in range(10):
-            behind.put(number)
+            worker.put(number)
     assert done == [0, 1, 2]
 
 
 def test_what_was_handed_over_is_done_even_if_the_block_is_left_by_an_exception() -> None:
     done: list[int] = []
-    with pytest.raises(KeyboardInterrupt), BackgroundWorker(done.append, most=100) as behind:
+    with pytest.raises(KeyboardInterrupt), BackgroundWorker(done.append, most=100) as worker:
         for number in range(20):
-            behind.put(number)
+            worker.put(number)
         raise KeyboardInterrupt
     assert done == list(range(20))

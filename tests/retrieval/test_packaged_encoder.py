@@ -33,9 +33,9 @@ def test_it_is_what_the_library_makes_of_the_package(library: OpenedEncoder, pac
     known = [(o.fingerprint, o.dimension, o.max_tokens, o.counter.definition) for o in (library, packaged)]
     assert known[0] == known[1]
     assert packaged.counter(ODD) == library.counter(ODD)
-    for bf16, apart in ((False, 1e-6), (True, 1e-2)):
+    for bf16, tolerance in ((False, 1e-6), (True, 1e-2)):
         expected, found = library.embed(ODD, "passage", bf16), packaged.embed(ODD, "passage", bf16)
-        np.testing.assert_allclose(found, expected, rtol=0, atol=apart)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(packaged.embed(ODD, "query"), packaged.embed(ODD, "passage"))
 
 

@@ -62,8 +62,8 @@ def test_hops_read_ask_again_and_fuse() -> None:
 
 def test_hops_end_with_the_budget_with_nothing_to_ask_and_with_a_query_that_comes_again() -> None:
     shelf = Shelf({f"q{i}": (item(f"d{i}", 1),) for i in range(9)})
-    asked = iter(f"q{i}" for i in range(1, 9))
-    hops = retrieve_in_hops(shelf, "q0", 5, lambda *_: next(asked), HopBudget(hops=3))
+    rewritten = iter(f"q{i}" for i in range(1, 9))
+    hops = retrieve_in_hops(shelf, "q0", 5, lambda *_: next(rewritten), HopBudget(hops=3))
     assert hops.queries == ("q0", "q1", "q2") == tuple(shelf.asked)
     for nothing in (None, " ", "q0"):
         one = retrieve_in_hops(shelf, "q0", 5, lambda *_, expected=nothing: expected, HopBudget(hops=4))  # type: ignore[misc]

@@ -100,10 +100,10 @@ def test_every_damaged_or_missing_file_is_named_and_a_run_repairs_it(
     folder = generations_folder(home, "c") / report.generation_hash
     for name in sorted(path.name for path in folder.iterdir()):
         path = folder / name
-        whole = path.read_bytes()
-        flipped = bytearray(whole)
-        flipped[len(whole) // 2] ^= 1
-        for damaged in (bytes(flipped), whole[:-1], whole + b"x", b"", None):
+        full = path.read_bytes()
+        flipped = bytearray(full)
+        flipped[len(full) // 2] ^= 1
+        for damaged in (bytes(flipped), full[:-1], full + b"x", b"", None):
             if damaged is None:
                 path.unlink()
             else:
@@ -111,7 +111,7 @@ def test_every_damaged_or_missing_file_is_named_and_a_run_repairs_it(
             with pytest.raises(RetrievalError, match=rf"{name}.*plumbline index"):
                 open_retriever(store, home, "c", encoder)
             assert name in check_collection(store, home, "c").problems[0]
-            path.write_bytes(whole)
+            path.write_bytes(full)
     assert check_collection(store, home, "c").problems == ()
     (folder / "vectors.faiss").unlink()
     encoder.encoded.clear()

@@ -131,10 +131,10 @@ def test_rewrites_imagined_passages_and_hops(retriever: Retriever) -> None:
         [item.score for item in retriever.retrieve("town6 machine", 5)],
         rtol=1e-5,
     )
-    asked: list[str] = []
-    hops = SearchComponents(ask_again=lambda q, _: asked.append(q) or f"{q} town6", budget=HopBudget(3))  # type: ignore[func-returns-value]
+    queries: list[str] = []
+    hops = SearchComponents(ask_again=lambda q, _: queries.append(q) or f"{q} town6", budget=HopBudget(3))  # type: ignore[func-returns-value]
     assert len(Search(retriever, helpers=hops).retrieve("machine", 4)) == 4
-    assert asked == ["machine", "machine"]
+    assert queries == ["machine", "machine"]
 
 
 def test_bad_queries_and_missing_helpers_are_refused(retriever: Retriever) -> None:

@@ -14,7 +14,7 @@ from model.training.decline_fitting import DeclineFit, first_states, fit_decline
 from model.training.rows import TokenRow
 
 _KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so the fit is skipped"}
-LEAST_ROWS, LEAST_HELD = 400, 100
+LEAST_ROWS, LEAST_HELD_OUT = 400, 100
 """Minimum number of rows to fit on and of rows of other articles, of both kinds."""
 
 
@@ -41,7 +41,7 @@ def fit_declining(
     shown = random.Random(seed).sample(shown, min(most, len(shown)))
     with_passages = [row for row in held_out_rows if vocabulary.chunks[0] in row.prompt]
     held_out = "of other articles (--development)"
-    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, with_passages, LEAST_HELD)):
+    for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, with_passages, LEAST_HELD_OUT)):
         fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
         if fewest < least // 10 or len(found) < least:
             say(

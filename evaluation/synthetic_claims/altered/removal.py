@@ -12,7 +12,7 @@ from model.verifier.content_words import content_words
 
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?]+(?=\s|$)|\n|$|[.!?])")
 _FEWEST = 4  # content words; with fewer, their overlap is not informative
-_HELD, _LOST, _STEADY = 0.55, 0.35, 0.05
+_SUPPORTED, _LOST, _STEADY = 0.55, 0.35, 0.05
 
 
 def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
@@ -49,7 +49,7 @@ def _effects(
         left = max(share for index, share in enumerate(shares) if index != gone)
         if not example.supported or shares[gone] <= left + _STEADY:
             out.append(())
-        elif len(topic) >= _FEWEST and shares[gone] > _HELD and left < _LOST:
+        elif len(topic) >= _FEWEST and shares[gone] > _SUPPORTED and left < _LOST:
             out.append(None)
         else:
             return None

@@ -63,14 +63,14 @@ def test_entities_that_expand_without_end_are_refused(here: Read, make_docx: Mak
 
 
 def test_damaged_empty_and_other_files_with_the_name(here: Read, make_docx: Make, make_zip: Make) -> None:
-    whole = make_docx(p("text"))
+    full = make_docx(p("text"))
     assert "has no text" in reason(here("a.docx", make_docx("")))
     assert "not well-formed" in reason(here("b.docx", make_docx("<w:p>")))
     assert "without word/document.xml" in reason(here("c.docx", make_zip({"x": "y"})))
     assert "needs a password" in reason(here("d.docx", make_zip({"EncryptedPackage": "y"})))
     assert "saved as a plain .docx" in reason(here("e.docx", b"\xd0\xcf\x11\xe0 an old .doc"))
-    for length in range(1, len(whole), 61):
-        assert reason(here("f.docx", whole[:length]))
+    for length in range(1, len(full), 61):
+        assert reason(here("f.docx", full[:length]))
     assert "unpacks to more" in reason(here("g.docx", make_docx(p("x" * 20_000)), file_bytes=10_000))
 
 

@@ -14,7 +14,7 @@ from data.store import Store
 from evaluation.analysis.cached_entailment import CachedEntailment
 from evaluation.analysis.calibration import run_calibration
 from evaluation.analysis.claim_order import SHORT, run_drift
-from evaluation.analysis.detection import NOT_ASKED, run_signals
+from evaluation.analysis.detection import NO_ENTAILMENT_MODEL, run_signals
 from evaluation.analysis.faithfulness import faithful_outcomes, judge_faithfulness, key_of, verifier_name
 from evaluation.analysis.observed_events import observed_rates
 from evaluation.analysis.retrieval_part import gold_rank, retrieval_part
@@ -133,7 +133,7 @@ def test_signals_without_a_model_or_probabilities_say_why(desk: SimpleNamespace)
     ]
     (arm,) = run_signals(config, made, {}, None)
     absent = {d.signal: d.absent for d in arm.detectors if not d.questions}
-    assert absent["semantic entropy, discrete"] == ((NOT_ASKED, 1),)
+    assert absent["semantic entropy, discrete"] == ((NO_ENTAILMENT_MODEL, 1),)
     assert "sampled from are not known" in absent["predictive entropy"][0][0]  # drawn at temperature 0.7
     assert run_signals(desk.config(samples=3), made, {}, None) == ()
     assert run_signals(desk.config(samples=1, grid=(GREEDY,)), made, {}, None) == ()

@@ -67,9 +67,11 @@ def test_an_answer_misled_by_the_search_is_false_by_gold_passages_only(
         assert runs.load_samples(run) == tuple(made)  # the run's own verdicts are untouched
     by_question = {q: (fetched[key], found[key]) for key in fetched if (q := key[0])}
     assert by_question == {"q0": ("supported", "hallucinated"), "q1": ("hallucinated", "supported")}
-    beside = gold_comparison(made, ("rag",), (), questions, BothOutcomes(fetched, found, "f", "g"), Resampler(SETTINGS))
-    assert beside.questions == 2
-    assert dict(beside.left_out) == {
+    comparison = gold_comparison(
+        made, ("rag",), (), questions, BothOutcomes(fetched, found, "f", "g"), Resampler(SETTINGS)
+    )
+    assert comparison.questions == 2
+    assert dict(comparison.left_out) == {
         "the collection held none of their gold passages, or they were not judged yet": 1,
         "they name no gold passage": 1,
     }

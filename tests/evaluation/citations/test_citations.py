@@ -33,8 +33,10 @@ def _verify(items: Sequence[VerificationItem]) -> list[list[Verdict]]:
         if "?" in claim.text:
             verdicts.append([Verdict(claim, "unscored", None, "cannot tell", (), "words")])
             continue
-        held = set(claim.text.strip(".").split()) <= words
-        verdicts.append([Verdict(claim, "supported" if held else "unverifiable", float(held), "", (), "words")])
+        supported = set(claim.text.strip(".").split()) <= words
+        verdicts.append(
+            [Verdict(claim, "supported" if supported else "unverifiable", float(supported), "", (), "words")]
+        )
     return verdicts
 
 

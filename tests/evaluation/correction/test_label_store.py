@@ -127,9 +127,9 @@ def test_only_the_beginning_of_the_draw_without_gaps_is_used() -> None:
     assert (progress.complete, progress.done) == (2, 18)
     figures = figures_of(RECORDS, stored, progress)
     assert figures.run is None and "2 questions of the draw are labelled" in figures.reason
-    whole = figures_of(RECORDS, stored, progress_of(stored, given(stored, "ann", "supported")))
-    assert whole.run is not None and (whole.used, whole.run.population, whole.run.labelled) == (10, 30, 10)
-    assert [p.baseline for p in whole.run.pairs] == ["closed_book"]
+    full = figures_of(RECORDS, stored, progress_of(stored, given(stored, "ann", "supported")))
+    assert full.run is not None and (full.used, full.run.population, full.run.labelled) == (10, 30, 10)
+    assert [p.baseline for p in full.run.pairs] == ["closed_book"]
 
 
 def test_more_labels_than_wanted_are_all_used() -> None:

@@ -20,8 +20,8 @@ def _run(outcomes: tuple[int, int], questions: int, labelled: int) -> LabelledRu
     place = np.arange(labelled)
     names = tuple(f"q{i}" for i in range(questions))
     stratum = np.zeros(questions, dtype=np.intp)
-    told = shares[:labelled]
-    return LabelledRun(("one", "two"), names, shares, place, told, told, stratum, (questions, questions))
+    verdicts = shares[:labelled]
+    return LabelledRun(("one", "two"), names, shares, place, verdicts, verdicts, stratum, (questions, questions))
 
 
 def _estimates(run: LabelledRun) -> Iterator[HallucinationEstimate]:

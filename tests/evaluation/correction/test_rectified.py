@@ -73,8 +73,8 @@ def test_degrees_lie_between_four_and_the_labels_less_the_strata() -> None:
     strata = np.repeat([0, 1], 50)
     by_strata = rectified(sample_of(silent, np.arange(100), silent, coin[:, None], strata), ONE, 0.95)
     assert by_strata.degrees == 98
-    alike = rectified(sample_of(silent, np.arange(100), silent, silent), ONE, 0.95)
-    assert (alike.degrees, alike.lower, alike.upper) == (99, 0.0, 0.0)
+    constant = rectified(sample_of(silent, np.arange(100), silent, silent), ONE, 0.95)
+    assert (constant.degrees, constant.lower, constant.upper) == (99, 0.0, 0.0)
 
 
 def degrees_by_moments(errors: Floats, strata: Any, shares: tuple[float, ...]) -> float:
@@ -195,9 +195,9 @@ def test_the_answered_rate_is_a_ratio_of_corrected_totals(world: Any) -> None:
         n = 400
         answers, rate = rng.beta(3, 2, n), rng.beta(0.6, 1.4, n)
         predicted = rng.random((n, 3)) < answers[:, None]
-        told = predicted & (rng.random((n, 3)) < rate[:, None])
+        truth = predicted & (rng.random((n, 3)) < rate[:, None])
         wrong = rng.random((n, 3)) < 0.1
-        seen = np.where(predicted, told ^ wrong, False)
+        seen = np.where(predicted, truth ^ wrong, False)
         heard = predicted ^ (rng.random((n, 3)) < 0.02) | seen
         place, one = rng.choice(n, 120, replace=False), rng.integers(3, size=120)
         pick = (place, one)
@@ -205,7 +205,7 @@ def test_the_answered_rate_is_a_ratio_of_corrected_totals(world: Any) -> None:
             np.stack([seen.mean(axis=1), heard.mean(axis=1)], axis=1),
             place,
             np.stack([seen[pick], heard[pick]], axis=1) * 1.0,
-            np.stack([told[pick], predicted[pick]], axis=1) * 1.0,
+            np.stack([truth[pick], predicted[pick]], axis=1) * 1.0,
         )
         found = corrected_ratio(sample, 0.95, 0, 10)
         assert found is not None

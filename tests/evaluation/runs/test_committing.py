@@ -33,29 +33,29 @@ class Disk:
 
 def test_cells_are_told_in_order_and_only_once_they_are_stored() -> None:
     disk = Disk(waits=cell(2))
-    told: list[Records] = []
+    batches: list[Records] = []
 
     def kept(records: Records) -> None:
         assert records in disk.stored
-        told.append(records)
+        batches.append(records)
 
     with Committer(disk.save, kept) as committer:
         committer.put((cell(1),))
         committer.put((cell(2),))  # comes back although the disk is busy: the next cell can be drawn meanwhile
-        assert told == [cell(1)]
+        assert batches == [cell(1)]
         disk.free.set()
         committer.put((cell(3), cell(4)))
-    assert told == disk.stored == [cell(n) for n in (1, 2, 3, 4)]
+    assert batches == disk.stored == [cell(n) for n in (1, 2, 3, 4)]
     assert len(disk.threads) == 1 and get_ident() not in disk.threads
 
 
 def test_a_failed_commit_is_raised_and_nothing_is_begun_after_it() -> None:
     disk = Disk(fails=cell(2))
-    told: list[Records] = []
-    with pytest.raises(OSError, match="disk is full"), Committer(disk.save, told.append) as committer:
+    batches: list[Records] = []
+    with pytest.raises(OSError, match="disk is full"), Committer(disk.save, batches.append) as committer:
         committer.put((cell(1), cell(2)))
         committer.put((cell(3),))
-    assert told == disk.stored == [cell(1)]
+    assert batches == disk.stored == [cell(1)]
 
 
 def test_the_last_commit_may_fail_too() -> None:

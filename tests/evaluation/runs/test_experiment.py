@@ -71,8 +71,8 @@ def test_what_was_shown_is_kept(lab: SimpleNamespace, store: Store) -> None:
 def test_killed_at_every_commit_and_resumed_equals_undisturbed(
     lab: SimpleNamespace, store: Store, tmp_path: Path, after: bool, error: type[BaseException]
 ) -> None:
-    whole = RunStore(store)
-    expected = whole.load_samples(lab.run(whole).run_id)
+    full = RunStore(store)
+    expected = full.load_samples(lab.run(full).run_id)
     cells = len(lab.QUESTIONS) * len(lab.ARMS)
     with Store.open(f"sqlite:///{tmp_path / 'killed.db'}") as other:
         for at in range(1, cells + 1):

@@ -108,15 +108,15 @@ def test_samples_that_cannot_be_used_say_why() -> None:
 
 
 def test_self_consistency() -> None:
-    asked: list[tuple[str, str]] = []
+    calls: list[tuple[str, str]] = []
 
     def supports(pairs: Sequence[tuple[str, str]]) -> list[float]:
-        asked.extend(pairs)
+        calls.extend(pairs)
         return [1.0 if statement in sample else 0.0 for sample, statement in pairs]
 
     found = self_consistency(["x", "y"], ["x and y", "x", "x", "z"], supports)
     assert found.by_statement == (pytest.approx(0.25), pytest.approx(0.75)) and found.inconsistency.value == 0.5
-    assert len(asked) == 6  # the two equal samples are asked once
+    assert len(calls) == 6  # the two equal samples are asked once
     assert self_consistency([], ["x"], supports).inconsistency.value is None
     assert "no samples" in self_consistency(["x"], [], supports).inconsistency.reason
     with pytest.raises(EvaluationError, match="1 values for 1 pairs"):

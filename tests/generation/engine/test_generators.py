@@ -66,8 +66,8 @@ def test_a_generator_without_batches_works_through_them(reader: EmbeddedReader, 
 
 def test_streamed_pieces_joined_are_the_text(causal: CausalGenerator, chunk: MakeChunk) -> None:
     prompt = causal.prompt("Who drew it?", [chunk(LIGHT, "Skerry")], 10)
-    whole = causal.generate(prompt, WARM, (0, 1, 2, 3))
-    for stop in ((), (whole[1].text[2:4],)):
+    full = causal.generate(prompt, WARM, (0, 1, 2, 3))
+    for stop in ((), (full[1].text[2:4],)):
         params = SamplingParams(temperature=1.0, max_tokens=10, stop=stop)
         pieces = ["", "", "", ""]
         for delta in causal.stream(prompt, params, (0, 1, 2, 3)):
@@ -84,14 +84,14 @@ def test_after_a_cancelled_stream_a_sample_is_the_same_alone(
     torch.set_num_threads(threads)
     try:
         prompt = causal.prompt("Who drew it?", [chunk(LIGHT, "Skerry")], 10)
-        whole = causal.generate(prompt, WARM, (0, 1, 2, 3))[0]
+        full = causal.generate(prompt, WARM, (0, 1, 2, 3))[0]
         begun = causal.stream(prompt, WARM, (0, 1))
         next(begun)
         begun.close()  # type: ignore[attr-defined]
         again = causal.generate(prompt, WARM, (0,))[0]
     finally:
         torch.set_num_threads(before)
-    assert again == whole
+    assert again == full
 
 
 def test_several_callers_get_what_each_would_alone(causal: CausalGenerator, chunk: MakeChunk) -> None:

@@ -54,8 +54,8 @@ def company(count: int) -> list[EngineRequest]:
         ("marked", True, 12),
         ("shipped", True, 8),
         *(
-            pytest.param(*whole, 32, marks=pytest.mark.drill)
-            for whole in [("window", False), ("marked", True), ("shipped", True)]
+            pytest.param(*full, 32, marks=pytest.mark.drill)
+            for full in [("window", False), ("marked", True), ("shipped", True)]
         ),
     ],
 )
@@ -80,10 +80,10 @@ def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool, count: 
 def test_each_sample_alone_equals_itself_among_its_siblings(tiny: Tiny) -> None:
     model = tiny("llama")
     params = SamplingParams(temperature=1.0, max_tokens=12)
-    whole = EngineRequest((3, 7, 7, 19, 4), params, tuple(range(20)), frozenset((5,)))
-    (together,) = Engine(model, options(True)).run([whole])
+    full = EngineRequest((3, 7, 7, 19, 4), params, tuple(range(20)), frozenset((5,)))
+    (together,) = Engine(model, options(True)).run([full])
     for seed in range(20):
-        one = EngineRequest(whole.prompt, params, (seed,), whole.end_ids)
+        one = EngineRequest(full.prompt, params, (seed,), full.end_ids)
         assert Engine(model, options(True)).run([one])[0].samples[0] == together.samples[seed]
 
 

@@ -46,9 +46,9 @@ def test_cancelled_at_any_step(tiny: Tiny, plainly: Plainly, kind: str, steps: i
         s.token_ids for s in plainly(model, request((*PROMPT[:5], 9, 1)))
     ]
     cut = engine.result(gone).samples
-    for sample, whole in zip(cut, plainly(model, request(samples=3)), strict=True):
-        assert sample.token_ids == whole.token_ids[: len(sample.token_ids)]
-        assert sample.finish_reason in ("cancelled", whole.finish_reason)
+    for sample, full in zip(cut, plainly(model, request(samples=3)), strict=True):
+        assert sample.token_ids == full.token_ids[: len(sample.token_ids)]
+        assert sample.finish_reason in ("cancelled", full.finish_reason)
     with pytest.raises(GenerationError, match="no request 0"):
         engine.result(gone)
 
@@ -184,10 +184,10 @@ def test_a_stop_rule_may_cancel_its_own_request(tiny: Tiny) -> None:
 
 def test_a_stop_rule_ends_its_sample(tiny: Tiny, plainly: Plainly) -> None:
     model = tiny("llama")
-    whole = plainly(model, request())
+    full = plainly(model, request())
     (result,) = Engine(model, SMALL).run([request(stopped=lambda sample, d: sample == 1 and len(d.token_ids) == 3)])
-    assert result.samples[0].token_ids == whole[0].token_ids
-    assert (result.samples[1].token_ids, result.samples[1].finish_reason) == (whole[1].token_ids[:3], "stop")
+    assert result.samples[0].token_ids == full[0].token_ids
+    assert (result.samples[1].token_ids, result.samples[1].finish_reason) == (full[1].token_ids[:3], "stop")
 
 
 class Greedy(Decoder):

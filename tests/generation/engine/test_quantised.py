@@ -95,8 +95,8 @@ def requests(vocabulary: int) -> list[EngineRequest]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_tokens_are_those_of_the_dequantised_model(kind: str, bits: int, invariant: bool) -> None:
     model, reference = with_reference(kind, bits)
-    asked = requests(model.config.vocab_size)
-    for request, result in zip(asked, Engine(model, options(invariant)).run(asked), strict=True):
+    batch = requests(model.config.vocab_size)
+    for request, result in zip(batch, Engine(model, options(invariant)).run(batch), strict=True):
         plainly = decode(reference, request.prompt, request.params, request.seeds, request.end_ids)
         for sample, expected in zip(result.samples, plainly, strict=True):
             assert sample.token_ids == expected.token_ids
@@ -107,9 +107,9 @@ def test_tokens_are_those_of_the_dequantised_model(kind: str, bits: int, invaria
 def test_company_makes_no_difference_to_a_bit() -> None:
     model, _ = with_reference("llama", 4)
     assert rows_agree(model, options(True), trials=1)
-    asked = requests(model.config.vocab_size)
-    together = Engine(model, options(True)).run(asked)
-    for request, result in zip(asked, together, strict=True):
+    batch = requests(model.config.vocab_size)
+    together = Engine(model, options(True)).run(batch)
+    for request, result in zip(batch, together, strict=True):
         assert Engine(model, options(True)).run([request])[0].samples == result.samples
         for seed, sample in zip(request.seeds, result.samples, strict=True):
             alone = dataclasses.replace(request, seeds=(seed,))

@@ -79,9 +79,9 @@ def test_near_misses_are_not_in_the_collection() -> None:
 
 def test_a_paraphrase_has_words_that_its_sentence_does_not_have() -> None:
     candidates = list(candidate_questions(LIBRARY))
-    asked = next(c for c in candidates if c.text.startswith("When did a fire destroy") or "repair" in c.text)
-    place = asked.places[0]
-    other = paraphrased(asked, LIBRARY.text[place.sentence_start : place.sentence_end])
+    question = next(c for c in candidates if c.text.startswith("When did a fire destroy") or "repair" in c.text)
+    place = question.places[0]
+    other = paraphrased(question, LIBRARY.text[place.sentence_start : place.sentence_end])
     founded = next(c for c in candidates if "founded" in c.text)
     place = founded.places[0]
     made = paraphrased(founded, LIBRARY.text[place.sentence_start : place.sentence_end])
@@ -134,8 +134,8 @@ def test_the_title_is_named_where_the_question_names_nothing() -> None:
     )
     assert anchored("How long does the whole procedure take?", "notes.md") is None
     assert (anchored("Who is the current Secretary of State?", "Guide") or "").startswith("According to")
-    asked = "When did Mara Ellison meet Jonas Reedmark?"
-    assert anchored(asked, "notes.md") == asked
+    question = "When did Mara Ellison meet Jonas Reedmark?"
+    assert anchored(question, "notes.md") == question
 
 
 def test_an_answerable_candidate_is_not_a_near_miss() -> None:

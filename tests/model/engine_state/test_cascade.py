@@ -41,12 +41,12 @@ def test_a_mask_leaves_columns_out() -> None:
 def test_merged_parts_are_one_read_in_any_order(joined: type) -> None:
     query, keys, values = tensors(6, 2, 3, 20)
     keys = keys * 6  # sharp: one part holds nearly all of some row's weight
-    whole = read_part_written_out(query, keys, values)
+    full = read_part_written_out(query, keys, values)
     parts = [read_part(query, keys[:, :, a:b], values[:, :, a:b]) for a, b in ((0, 1), (1, 12), (12, 20))]
     for order in ((0, 1, 2), (2, 0, 1)):
         merged = joined(joined(parts[order[0]], parts[order[1]]), parts[order[2]])
-        torch.testing.assert_close(merged.output, whole.output, atol=5e-6, rtol=1e-5)
-        torch.testing.assert_close(merged.log_sum, whole.log_sum, atol=5e-6, rtol=1e-5)
+        torch.testing.assert_close(merged.output, full.output, atol=5e-6, rtol=1e-5)
+        torch.testing.assert_close(merged.log_sum, full.log_sum, atol=5e-6, rtol=1e-5)
 
 
 def test_a_part_of_no_weight_changes_nothing() -> None:
@@ -76,11 +76,11 @@ def test_alike_a_row_is_the_same_alone_and_at_every_place(
         generator = torch.Generator().manual_seed(length)
         query = torch.randn(rows, heads, group, 16, generator=generator)
         keys, values = torch.randn(2, 1, heads, length, 16, generator=generator).unbind(0)
-        apart = read_part_invariant(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
+        separate = read_part_invariant(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))
         together = read_part_invariant(query, keys, values)  # queries of several rows in one block
         for row in range(rows):
             alone = read_part_invariant(query[row : row + 1], keys, values)
-            for found in (apart, together):
+            for found in (separate, together):
                 assert torch.equal(alone.output[0], found.output[row])
                 assert torch.equal(alone.log_sum[0], found.log_sum[row])
         plain = read_part_written_out(query, keys.expand(rows, -1, -1, -1), values.expand(rows, -1, -1, -1))

@@ -125,16 +125,16 @@ def test_a_row_gets_the_same_bits_with_any_company_and_any_number_of_threads() -
         everything = unshared_rows(range(len(rows)), ranges_of(plan, len(rows)), every=True)
         return read_unshared(arena, 0, query[rows], everything)
 
-    whole = read(list(range(21)), plan_separate_reads([*groups, shared]))
+    full = read(list(range(21)), plan_separate_reads([*groups, shared]))
     try:
         for number in (1, 2, 3):
             torch.set_num_threads(number)
-            assert torch.equal(read(list(range(21)), plan_separate_reads([*groups, shared])), whole)
+            assert torch.equal(read(list(range(21)), plan_separate_reads([*groups, shared])), full)
             assert torch.get_num_threads() == number
             for place in (0, 7, 15):
-                assert torch.equal(read([place], plan_separate_reads([groups[place]]))[0], whole[place])
+                assert torch.equal(read([place], plan_separate_reads([groups[place]]))[0], full[place])
             alone = RowGroup(1, shared.prompt, shared.own_start + 20, 20, 7)
-            assert torch.equal(read([17], plan_separate_reads([alone]))[0], whole[17])
+            assert torch.equal(read([17], plan_separate_reads([alone]))[0], full[17])
     finally:
         torch.set_num_threads(threads)
 

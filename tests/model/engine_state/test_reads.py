@@ -82,5 +82,5 @@ def test_separate_reads_of_one_prompt_are_one_read_where_its_rows_stand_beside_e
         CacheRead(5, 1, 90, 9, 2, False),
     )
     # The window has left the prompt behind for the row in between.
-    apart = plan_separate_reads([groups[0], RowGroup(1, prompt, 40, 9, 9), RowGroup(3, prompt, 70, 10, 4)], 8)
-    assert apart[:2] == (CacheRead(0, 2, 2, 0, 4, True), CacheRead(3, 3, 2, 0, 4, True))
+    separate = plan_separate_reads([groups[0], RowGroup(1, prompt, 40, 9, 9), RowGroup(3, prompt, 70, 10, 4)], 8)
+    assert separate[:2] == (CacheRead(0, 2, 2, 0, 4, True), CacheRead(3, 3, 2, 0, 4, True))

@@ -44,10 +44,10 @@ def fails(*_: object) -> None:
 def test_a_kernel_that_cannot_be_kept_is_compiled_for_this_process(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    asked: list[bool] = []
+    calls: list[bool] = []
 
     def compiled(*, kept: bool) -> Callable[..., None]:
-        asked.append(kept)
+        calls.append(kept)
 
         def kernel(*given: object) -> None:
             output = given[-1]
@@ -60,7 +60,7 @@ def test_a_kernel_that_cannot_be_kept_is_compiled_for_this_process(
     monkeypatch.setattr(row_kernel, "_unkept", None)
     monkeypatch.setattr(row_kernel, "_compiled", compiled)
     assert (one_read() == 5).all() and (one_read() == 5).all()
-    assert asked == [False]
+    assert calls == [False]
     assert len(caplog.records) == 1 and "No space left" in caplog.text
 
 

@@ -37,8 +37,8 @@ def test_a_rounded_number_is_half_a_step_away_at_most(bits: int) -> None:
 def test_eight_bits_in_groups_lose_less_than_a_scale_for_a_whole_channel() -> None:
     plain = weight(16, 256) * torch.linspace(0.1, 3.0, 256)  # columns of different sizes
     codes, scales = quantised(plain)
-    whole = (codes * scales[:, None] - plain).abs().mean()
-    assert (rounded(plain, 8, "w").dequantised() - plain).abs().mean() < 0.8 * whole
+    full = (codes * scales[:, None] - plain).abs().mean()
+    assert (rounded(plain, 8, "w").dequantised() - plain).abs().mean() < 0.8 * full
 
 
 @pytest.mark.parametrize("bits", [4, 8])

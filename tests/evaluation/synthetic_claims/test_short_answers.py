@@ -22,8 +22,8 @@ ASKED = (
 
 
 def made(seed: int = 0, both: float = 0.5, extra: tuple[ReadingExample, ...] = ()) -> list[PairExample]:
-    asked = [ReadingExample(question, (answer,), CONTEXT) for question, answer in ASKED]
-    return list(short_answer_claims([*asked, *extra], seed=seed, both=both))
+    examples = [ReadingExample(question, (answer,), CONTEXT) for question, answer in ASKED]
+    return list(short_answer_claims([*examples, *extra], seed=seed, both=both))
 
 
 def test_right_and_wrong_of_each_question() -> None:

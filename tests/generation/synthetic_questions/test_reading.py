@@ -100,8 +100,8 @@ def test_recurring_questions_come_from_another_sentence() -> None:
     assert examples
     for example in examples:
         sentence = next(s for s in re.split(r"(?<=[.])\s", example.context) if example.answers[0] in s)
-        asked = set(re.findall(r"\w{4,}", example.question.lower()))
-        assert not asked <= set(re.findall(r"\w{4,}", sentence.lower())), "that is the answering sentence itself"
+        answers = set(re.findall(r"\w{4,}", example.question.lower()))
+        assert not answers <= set(re.findall(r"\w{4,}", sentence.lower())), "that is the answering sentence itself"
 
 
 def test_no_article_is_too_short_or_too_strange() -> None:
@@ -138,12 +138,12 @@ def test_per_article_below_one_is_refused() -> None:
 
 
 def test_definitions_say_who_when_and_where() -> None:
-    asked = {m.question: m.answer for seed in range(30) for m in definition_questions(KEEPER, random.Random(seed))}
-    assert asked["When was Paul Mercer born?"] == "3 May 1840"
-    assert asked["When did Paul Mercer die?"] == "1911"
-    assert asked["What was Paul Mercer's nationality?"] == "Scottish"
-    assert asked["Where was Paul Mercer born?"] == "Leith"
-    assert asked["Who was Paul Mercer?"] == "Scottish botanist"
+    answers = {m.question: m.answer for seed in range(30) for m in definition_questions(KEEPER, random.Random(seed))}
+    assert answers["When was Paul Mercer born?"] == "3 May 1840"
+    assert answers["When did Paul Mercer die?"] == "1911"
+    assert answers["What was Paul Mercer's nationality?"] == "Scottish"
+    assert answers["Where was Paul Mercer born?"] == "Leith"
+    assert answers["Who was Paul Mercer?"] == "Scottish botanist"
 
 
 def test_passages_are_runs_of_whole_sentences() -> None:

@@ -11,7 +11,7 @@ from data.pairs import PairExample
 from evaluation.synthetic_claims.claims import ClaimMix, make_claims
 from evaluation.synthetic_claims.small_talk import opener, small_talk, someone
 from model.verifier.content_words import share_missing
-from tests.evaluation.making.test_making_claims import ARTICLES, TOWNS
+from tests.evaluation.synthetic_claims.test_synthetic_claims import ARTICLES, TOWNS
 
 
 @pytest.fixture(scope="module")

@@ -89,8 +89,8 @@ def test_nothing_is_swapped_that_may_be_said_of_the_same() -> None:
     assert swapped_values(answer(together, "They saw Thorne and Berg."), Random(1)) is None
     once = answer("It opened in 1987. It shut in 1994.", "It was open from 1987 to 1994.")
     assert swapped_values(once, Random(1)) is None
-    asked = answer("It opened in 1987. It shut in 1994.", "It opened in 1987.", question="What of 1987?")
-    assert all(swapped_values(asked, Random(seed)) is None for seed in range(5))
+    answered = answer("It opened in 1987. It shut in 1994.", "It opened in 1987.", question="What of 1987?")
+    assert all(swapped_values(answered, Random(seed)) is None for seed in range(5))
 
 
 def test_a_claim_that_was_wrong_by_a_value_keeps_it_from_being_exchanged() -> None:

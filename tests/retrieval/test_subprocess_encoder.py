@@ -22,13 +22,13 @@ from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.errors import RetrievalError
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress
-from tests.retrieval import apart_encoders as made
+from tests.retrieval import subprocess_encoders as made
 
 TEXTS = ["one text", "another one of six words", ""]
 
 
 @pytest.fixture
-def apart() -> Iterator[SubprocessEncoder]:
+def encoder() -> Iterator[SubprocessEncoder]:
     with SubprocessEncoder(made.HashedText) as encoder:
         yield encoder
 
@@ -50,33 +50,33 @@ def same(encoder: Encoder) -> bool:
     )
 
 
-def test_it_is_the_encoder_and_rests_between_calls(apart: SubprocessEncoder) -> None:
+def test_it_is_the_encoder_and_rests_between_calls(encoder: SubprocessEncoder) -> None:
     here = made.HashedText()
-    assert not apart.running
-    assert apart.fingerprint == here.fingerprint
-    assert apart.running
-    assert (apart.dimension, apart.max_tokens) == (16, 256)
-    assert apart.count_tokens(TEXTS) == apart.portable_counter()(TEXTS) == (2, 5, 0)
-    assert serves(apart, here.fingerprint) and not serves(apart, "another")
-    assert same(apart)
-    apart.rest()
-    assert not apart.running
-    assert apart.fingerprint == here.fingerprint and apart.count_tokens(TEXTS) == (2, 5, 0)
-    assert not apart.running  # what it said of itself is remembered
-    assert same(apart)
-    assert apart.running
-    apart.rest()
-    apart.rest()
+    assert not encoder.running
+    assert encoder.fingerprint == here.fingerprint
+    assert encoder.running
+    assert (encoder.dimension, encoder.max_tokens) == (16, 256)
+    assert encoder.count_tokens(TEXTS) == encoder.portable_counter()(TEXTS) == (2, 5, 0)
+    assert serves(encoder, here.fingerprint) and not serves(encoder, "another")
+    assert same(encoder)
+    encoder.rest()
+    assert not encoder.running
+    assert encoder.fingerprint == here.fingerprint and encoder.count_tokens(TEXTS) == (2, 5, 0)
+    assert not encoder.running  # what it said of itself is remembered
+    assert same(encoder)
+    assert encoder.running
+    encoder.rest()
+    encoder.rest()
 
 
-def test_threads_take_turns_and_what_is_known_does_not_wait(apart: SubprocessEncoder, pipe: Path) -> None:
-    known = apart.fingerprint
+def test_threads_take_turns_and_what_is_known_does_not_wait(encoder: SubprocessEncoder, pipe: Path) -> None:
+    known = encoder.fingerprint
     with ThreadPoolExecutor(9) as threads:
-        held = threads.submit(apart.encode_passages, [f"read {pipe}"])
+        blocked = threads.submit(encoder.encode_passages, [f"read {pipe}"])
         with pipe.open("wb"):  # opens once the encoder's process reads it
-            assert threads.submit(lambda: apart.fingerprint).result(timeout=20) == known
-            assert not held.done()
-        found = list(threads.map(lambda n: apart.encode_passages([f"text {n}"]), range(40)))
+            assert threads.submit(lambda: encoder.fingerprint).result(timeout=20) == known
+            assert not blocked.done()
+        found = list(threads.map(lambda n: encoder.encode_passages([f"text {n}"]), range(40)))
     here = made.HashedText()
     assert all(np.array_equal(found[n], here.encode_passages([f"text {n}"])) for n in range(40))
 
@@ -100,24 +100,24 @@ def test_what_opening_raises_is_raised_by_the_first_use(
             assert not encoder.running
 
 
-def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(apart: SubprocessEncoder) -> None:
+def test_what_embedding_raises_is_raised_here_and_the_next_call_is_answered(encoder: SubprocessEncoder) -> None:
     with pytest.raises(RetrievalError, match="'refuse'"):
-        apart.encode_passages(["refuse"])
-    assert apart.running
+        encoder.encode_passages(["refuse"])
+    assert encoder.running
     with pytest.raises(RuntimeError, match=r"(?s)in encode_passages.*stumbled"):
-        apart.encode_passages(["stumble"])
-    assert same(apart)
+        encoder.encode_passages(["stumble"])
+    assert same(encoder)
 
 
-def test_a_process_that_dies_is_named_and_replaced(apart: SubprocessEncoder) -> None:
+def test_a_process_that_dies_is_named_and_replaced(encoder: SubprocessEncoder) -> None:
     with pytest.raises(RetrievalError, match="-9"):
-        apart.encode_passages(["die"])
-    assert same(apart)
+        encoder.encode_passages(["die"])
+    assert same(encoder)
 
 
 @pytest.mark.serial
-def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: SubprocessEncoder, pipe: Path) -> None:
-    assert same(apart)
+def test_an_interrupted_call_leaves_no_answer_for_the_next(encoder: SubprocessEncoder, pipe: Path) -> None:
+    assert same(encoder)
     caller, over = threading.get_ident(), threading.Event()
 
     def interrupt() -> None:
@@ -130,13 +130,13 @@ def test_an_interrupted_call_leaves_no_answer_for_the_next(apart: SubprocessEnco
     interrupter.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            apart.encode_passages([f"read {pipe}"])
+            encoder.encode_passages([f"read {pipe}"])
     finally:
         over.set()
         interrupter.join()
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    assert not apart.running
-    assert same(apart)
+    assert not encoder.running
+    assert same(encoder)
 
 
 def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
@@ -154,23 +154,23 @@ def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
 
 
 def test_its_caches_are_bounded_before_torch_is_there(
-    apart: SubprocessEncoder, monkeypatch: pytest.MonkeyPatch
+    encoder: SubprocessEncoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in made.CAPACITIES:
         monkeypatch.delenv(name, raising=False)
-    assert apart.serves > {"torch=False", *(f"{name}=8" for name in made.CAPACITIES)}
+    assert encoder.serves > {"torch=False", *(f"{name}=8" for name in made.CAPACITIES)}
 
 
 def test_a_job_embeds_with_it_and_builds_without_it(
-    apart: SubprocessEncoder, store: Store, home: Path, make_documents: Callable[[int], tuple[Document, ...]]
+    encoder: SubprocessEncoder, store: Store, home: Path, make_documents: Callable[[int], tuple[Document, ...]]
 ) -> None:
     documents = make_documents(30)
     seen: dict[str, set[bool]] = {}
 
     def look(progress: IndexProgress) -> None:
-        seen.setdefault(progress.phase, set()).add(apart.running)
+        seen.setdefault(progress.phase, set()).add(encoder.running)
 
-    report = index_documents(store, home, "c", documents, apart, progress=look, job=JobParams(workers=1))
+    report = index_documents(store, home, "c", documents, encoder, progress=look, job=JobParams(workers=1))
     assert report.embedded > 0 and report.rebuilt
     assert seen["vectors"] == {True}
     assert seen["words"] == seen["index"] == seen["publishing"] == {False}
@@ -188,9 +188,9 @@ import os, signal, sys
 sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
 if __name__ == "__main__":
     import multiprocessing
-    from tests.retrieval import apart_encoders
+    from tests.retrieval import subprocess_encoders
     from retrieval.encoding.subprocess_encoder import SubprocessEncoder
-    encoder = SubprocessEncoder(apart_encoders.HashedText)
+    encoder = SubprocessEncoder(subprocess_encoders.HashedText)
     encoder.encode_passages(["text"])
     print(*[child.pid for child in multiprocessing.active_children()], flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
@@ -213,22 +213,22 @@ if __name__ == "__main__":
 
 
 def interrupted(
-    tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None], held: Path | None = None
+    tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None], blocked: Path | None = None
 ) -> tuple[list[bytes], bytes]:
     """What a script says that opens ``make`` and is interrupted when a line begins with ``until``; a number at the end
-    of that line is the process of the encoder. held: a named pipe that this process waits for while it is imported."""
+    of that line is the process of the encoder. blocked: a named pipe that this process waits for while it is imported."""
     script = tmp_path / "interrupted.py"
     script.write_text(f"""
 import os, sys
 sys.path.insert(0, {str(Path(made.__file__).parents[2])!r})
-if __name__ == "__mp_main__" and {str(held or "")!r}:  # imported by the encoder's process, which takes a while
+if __name__ == "__mp_main__" and {str(blocked or "")!r}:  # imported by the encoder's process, which takes a while
     print("importing", os.getpid(), flush=True)
-    open({str(held or "")!r}).close()  # a named pipe: held until somebody opens its other end
+    open({str(blocked or "")!r}).close()  # a named pipe: blocks until somebody opens its other end
 if __name__ == "__main__":
-    from tests.retrieval import apart_encoders
+    from tests.retrieval import subprocess_encoders
     from retrieval.encoding.subprocess_encoder import SubprocessEncoder
     try:
-        with SubprocessEncoder(apart_encoders.{make}) as encoder:
+        with SubprocessEncoder(subprocess_encoders.{make}) as encoder:
             print(encoder.dimension, flush=True)
     except KeyboardInterrupt:
         print("interrupted", flush=True)
@@ -248,7 +248,7 @@ def test_an_interrupt_while_it_is_imported_is_not_its_own(tmp_path: Path, pipe: 
         os.kill(child, signal.SIGINT)
         pipe.open("wb").close()
 
-    out, err = interrupted(tmp_path, "HashedText", b"importing", interrupt, held=pipe)
+    out, err = interrupted(tmp_path, "HashedText", b"importing", interrupt, blocked=pipe)
     assert (out, err) == ([b"16"], b"")
 
 
