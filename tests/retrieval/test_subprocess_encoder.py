@@ -215,8 +215,11 @@ if __name__ == "__main__":
 def interrupted(
     tmp_path: Path, make: str, until: bytes, whom: Callable[[int, int], None], blocked: Path | None = None
 ) -> tuple[list[bytes], bytes]:
-    """What a script says that opens ``make`` and is interrupted when a line begins with ``until``; a number at the end
-    of that line is the process of the encoder. blocked: a named pipe that this process waits for while it is imported."""
+    """Output of a script that opens ``make`` and is interrupted when a line begins with ``until``.
+
+    The number at the end of that line is the process of the encoder. blocked: a named pipe on which this process waits
+    while it is imported.
+    """
     script = tmp_path / "interrupted.py"
     script.write_text(f"""
 import os, sys
