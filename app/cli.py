@@ -55,7 +55,7 @@ _EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was mis
 
 
 def build_parser() -> Parser:
-    """Build the parser of the whole command line."""
+    """Build the parser of the entire command line."""
     parser = Parser(
         prog="plumbline",
         description="Answers questions from your own documents and measures how often the model hallucinates.",

@@ -43,6 +43,6 @@ def read_judgements(path: Path) -> Iterator[Judgement | Refused]:
                 try:
                     yield Judgement(cells[0], cells[1], int(cells[2]), where)
                 except ValueError:
-                    yield Refused(where, f"the grade {cells[2]!r} is not a whole number")
+                    yield Refused(where, f"the grade {cells[2]!r} is not an integer")
     except OSError as error:
         yield Refused(name, f"cannot be read ({error.strerror})")

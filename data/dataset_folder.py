@@ -71,7 +71,7 @@ def _files(folder: Path) -> list[Path]:
         raise DataError(
             f"{shown(missing[0])} is missing, which {_STATE} names"
             + (f" (and {len(missing) - 1} more)" if len(missing) > 1 else "")
-            + ": copy the whole folder"
+            + ": copy the entire folder"
         )
     return files
 
@@ -85,5 +85,5 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         value = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
-        raise DataError(f"{shown(path)} cannot be read ({error}): copy the whole folder again") from error
+        raise DataError(f"{shown(path)} cannot be read ({error}): copy the entire folder again") from error
     return value if isinstance(value, dict) else {}

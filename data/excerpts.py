@@ -44,7 +44,7 @@ def read_excerpt(value: object) -> Excerpt:
         raise ValueError("excerpt must be an object of document, start, end and sha256")
     for name, kind in (("document", str), ("start", int), ("end", int), ("sha256", str)):
         if not isinstance(value.get(name), kind) or isinstance(value.get(name), bool):
-            raise ValueError(f"excerpt needs {name}, {'text' if kind is str else 'a whole number'}")
+            raise ValueError(f"excerpt needs {name}, {'text' if kind is str else 'an integer'}")
     return Excerpt(value["document"], value["start"], value["end"], value["sha256"].lower())
 
 

@@ -39,7 +39,7 @@ def as_text(value: object, name: str) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise FieldError(
-            f'"{name}" contains half of a surrogate pair at character {error.start}: write the whole character'
+            f'"{name}" contains half of a surrogate pair at character {error.start}: write the entire character'
         ) from None
     return value
 

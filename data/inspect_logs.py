@@ -27,7 +27,7 @@ _ATTACHMENT = "attachment://"
 
 
 def is_inspect_log(value: object) -> bool:
-    """Return whether a JSON document is a whole log."""
+    """Return whether a JSON document is a complete log."""
     if not isinstance(value, Mapping) or not isinstance(value.get("eval"), Mapping):
         return False
     return isinstance(value.get("samples"), list) and ("status" in value or "task" in value["eval"])

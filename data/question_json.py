@@ -184,7 +184,7 @@ def _evidence(value: object) -> tuple[EvidenceSpan, ...]:
         for name in ("start", "end"):
             offset = item.get(name)
             if not isinstance(offset, int) or isinstance(offset, bool):
-                raise FieldError(f'"evidence[{i}].{name}" is {kind_of(offset)}, it must be a whole number')
+                raise FieldError(f'"evidence[{i}].{name}" is {kind_of(offset)}, it must be an integer')
             offsets.append(offset)
         document_id = as_text(item.get("document_id"), f"evidence[{i}].document_id")
         spans.append(EvidenceSpan(document_id, start=offsets[0], end=offsets[1]))

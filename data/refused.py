@@ -20,7 +20,7 @@ RefusedKind = Literal["file", "part", "note"]
 class Refused:
     """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do.
 
-    kind: "file" for a whole file or folder, "part" for a row, page or other part of a file that is otherwise read,
+    kind: "file" for a complete file or folder, "part" for a row, page or other part of a file that is otherwise read,
     "note" for content that was read and needs attention (nothing is missing). count: number of similar items this one
     represents.
     """
@@ -84,7 +84,7 @@ class RefusalLog:
         return False
 
     def groups(self) -> list[RefusedGroup]:
-        """Return all groups: whole files first, then parts, then notes; the most frequent reason first within each."""
+        """Return all groups: entire files first, then parts, then notes; the most frequent reason first within each."""
         return sorted(self._groups.values(), key=lambda group: (_KINDS.index(group.kind), -group.count))
 
     def overflow(self, where: str) -> Iterator[Refused]:
@@ -99,7 +99,7 @@ class RefusalLog:
 
 
 def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
-    """Group refusals by reason, whole files first. kept: number kept for each reason."""
+    """Group refusals by reason, entire files first. kept: number kept for each reason."""
     log = RefusalLog(kept)
     for one in refused:
         log.add(one)

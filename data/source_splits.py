@@ -1,4 +1,4 @@
-"""Split pair examples: hold out whole sources or parts of them, and a share of the other sources' groups."""
+"""Split pair examples: hold out entire sources or parts of them, and a share of the other sources' groups."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def sources_named(pattern: str, sources: Collection[str]) -> set[str]:
 
 
 def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
-    """Per cent of each source's groups that is held out; 100 is the whole source."""
+    """Per cent of each source's groups that is held out; 100 is the entire source."""
     shares: dict[str, int] = {}
     for option in hold_out:
         part = None if option in sources else _PART.fullmatch(option)

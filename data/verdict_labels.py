@@ -30,7 +30,7 @@ _EXAMPLE = '{"question": "...", "answer": "...", "label": "supported"}'
 class VerdictLabel:
     """One judgement. question_id, question: what it answers, "" for any.
 
-    text: the whole answer, or one claim (``claim``).
+    text: the entire answer, or one claim (``claim``).
 
     note: a free comment. where: ``file:line``.
     """

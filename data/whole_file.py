@@ -38,7 +38,7 @@ def naming_file(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno is None:  # numpy's "1000 requested and 3 written" is a short write
-            raise OSError(f"{path} cannot be written whole ({error}): is the disk full?") from error
+            raise OSError(f"{path} cannot be written completely ({error}): is the disk full?") from error
         if error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise

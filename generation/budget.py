@@ -1,4 +1,4 @@
-"""Fit chunks into a token budget: whole chunks first, then one truncated at a sentence boundary.
+"""Fit chunks into a token budget: complete chunks first, then one truncated at a sentence boundary.
 
 The question is never cut.
 """

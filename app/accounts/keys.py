@@ -1,6 +1,6 @@
 """API keys in the database: create, list, revoke and recognise them. Does not depend on HTTP.
 
-A key is ``pl-ID-SECRET``: the id names its row, the secret has 256 random bits. Only the SHA-256 of the whole key is
+A key is ``pl-ID-SECRET``: the id names its row, the secret has 256 random bits. Only the SHA-256 of the entire key is
 stored. A slow password hash would add no protection to a secret of 256 bits.
 """
 
@@ -72,7 +72,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was just created. secret: the whole key, as its user sends it. It cannot be shown again."""
+    """A key that was just created. secret: the entire key, as its user sends it. It cannot be shown again."""
 
     key: Key
     secret: str

@@ -226,7 +226,7 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
 
 
 def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
-    """The sentences of a claim, or simpler claims; the whole claim if it has one sentence or none that states
+    """The sentences of a claim, or simpler claims; the entire claim if it has one sentence or none that states
     anything.
     """
     found = extract_by(split, claim).claims

@@ -112,7 +112,7 @@ def _one_pass(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], 
 
 
 def _in_two_steps(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...]) -> Tensor:
-    """The prompt, then the whole answer at once on the cache."""
+    """The prompt, then the entire answer at once on the cache."""
     cache = model.new_cache(1, len(prompt) + len(answer))
     states = model(torch.tensor([prompt], device=model.device), cache)
     rest = model(torch.tensor([answer], device=model.device), cache)

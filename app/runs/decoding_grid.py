@@ -101,5 +101,5 @@ def _counts(option: str, text: str | None, single: int | None) -> list[int | Non
         elif part.isascii() and part.isdecimal() and int(part) > 0:
             found.append(int(part))
         else:
-            raise UsageError(f'{option} {text!r}: {part!r} is neither a whole number from 1 on nor "all"')
+            raise UsageError(f'{option} {text!r}: {part!r} is neither an integer from 1 on nor "all"')
     return found

@@ -13,7 +13,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Origin
 
 Parser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
-"""Yields the documents of one open file and refusals for parts of it; raises ParseError for the whole file."""
+"""Yields the documents of one open file and refusals for parts of it; raises ParseError for the entire file."""
 ArchiveParser = Callable[[IO[bytes], Origin, ParsingLimits, Parser], Iterator[Item]]
 """A Parser for files that contain files. It takes the parser for the members as well."""
 
@@ -25,7 +25,7 @@ class Kind:
     module, function: the Parser, imported when it is first needed.
     in_child: whether to parse in a child process. Formats that need no third-party parser and a single pass of bounded
     memory and time are parsed in this process.
-    streamed: whether documents are yielded before the whole file has been read.
+    streamed: whether documents are yielded before the entire file has been read.
     archive: whether it contains files of other kinds.
     """
 

@@ -19,7 +19,7 @@ _XML = (".xml", ".rels", ".vml", ".opf", ".ncx")
 
 
 def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kind: str) -> io.BytesIO:
-    """Return the whole file in memory after checks that make it safe for a library. Raises ParseError.
+    """Return the entire file in memory after checks that make it safe for a library. Raises ParseError.
 
     needed: a member that every file of this kind has.
     kind: the extension for messages, such as ".pptx".

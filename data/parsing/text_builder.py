@@ -150,12 +150,12 @@ class TextBuilder:
         self._pages.append(-1)
 
     def text(self) -> str:
-        """Return the whole text."""
+        """Return the entire text."""
         self.end_heading()
         return "".join(self._pieces)
 
     def outline(self) -> Outline:
-        """Return the outline of the whole text. It has no line numbers."""
+        """Return the outline of the entire text. It has no line numbers."""
         self.end_heading()
         pages = tuple(self._length if page < 0 else page for page in self._pages)
         return Outline(tuple(self._headings), pages, first_line=0)

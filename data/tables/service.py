@@ -61,7 +61,7 @@ class _ApiKeyColumns(TypedColumns):
 api_keys = Table("api_keys", metadata, _ApiKeyColumns)
 """API keys and their rights.
 
-secret_sha256: of the whole key, which is not stored; it has 256 random bits, so that a slow hash would add no
+secret_sha256: of the entire key, which is not stored; it has 256 random bits, so that a slow hash would add no
 protection. limits: empty for the service's defaults.
 """
 

@@ -63,7 +63,7 @@ _MARKS = " \t\n.,!?\"'()*_`:;-"
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether a whole sentence claims nothing. A sentence that greets and then states something is not a filler."""
+    """Whether a complete sentence claims nothing. A sentence that greets and then states something is not a filler."""
     cleaned = re.sub(r"\s+", " ", fold(sentence[:400])).strip(_MARKS).casefold()
     return len(sentence) <= 400 and any(pattern.fullmatch(cleaned) for pattern in _FILLERS)
 

@@ -104,7 +104,7 @@ def sentence_spans(text: str) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=4096)
 def statement(text: str) -> Statement:
-    """Parse a whole text as one statement."""
+    """Parse a complete text as one statement."""
     return _statement(text, tokenise(fold(text)))
 
 

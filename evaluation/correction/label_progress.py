@@ -53,7 +53,7 @@ class LabelProgress:
 def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
     """(question, arm, sample) of each wanted response, in the display order, which is the same for all annotators.
 
-    The order is that of the whole draw, so wanting more questions later appends items.
+    The order is that of the entire draw, so wanting more questions later appends items.
     """
     wanted = {q.question_id for q in stored.chosen.questions}
     return tuple(item for item in drawn_items(stored.draw) if item[0] in wanted)

@@ -26,7 +26,7 @@ class VerifierReport:
 
     pairs_per_second: pairs of evidence window and claim; pairs: number scored.
     spans: characters of the sentences below the threshold against those that annotators marked; None for pair files.
-    word_spans: the same for the weak words of those sentences, or the whole sentence if it has none; None if not
+    word_spans: the same for the weak words of those sentences, or the entire sentence if it has none; None if not
         computed.
     """
 
@@ -115,7 +115,7 @@ def score_responses(
 
 
 def _sentences(claim: str) -> tuple[str, ...]:
-    """The sentences of a labelled claim, or the whole claim if it has at most one sentence that claims anything."""
+    """The sentences of a labelled claim, or the entire claim if it has at most one sentence that claims anything."""
     claims = extract_sentences(claim).claims
     return tuple(plain_claim_text(c.text) for c in claims) if len(claims) > 1 else (claim,)
 

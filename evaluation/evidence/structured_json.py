@@ -210,7 +210,7 @@ def _value(path: str, value: str, key_start: int, start: int, end: int) -> Itera
     if len(shown) <= _LONG_VALUE:
         yield StructuredSentence(ended(f"{path}: {shown}" if path else shown), key_start, end), bool(path)
         return
-    # A value with escapes is shorter than its source: its sentences refer to the whole value.
+    # A value with escapes is shorter than its source: its sentences refer to the entire value.
     quote = (end - start - len(value)) // 2
     exact = end - start in (len(value), len(value) + 2)
     for span in sentence_spans(value):

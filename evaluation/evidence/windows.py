@@ -1,4 +1,5 @@
-"""Splits evidence into windows that fit a scorer: runs of whole sentences that overlap. Independent of the scorer."""
+"""Splits evidence into windows that fit a scorer: runs of complete sentences that overlap. Independent of the
+scorer."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def evidence_windows(
     count: returns the number of tokens of each text.
     overlap_sentences: the number of sentences repeated at the start of the next window, if they fit.
 
-    Whole sentences are packed until the next one does not fit. A sentence longer than ``room`` is cut between lines,
+    Complete sentences are packed until the next one does not fit. A sentence longer than ``room`` is cut between lines,
     then between words; a longer word is cut between characters. Linear in the text. An empty text has no windows.
     Raises EvaluationError for a room below 1 or a negative overlap.
     """

@@ -50,7 +50,7 @@ class Compared:
 class GateReport:
     """Result of a gate. run, baseline: ids.
 
-    level: of the whole family of one-sided tests.
+    level: of the entire family of one-sided tests.
     margin: tolerated change.
     broken: violated premises, in words.
     changed: permitted changes that happened, in words.

@@ -40,7 +40,7 @@ def phrase_is_enumerated(tokens: Sequence[Token], start: int, end: int) -> bool:
     A comma alone does not coordinate ("Paris, France"). A capitalised phrase is coordinated only with capitalised ones,
     a common noun only with one that ends its clause within two words ("steel and copper").
     """
-    if _capital(tokens[start]):  # "Collins" in "Michael Collins": look at the neighbours of the whole name
+    if _capital(tokens[start]):  # "Collins" in "Michael Collins": look at the neighbours of the entire name
         while start > 0 and _capital(tokens[start - 1]) and tokens[start - 1].lower not in STOP_WORDS:
             start -= 1
         while end < len(tokens) and _capital(tokens[end]):
@@ -72,7 +72,7 @@ def _follows(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def _bare_list(tokens: Sequence[Token]) -> bool:
-    """Return whether the whole text is three or more short items separated by commas."""
+    """Return whether the entire text is three or more short items separated by commas."""
     items, size = 0, 0
     for token in tokens:
         if token.text == ",":

@@ -35,7 +35,7 @@ def final_answer(text: str, span: Span) -> Span | None:
 
 
 def last_line(text: str, span: Span) -> Span:
-    """The last line with a letter or digit; the whole span if there is none."""
+    """The last line with a letter or digit; the entire span if there is none."""
     end = span.end
     for line in reversed(text[span.start : span.end].split("\n")):
         start = end - len(line)

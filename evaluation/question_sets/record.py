@@ -24,7 +24,7 @@ def question_of(candidate: Candidate, question_id: str) -> Question:
 
 
 def made_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
-    """Records of a question file. provenance: fields of the whole set (collection, seed, version)."""
+    """Records of a question file. provenance: fields of the entire set (collection, seed, version)."""
     records = []
     for number, candidate in enumerate(candidates, start=1):
         fields = question_to_fields(question_of(candidate, f"made-{number:04d}"))

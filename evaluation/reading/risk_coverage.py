@@ -24,7 +24,7 @@ class CoveragePoint:
 
 @dataclass(frozen=True, slots=True)
 class RiskCoverage:
-    """points: at coverage 0.1, 0.2 ... 1. area: under the whole curve (AURC), the mean risk over all coverages.
+    """points: at coverage 0.1, 0.2 ... 1. area: under the entire curve (AURC), the mean risk over all coverages.
 
     best_area: for a perfect order of the same answers; random_area: for a random order, the risk of all answers.
     """

@@ -145,5 +145,5 @@ def _trec(path: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
             try:
                 grades.setdefault(cells[0], {})[cells[2]] = int(cells[3])
             except ValueError:
-                problems.append(f"{path}:{number}: the grade {cells[3]!r} is not a whole number")
+                problems.append(f"{path}:{number}: the grade {cells[3]!r} is not an integer")
     return grades, problems

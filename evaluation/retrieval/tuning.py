@@ -25,7 +25,7 @@ class Tuning:
     chosen, chosen_mean: the best on all questions; its mean is optimistic because it was chosen on them.
     held_out: score of the cross-validated choice on held-out questions.
     gain: held_out against the baseline, the only test of the family.
-    by_fold: choice of each fold. settings, means: the whole grid.
+    by_fold: choice of each fold. settings, means: the entire grid.
     """
 
     measure: str

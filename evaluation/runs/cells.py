@@ -126,7 +126,7 @@ class CellDrawer:
         )
 
     def _extract(self, question: Question, text: str, span: Span | None) -> Extraction:
-        """Claims of the judged part of a completion, with offsets into the whole."""
+        """Claims of the judged part of a completion, with offsets into the full text."""
         if span is None:
             return self._verifier.extract(question, text)
         found = self._verifier.extract(question, text[span.start : span.end])

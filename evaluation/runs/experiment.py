@@ -1,7 +1,7 @@
 """The experiment: every question in every arm, n samples each, judged and committed cell by cell, resumable.
 
 A cell is one question in one arm, by all decodings of the run from one prompt. Its samples and verdicts are committed
-in one transaction. A run that is stopped at any moment therefore holds whole cells only, and the next call continues
+in one transaction. A run that is stopped at any moment therefore holds complete cells only, and the next call continues
 with the others.
 """
 

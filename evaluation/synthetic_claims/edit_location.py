@@ -1,6 +1,6 @@
 """Locates the error in an edited claim by comparing it with supported claims on the same evidence.
 
-Sets of edited summaries (SummEdits, Laban et al. 2023) label a whole summary although only two or three words were
+Sets of edited summaries (SummEdits, Laban et al. 2023) label a complete summary although only two or three words were
 changed. Comparison with a supported neighbour shows the change. A verifier is then trained with the wrong words marked,
 on single sentences, as it is used.
 """

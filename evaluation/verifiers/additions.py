@@ -41,7 +41,7 @@ def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool
     answer.
 
     A clause with its own subject is returned alone. A part without a subject ("who was born in Paris", "a baker") is
-    returned with the answering part. Empty if the sentence has one part, or only the whole sentence answers.
+    returned with the answering part. Empty if the sentence has one part, or only the entire sentence answers.
     """
     parts = _parts(sentence)
     if not 1 < len(parts) <= _MOST_PARTS:

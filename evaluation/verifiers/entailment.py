@@ -132,8 +132,8 @@ class EntailmentVerifier:
         answer: all claims of the answer that these come from, if they were read together.
 
         This costs up to 24 more pairs per unsupported claim, so it is meant for answers that a person will read, not
-        for every sample of a run. Claims that are supported, empty, without evidence, or too long to be read whole have
-        no weak words. Raises the errors of search and scorer.
+        for every sample of a run. Claims that are supported, empty, without evidence, or too long to be read in full
+        have no weak words. Raises the errors of search and scorer.
         """
         others = claim_texts(answer or claims) if self._together else ()
         requests = [ClaimRequest(question, plain_claim_text(c.text), others) for c in claims]

@@ -45,7 +45,7 @@ class ReferenceVerifier:
         return f"reference/{VERSION} f1>={self._threshold:g}"
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The whole answer as one claim (see ``extract_claims``)."""
+        """The entire answer as one claim (see ``extract_claims``)."""
         return extract_claims(completion, question.text)
 
     def answers(self, question: Question, claim: Claim) -> bool:

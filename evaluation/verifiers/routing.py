@@ -2,7 +2,7 @@
 
 The route depends on the question and the answer's text only, so all arms of a question are judged alike
 (docs/architecture.md, rule 1). A question without references, also one that the documents do not answer, is judged by a
-search of the trusted collection in every arm. If a question has references, they judge the whole answer as one claim,
+search of the trusted collection in every arm. If a question has references, they judge the entire answer as one claim,
 and each further sentence is a claim for the evidence; the response is hallucinated if either fails (rule 2). If the
 answer is wrong, all its sentences are also claims for the evidence, so that both parts are shown. An answer that
 neither gives nor contradicts a reference, with sentences that the evidence supports, is supported but unresponsive.
@@ -73,7 +73,7 @@ class RoutedVerifier:
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The claims of the answer; for a question with references the whole answer first, then its further
+        """The claims of the answer; for a question with references the entire answer first, then its further
         statements.
         """
         if not self._by_reference(question):

@@ -34,7 +34,7 @@ RULES = 5
 READING = "+reading:"
 """Marks a reading scorer in a name, before the first digits of the reader's fingerprint."""
 _SMALL = frozenset(("a", "an", "the"))
-_KEPT = 64  # texts as token ids, whole evidence among them
+_KEPT = 64  # texts as token ids, including full evidence
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
 
 
 def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int, int], ...]:
-    """Token ranges where ``part`` occurs in ``words`` as whole words."""
+    """Token ranges where ``part`` occurs in ``words`` as complete words."""
     wanted = [p.text for p in part]
     size = len(wanted)
     return tuple(

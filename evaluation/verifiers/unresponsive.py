@@ -23,7 +23,7 @@ def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Ve
     """Whether the answer neither gives nor contradicts a reference, and all its statements are supported or
     repetitions.
 
-    answer: the references' verdict on the whole answer. statements: the evidence's verdicts on its sentences; empty
+    answer: the references' verdict on the entire answer. statements: the evidence's verdicts on its sentences; empty
     without evidence.
     """
     if answer.label != "unverifiable" or answer.support is None or answer.support >= HALF:

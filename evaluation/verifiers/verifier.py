@@ -14,7 +14,7 @@ from generation.prompt import PromptChunk
 
 @dataclass(frozen=True, slots=True)
 class VerificationItem:
-    """One answer to judge. completion: its whole text, to which the claims' offsets refer.
+    """One answer to judge. completion: its full text, to which the claims' offsets refer.
 
     shown: the chunks it was given. Used only for questions without any other source of truth (see ``faithful``); all
     other evidence is independent of the arm.

@@ -17,7 +17,7 @@ class AnswerPart:
 
 
 def answer_part(text: str) -> AnswerPart:
-    """Return the answer after the reasoning; the whole text if there is no reasoning.
+    """Return the answer after the reasoning; the entire text if there is no reasoning.
 
     If reasoning splits the answer into several pieces, the last piece is returned.
     """

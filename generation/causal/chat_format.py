@@ -157,7 +157,7 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
 
 
 def frame_tokens(frame: ChatFrame, turns: PromptTurns, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """Return the whole prompt: the frame around the tokens of the turns.
+    """Return the entire prompt: the frame around the tokens of the turns.
 
     Without a system turn both are in the user's.
     """

@@ -59,8 +59,8 @@ def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     wanted = [answer.strip(" .") for answer in answers]
     if not shown:
         return next((answer for answer in wanted if answer), None)
-    # Match whole words: "no" occurs in "know", and copying it from there would teach the model to invent. Matching is
-    # case-sensitive: "US" is not "us".
+    # Match complete words: "no" occurs in "know", and copying it from there would teach the model to invent. Matching
+    # is case-sensitive: "US" is not "us".
     for flags in (0, re.IGNORECASE):
         for answer in filter(None, wanted):
             pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)

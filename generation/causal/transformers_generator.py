@@ -209,7 +209,7 @@ def _finish(stopped: bool, full: bool, cancelled: bool) -> FinishReason:
 
 
 class _Begun:
-    """See generation.live.LiveRequest. deadline_s: for the whole request, None for none."""
+    """See generation.live.LiveRequest. deadline_s: for the entire request, None for none."""
 
     def __init__(self, deadline_s: float | None) -> None:
         self.cancelled = Event()

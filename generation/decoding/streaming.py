@@ -1,4 +1,4 @@
-"""Incremental detokenization: no partial characters, no stop strings, and the joined pieces equal the whole text.
+"""Incremental detokenization: no partial characters, no stop strings, and the joined pieces equal the entire text.
 
 Token ids go in, pieces of text come out. Streaming and non-streaming generators both use it, so that the text does not
 depend on the mode.

@@ -126,7 +126,7 @@ class Admission:
             return None
         rows = self._with_beginning(ticket, beginning, most)
         if rows is None and beginning.length and not self._rows:
-            # Nothing runs, and the shared prefix blocks the rest: read the whole prompt again.
+            # Nothing runs, and the shared prefix blocks the rest: read the entire prompt again.
             rows = self._with_beginning(ticket, SharedPrefix(None, 0), most)
         return rows
 

@@ -48,7 +48,7 @@ class DecodingPass:
     def hidden(self, cohorts: Sequence[Rows]) -> Tensor:
         """Read the last token of every row -> hidden states (N, E).
 
-        No state changes before the whole pass has succeeded: after an error it can be retried.
+        No state changes before the entire pass has succeeded: after an error it can be retried.
         """
         tokens = torch.tensor(
             [[sample.token_ids[-1]] for rows in cohorts for sample in rows.samples], device=self._model.device

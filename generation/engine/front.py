@@ -177,7 +177,7 @@ class EngineFront:
         del self._begun[begun.handle.number]
         try:
             result: RequestResult | Exception = self._engine.result(begun.handle)
-        except Exception as error:  # of the request, or of the whole engine
+        except Exception as error:  # of the request, or of the entire engine
             result = error
         begun.ended(result)
 

@@ -29,7 +29,7 @@ _SHORTEST = 256
 class GraphKey:
     """Everything that determines a captured step's shapes. Model, arena, dtype and device are the same for an engine.
 
-    rows: a power of two. capacity: positions a row can read, a power of two from 256 on or the whole context.
+    rows: a power of two. capacity: positions a row can read, a power of two from 256 on or the full context.
     """
 
     rows: int

@@ -15,7 +15,8 @@ class EngineOptions:
 
     The operating system allocates that memory when it is first written. cache_bytes: how much of it prompts without
     users may keep. max_rows: samples decoded at once. prefill_tokens: prompt tokens read between two decoding steps,
-    which limits how long a long prompt delays others. block: prompts share prefixes of whole blocks of so many tokens.
+    which limits how long a long prompt delays others. block: prompts share prefixes of complete blocks of so many
+    tokens.
 
     invariant: a request's numbers depend on its prompt and seed alone, bit for bit, regardless of the rest of the
     batch; decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that
@@ -41,5 +42,5 @@ class EngineOptions:
 
     @property
     def shared_block(self) -> int:
-        """Tokens in the smallest prefix that two prompts share; whole chunks in invariant mode."""
+        """Tokens in the smallest prefix that two prompts share; complete chunks in invariant mode."""
         return self.prefill_tokens if self.invariant else self.block

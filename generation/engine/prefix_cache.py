@@ -1,9 +1,9 @@
 """Cache of prompts' keys and values, looked up by token ids, with least-recently-used eviction.
 
 Only exact reuse: cached values were computed from the same tokens at the same positions. Prompts of a causal model
-share any common prefix of whole blocks; for a prefix decoder, whose prompt attends both ways, only an identical prompt
-is shared. A prompt is visible to its owner only, so that neither times nor counts reveal other owners' prompts. The
-cache manages ranges, not tensors, and reports which ranges become free.
+share any common prefix of complete blocks; for a prefix decoder, whose prompt attends both ways, only an identical
+prompt is shared. A prompt is visible to its owner only, so that neither times nor counts reveal other owners' prompts.
+The cache manages ranges, not tensors, and reports which ranges become free.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ class PrefixCache:
         return self._exact.get((owner, token_ids))
 
     def longest(self, token_ids: Sequence[int], owner: str = "") -> SharedPrefix:
-        """Return the owner's longest cached prefix of whole blocks that leaves at least the last token to be read."""
+        """Return the owner's longest cached prefix of complete blocks that leaves at least the last token to be
+        read."""
         node, length = self._roots.get(owner), 0
         if node is None:
             return SharedPrefix(None, 0)

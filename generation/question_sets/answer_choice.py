@@ -43,7 +43,7 @@ def question_kind(span: AnswerSpan) -> QuestionKind | None:
 def worth_asking(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_text: str, document: str) -> bool:
     """Return whether the answer is specific, complete, and occurs once in its paragraph.
 
-    low_text, document: the paragraph and the whole document in lower case.
+    low_text, document: the paragraph and the entire document in lower case.
     """
     if not good_answer(answer, low_text):
         return False

@@ -50,12 +50,12 @@ def anchored(question: str, title: str) -> str | None:
 
 
 def usable_title(title: str) -> bool:
-    """Whether a title can be quoted: not empty, not a file name, not a whole sentence."""
+    """Whether a title can be quoted: not empty, not a file name, not a complete sentence."""
     shown = title.strip()
     is_path = bool(PurePosixPath(shown).suffix) and " " not in shown
     return bool(shown) and len(shown) <= _MOST_TITLE and not is_path and '"' not in shown and "\n" not in shown
 
 
 def names_in(text: str, known: Sequence[str]) -> list[str]:
-    """Return the names in ``known`` that occur in the text as whole words."""
+    """Return the names in ``known`` that occur in the text as complete words."""
     return [name for name in known if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]

@@ -101,7 +101,7 @@ class EmbeddedReader:
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
         """See Generator.prompt."""
-        # The end token is predicted but never read: a whole answer takes max_new_tokens - 1 positions.
+        # The end token is predicted but never read: a complete answer takes max_new_tokens - 1 positions.
         budget = self.context_length - max_new_tokens + 1
         if budget < 3:
             raise ParameterError(

@@ -17,7 +17,7 @@ NO_ANSWER_TEXT = "The documents do not answer this."
 class ReaderVocabulary:
     """The tokenizer and its special ids.
 
-    begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the whole answer
+    begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the entire answer
     of a reader that declines; it is the begin token, which the reader points at.
     """
 

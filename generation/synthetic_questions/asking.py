@@ -156,7 +156,7 @@ def _is_answerable(
 
 
 def _with_of(wh: str, after: Sequence[Token]) -> tuple[str, Sequence[Token]]:
-    """Move the whole of a share to the question word: "what percentage of the voters"."""
+    """Move the entire of a share to the question word: "what percentage of the voters"."""
     end = 1
     while end < len(after) and after[end].tag in "DJNX" and end < 6:
         end += 1

@@ -54,7 +54,8 @@ _HINTS: Final = (
 def join_questions(
     articles: Iterable[SourceArticle], questions: Iterable[ReadingExample], *, seed: int, per_article: int = 3
 ) -> Iterator[ReadingExample]:
-    """Pair each question with a paragraph that names its subject and has an answer as whole words near a relation hint.
+    """Pair each question with a paragraph that names its subject and has an answer as complete words near a relation
+    hint.
 
     About one in five is paired with a paragraph of the article that does not match, as unanswerable. A question's
     subject is the article's title or a name in the paragraph. A function of (seed, article, questions about it). At

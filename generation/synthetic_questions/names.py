@@ -20,7 +20,7 @@ _INSIDE: Final = word_set("of de von van da di del la le and the for bin al")
 
 
 def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return runs of capitalised words that are whole names, not parts of longer ones or items of a list."""
+    """Return runs of capitalised words that are complete names, not parts of longer ones or items of a list."""
     index = 0
     while index < len(tokens):
         if tokens[index].tag != "X" or tokens[index].low in MONTHS or tokens[index].low in WEEKDAYS:

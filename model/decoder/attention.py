@@ -60,7 +60,7 @@ def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
 
 
 def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
-    """Mask for causal training on whole sequences; None means the decoder's default.
+    """Mask for causal training on complete sequences; None means the decoder's default.
 
     Right padding needs no mask: no token before it reads it. On a GPU the fused kernel skips the unused half of the
     scores only if it gets this explicit form.

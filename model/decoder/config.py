@@ -93,7 +93,7 @@ class DecoderConfig:
         if any(window is not None and window < 1 for window in self.windows):
             raise ModelError(f"decoder config: windows are {self.windows}, each must be at least 1 or None")
         if self.prefix and any(self.windows):
-            raise ModelError("decoder config: a prefix decoder reads its whole prompt, it cannot have windows")
+            raise ModelError("decoder config: a prefix decoder reads its full prompt, it cannot have windows")
         if self.positions != "rotary" and (self.rope is not None or self.unrotated):
             raise ModelError("decoder config: rope and unrotated need rotary positions")
         if not set(self.unrotated) <= set(range(self.num_layers)):

@@ -22,7 +22,7 @@ class Decoder(nn.Module):
     """A decoder-only language model, with or without a cache.
 
     ``forward`` maps token ids to final hidden states; ``next_token`` and ``target_logprobs`` map those to
-    log-probabilities. With a prefix config the whole first call on an empty cache is the prompt, with bidirectional
+    log-probabilities. With a prefix config the entire first call on an empty cache is the prompt, with bidirectional
     attention.
     """
 
@@ -110,7 +110,7 @@ class Decoder(nn.Module):
         self, token_ids: Tensor, positions: Tensor, prompt_lengths: Tensor | None, separator: int
     ) -> Tensor:
         """(B, T) -> (B, T): only a prompt has marks, so that results with and without a cache are equal."""
-        begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is read whole, from its first token on
+        begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is read in full, from its first token on
         if token_ids.shape[1] == 1:  # a single token has nothing to match; a decoding step should not pay for it
             return torch.where(begins & (token_ids >= self.config.first_ordinary_id), 0, PLAIN_MARK)
         if prompt_lengths is None:

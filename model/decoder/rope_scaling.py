@@ -130,7 +130,7 @@ class YarnScaling:
 
     Dimensions with fewer than beta_slow turns are interpolated, those with more than beta_fast turns are unchanged,
     with a ramp between; attention is sharpened by ``magnitude``. attention_factor overrides the magnitude; mscale and
-    mscale_all_dim are DeepSeek's form of it. truncate rounds the ramp's ends outwards to whole dimensions.
+    mscale_all_dim are DeepSeek's form of it. truncate rounds the ramp's ends outwards to integer dimensions.
     """
 
     factor: float

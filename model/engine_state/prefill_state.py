@@ -44,7 +44,7 @@ class PrefillState:
                 total = stretch.done + stretch.steps
                 raise ModelError(f"{total} tokens do not fit the context of {max_positions} positions")
             if stretch.both_ways and stretch.past:
-                raise ModelError("a prompt that is read both ways cannot follow anything: it is read whole")
+                raise ModelError("a prompt that is read both ways cannot follow anything: it is read in full")
         self._arena, self._stretches = arena, tuple(stretches)
         self._near: dict[tuple[int, int, int], Tensor] = {}
 

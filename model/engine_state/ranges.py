@@ -1,4 +1,4 @@
-"""Allocator of contiguous ranges of arena positions: first fit, freed whole or in parts."""
+"""Allocator of contiguous ranges of arena positions: first fit, freed entirely or in parts."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from model.errors import ModelError
 from model.pairs.presets import Layout
 
 _TEXTS_AT_ONCE = 1000
-"""A whole book's encodings take a hundred times the memory of its text."""
+"""A complete book's encodings take a hundred times the memory of its text."""
 _PROBES = ("a", "b c")
 
 

@@ -37,7 +37,7 @@ class PretrainSettings:
     """Everything that determines a run besides its corpus and its starting weights.
 
     warmup: share of the steps in which the rate rises. floor: final rate of the cosine, as a share of learning_rate.
-    tokens_per_step: targets of one step, in whole windows of ``context``. tokens_at_once: targets of one forward and
+    tokens_per_step: targets of one step, in complete windows of ``context``. tokens_at_once: targets of one forward and
     backward pass, whose gradients a step accumulates; it limits memory (the logits are tokens_at_once x V), and changes
     the result by rounding only. epochs may be a fraction; max_steps, if given, ends run and schedule earlier.
     """

@@ -1,6 +1,6 @@
 """A tokenised corpus on disk: two streams of 16-bit token ids in shards, written once, resumable, memory-mapped.
 
-A stream is a sequence of documents, each followed by an end token. "train" is for training; "validation" holds whole
+A stream is a sequence of documents, each followed by an end token. "train" is for training; "validation" holds complete
 documents that are not trained on.
 """
 

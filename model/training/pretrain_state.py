@@ -1,4 +1,4 @@
-"""Checkpoints of pretraining, whole (model.training.state) or split into small parts.
+"""Checkpoints of pretraining, in one file (model.training.state) or split into small parts.
 
 A checkpoint in parts is the same file, byte for byte, in pieces: a tensor may be longer than a part.
 """
@@ -70,7 +70,7 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
 ) -> Progress | None:
-    """``load_state`` of the newest intact checkpoint, whole or in parts; None if there is none.
+    """``load_state`` of the newest intact checkpoint, in one file or in parts; None if there is none.
 
     Raises ModelError if it belongs to another run.
     """

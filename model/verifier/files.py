@@ -56,11 +56,9 @@ class SupportUse:
 
     def __post_init__(self) -> None:
         if not isinstance(self.window_tokens, int) or not 16 <= self.window_tokens <= 500:
-            raise ModelError(f"window_tokens is {self.window_tokens!r}: it must be a whole number, 16 to 500")
+            raise ModelError(f"window_tokens is {self.window_tokens!r}: it must be an integer, 16 to 500")
         if not isinstance(self.answer_tokens, int) or not 0 <= self.answer_tokens <= MAX_CLAIM_TOKENS:
-            raise ModelError(
-                f"answer_tokens is {self.answer_tokens!r}: it must be a whole number, 0 to {MAX_CLAIM_TOKENS}"
-            )
+            raise ModelError(f"answer_tokens is {self.answer_tokens!r}: it must be an integer, 0 to {MAX_CLAIM_TOKENS}")
         curves = [(self.slope, self.intercept), (self.answer_slope, self.answer_intercept)]
         if self.short_slope is not None:
             curves.append((self.short_slope, self.short_intercept))

@@ -28,7 +28,7 @@ _TITLE_LIMIT = 160
 def chunk_document(document: Document, count: TokenCounter, params: ChunkingParams) -> tuple[Chunk, ...]:
     """Split a document into chunks, in document order.
 
-    Whole sentences are packed until the next one does not fit (see ``ChunkingParams`` for the other strategies). A
+    Complete sentences are packed until the next one does not fit (see ``ChunkingParams`` for the other strategies). A
     sentence over a limit is split at line breaks, then at word boundaries; a word over a limit is split between
     characters. Every non-space character is in a chunk, and ``document.text[chunk.start:chunk.end] == chunk.text``. A
     chunk exceeds max_tokens only if it is a single character.

@@ -18,7 +18,7 @@ _WORDS = re.compile(r"\w")
 def by_sentences(
     text: str, count: TokenCounter, params: ChunkingParams, headings: Sequence[Heading] = ()
 ) -> tuple[Span, ...]:
-    """Pack whole sentences until the next one does not fit; each chunk repeats the last ``overlap_sentences`` of the
+    """Pack complete sentences until the next one does not fit; each chunk repeats the last ``overlap_sentences`` of the
     one before.
 
     headings: spans of the headings in the text. A heading that would end a chunk starts the next chunk instead,

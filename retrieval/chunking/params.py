@@ -19,9 +19,9 @@ class ChunkingParams:
     max_tokens: maximum number of encoder tokens in a chunk, as the sum over its parts (for word-piece encoders this
     equals the chunk's own count). overlap_sentences: number of sentences repeated from one chunk at the start of the
     next, where they fit. max_characters: a second limit, because a tokenizer may map a long run of characters to a
-    single unknown token. strategy: "sentences" packs whole sentences; "headings" packs sentences within the sections of
-    the document; "tokens" makes windows of words that are as full as possible, regardless of sentences. overlap_tokens:
-    maximum number of tokens that consecutive windows of "tokens" share.
+    single unknown token. strategy: "sentences" packs complete sentences; "headings" packs sentences within the sections
+    of the document; "tokens" makes windows of words that are as full as possible, regardless of sentences.
+    overlap_tokens: maximum number of tokens that consecutive windows of "tokens" share.
     """
 
     max_tokens: int = 110

@@ -29,7 +29,7 @@ class TokenizerCounter:
     def __call__(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the number of tokens of each text."""
         counts: list[int] = []
-        # Encode in slices: the encodings of a whole book take a hundred times the memory of its text.
+        # Encode in slices: the encodings of a complete book take a hundred times the memory of its text.
         for start in range(0, len(texts), _SLICE):
             with panics_named():
                 batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)

@@ -41,7 +41,7 @@ def word_units(text: str, count: TokenCounter, params: ChunkingParams) -> list[U
 
 
 def _words(text: str, line: Unit, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """Split a line into pieces of whole words, each as long as a chunk allows."""
+    """Split a line into pieces of complete words, each as long as a chunk allows."""
     packed: list[Unit] = []
     for piece in _words_within(text, line, count, params):
         if packed:

@@ -22,7 +22,7 @@ from retrieval.encoding.text_kinds import Kind
 
 _TOKENS_PER_BATCH = 2048
 _TEXTS_AT_ONCE = 4096
-"""Number of texts sorted by length together. The tokens of a whole book would take a hundred times its memory."""
+"""Number of texts sorted by length together. The tokens of a complete book would take a hundred times its memory."""
 _PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 _PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
 _CLOSE = 1e-4

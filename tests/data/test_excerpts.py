@@ -76,7 +76,7 @@ def test_a_document_that_has_changed_is_refused(tmp_path: Path) -> None:
     ("fields", "expected"),
     [
         ({"excerpt": 5}, "must be an object"),
-        ({"excerpt": {**_excerpt(), "start": "0"}}, "needs start, a whole number"),
+        ({"excerpt": {**_excerpt(), "start": "0"}}, "needs start, an integer"),
         ({"excerpt": {**_excerpt(), "end": True}}, "needs end"),
         ({"excerpt": {**_excerpt(), "end": START}}, "holds nothing"),
         ({"excerpt": {**_excerpt(), "start": -1}}, "holds nothing"),

@@ -71,7 +71,7 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
         except (KeyError, TypeError, ValueError, RecursionError, ModelError) as error:
             raise AppError(f"{folder / name} is damaged ({error}): build the rows again with --rows-to") from error
     if len(rows) != about["rows"]:
-        raise AppError(f"{folder} has {len(rows)} rows, but {LIST} lists {about['rows']}: copy the whole folder again")
+        raise AppError(f"{folder} has {len(rows)} rows, but {LIST} lists {about['rows']}: copy the entire folder again")
     say(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
     return VerifierRows(
         rows=tuple(rows),
@@ -118,7 +118,7 @@ def _content(folder: Path, name: str, sha256: str) -> bytes:
         content = path.read_bytes()
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise AppError(f"{path} cannot be read ({reason}): copy the whole folder") from error
+        raise AppError(f"{path} cannot be read ({reason}): copy the entire folder") from error
     if (found := hashlib.sha256(content).hexdigest()) != sha256:
         raise AppError(f"{path} has SHA-256 {found}, but {LIST} lists {sha256}: the file is damaged, copy it again")
     return content

@@ -136,7 +136,7 @@ def _rotary(
     more["head_dim"] = head_dim
     for key in ("rope.dimension_count", "attention.value_length"):
         if own.get(key, head_dim) != head_dim:
-            _refuse(model, prefix + key, own[key], f"only the whole head, which is {head_dim}, is supported")
+            _refuse(model, prefix + key, own[key], f"only the entire head, which is {head_dim}, is supported")
     more["attention_bias"] = "blk.0.attn_q.bias" in model.names
     more["mlp_bias"] = "blk.0.ffn_up.bias" in model.names
     if fields["model_type"] == "mistral":
