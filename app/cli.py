@@ -79,10 +79,15 @@ def _first_sentence(text: str) -> str:
 
 
 def with_flag(error: PlumblineError, flags: frozenset[str]) -> str:
-    """Add the name of the command's option to the error's message. Python callers use another name."""
-    flag = f"--{error.parameter.replace('_', '-')}"
-    message = str(error)
-    return f"{message} ({flag})" if flag in flags and flag not in message else message
+    """Add the name of the command's option, or of the variable, to the error's message."""
+    from app.settings import Settings
+
+    flag, message = f"--{error.parameter.replace('_', '-')}", str(error)
+    if flag not in flags and error.parameter in Settings.model_fields:
+        flag = f"PLUMBLINE_{error.parameter.upper()}"
+    elif flag not in flags:
+        return message
+    return message if flag in message else f"{message} ({flag})"
 
 
 def _version() -> str:

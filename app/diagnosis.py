@@ -263,7 +263,7 @@ def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:
     from retrieval.encoding.encoder import serves
 
     check, again = f"collection {name}", "run plumbline index again with the same sources"
-    health = check_collection(pipeline.store, pipeline.home, name)
+    health = check_collection(pipeline.store, pipeline.home, name, pipeline.engines)
     info = health.info
     if info.generation_hash is None:
         yield Finding(check, "warn", "never indexed completely, so it cannot answer", again)

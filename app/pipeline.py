@@ -22,6 +22,7 @@ from app.models.cache import ModelCache, process_models
 from app.models.encoders import encoder_key, open_encoder
 from app.models.generators import SupportsClose, open_generator
 from app.retrieval.chunk_locations import chunk_locations
+from app.retrieval.engine_settings import engines_of
 from app.settings import Settings
 from app.streamed_answer import OnText, drawn_aloud
 from data.columns import utc_now
@@ -39,6 +40,9 @@ from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import check_published, list_collections, open_retriever
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.subprocess_encoder import SubprocessEncoder
+from retrieval.engines.engines import Engines
+from retrieval.engines.record import EngineName
+from retrieval.generations.publishing import current_generation
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress, IndexReport
 from retrieval.retriever import Fusion, Mode, Retriever
@@ -99,6 +103,11 @@ class Pipeline:
         """The SQL store, opened on first use. The home folder is made private before."""
         open_private_home(self.home)
         return self._closing.enter_context(Store.open(self.settings.database_url))
+
+    @cached_property
+    def engines(self) -> Engines:
+        """The engines that hold indexes outside the home. Connections are opened when they are needed."""
+        return self._closing.enter_context(engines_of(self.settings))
 
     @cached_property
     def device(self) -> str:
@@ -162,11 +171,13 @@ class Pipeline:
         job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
         in_subprocess: bool = False,
+        engine: EngineName | None = None,
     ) -> IndexReport:
         """Make the collection contain exactly the source's documents (see retrieval.indexing.indexer.index_documents).
 
         in_subprocess: embed in a child process, which ends before the indexes are built. For callers that use the
         encoder for nothing else.
+        engine: where the indexes go; None for the collection's own, and for the setting ``vectors`` if it is new.
         """
         return index_documents(
             self.store,
@@ -179,7 +190,17 @@ class Pipeline:
             dense=dense,
             job=job,
             progress=progress,
+            engine=engine or self._engine_of_new(collection),
+            engines=self.engines,
         )
+
+    def _engine_of_new(self, collection: str) -> EngineName | None:
+        """The setting, for a collection without a published index; None for others."""
+        if not self.settings.vectors:
+            return None
+        with self.store.read() as connection:
+            published = current_generation(connection, collection)
+        return self.settings.vectors if published is None else None
 
     def collection_name(self, name: str | None) -> str:
         """Return the given name, or the only collection if ``name`` is None.
@@ -203,7 +224,7 @@ class Pipeline:
             cached = self._retrievers.get(name)
             if cached is None or not cached.is_current():
                 check_published(self.store, name)  # Before the encoder is loaded.
-                cached = open_retriever(self.store, self.home, name, self.encoder)
+                cached = open_retriever(self.store, self.home, name, self.encoder, self.engines)
                 self._retrievers[name] = cached
             return cached
 

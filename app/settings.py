@@ -28,6 +28,14 @@ class Settings(BaseSettings):
     encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
         default="auto", description="precision of passage embeddings: fp32, bf16, or auto: the collection's, see docs"
     )
+    vectors: Literal["", "local", "pgvector"] = Field(
+        default="",
+        description="where the index of a new collection goes: local (files in home, default) or pgvector",
+    )
+    pgvector_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="PostgreSQL URL for indexes in pgvector; by default database, if that is PostgreSQL",
+    )
     model: str = Field(
         default="",
         description="reader, smollm2, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL",

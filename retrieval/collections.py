@@ -15,8 +15,15 @@ from data.schema import collections, documents, generation_documents, generation
 from data.store import Store
 from retrieval.chunking.chunks import Chunk
 from retrieval.encoding.encoder import Encoder, serves
+from retrieval.engines.engines import LOCAL, Engines
+from retrieval.engines.record import EngineName
 from retrieval.errors import RetrievalError, UnpublishedCollectionError
-from retrieval.generations.collection_folder import check_name, collection_folder, collection_lock
+from retrieval.generations.collection_folder import (
+    check_name,
+    collection_folder,
+    collection_lock,
+    generations_folder,
+)
 from retrieval.generations.document_versions import (
     DOCUMENT_COLUMNS,
     StoredVersion,
@@ -25,7 +32,7 @@ from retrieval.generations.document_versions import (
     stored_document,
     unknown_collection,
 )
-from retrieval.generations.folder import ChunkTable, load_generation
+from retrieval.generations.folder import ChunkTable, drop_indexes, load_generation
 from retrieval.generations.manifest import DocumentVersion, Manifest
 from retrieval.generations.publishing import PublishedGeneration, current_generation
 from retrieval.indexing.pruning import prune_collection
@@ -39,7 +46,7 @@ class CollectionInfo:
     """Facts about a collection.
 
     name: internal name. label: the name its tenant uses, None if it is the same. tenant: the owner. The other fields
-    describe the published generation; they are None (or 0) if there is none.
+    describe the published generation; they are None (or 0) if there is none. engine: where its indexes are.
     """
 
     name: str
@@ -51,6 +58,7 @@ class CollectionInfo:
     published_at: datetime | None = None
     label: str | None = None
     tenant: str = ""
+    engine: EngineName | None = None
 
     @property
     def shown(self) -> str:
@@ -100,11 +108,12 @@ def _listed(connection: Connection, name: str, created_at: datetime) -> Collecti
         return CollectionInfo(name, created_at)
 
 
-def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Retriever:
+def open_retriever(store: Store, home: Path, name: str, encoder: Encoder, engines: Engines = LOCAL) -> Retriever:
     """Open the published generation of a collection. The retriever keeps answering from that generation.
 
-    Verifies the hashes of all files and documents first. Raises RetrievalError if the collection does not exist (known
-    names are listed), has no published index, was indexed with another encoder, or is damaged.
+    Verifies the hashes of all files and documents first. engines: addresses. Raises RetrievalError if the collection
+    does not exist (known names are listed), has no published index, was indexed with another encoder, or is damaged,
+    and EngineError if the engine that holds its indexes does not answer or lacks them.
     """
     for attempt in range(1, _TRIES + 1):
         snapshot = _snapshot(store, name)
@@ -115,15 +124,17 @@ def open_retriever(store: Store, home: Path, name: str, encoder: Encoder) -> Ret
                 f"{encoder.fingerprint[:12]}); open it with that one, or index it again with this one"
             )
         try:
-            generation = load_generation(home / snapshot.published.folder, manifest)
+            generation = load_generation(home / snapshot.published.folder, manifest, engines)
         except RetrievalError:
             # A new generation may have been published, and this one's folder removed, between the two reads.
-            if attempt < _TRIES and _current_hash(store, name) != snapshot.published.hash:
+            if attempt < _TRIES and not _is_current(store, name, snapshot.published.folder):
                 continue
             raise
         chunks = _chunks(generation.table, snapshot, name)
         metadata = {document.id: document.metadata for document in snapshot.documents.values()}
-        return Retriever(generation, chunks, encoder, partial(_is_current, store, name, manifest.hash), metadata)
+        return Retriever(
+            generation, chunks, encoder, partial(_is_current, store, name, snapshot.published.folder), metadata
+        )
     raise RetrievalError(f"the collection {name!r} was published {_TRIES} times while it was being opened; try again")
 
 
@@ -162,7 +173,7 @@ def _manifest(published: PublishedGeneration, name: str) -> Manifest:
     return manifest
 
 
-def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
+def check_collection(store: Store, home: Path, name: str, engines: Engines = LOCAL) -> CollectionHealth:
     """Verify every hash and count of a collection. Raises RetrievalError only if the collection does not exist."""
     with store.read() as connection:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
@@ -172,20 +183,27 @@ def check_collection(store: Store, home: Path, name: str) -> CollectionHealth:
     try:
         snapshot = _snapshot(store, name)
         manifest = _manifest(snapshot.published, name)
-        generation = load_generation(home / snapshot.published.folder, manifest)
+        generation = load_generation(home / snapshot.published.folder, manifest, engines)
         _chunks(generation.table, snapshot, name)
     except RetrievalError as error:
         return CollectionHealth(info, (str(error),))
     return CollectionHealth(info, ())
 
 
-def delete_collection(store: Store, home: Path, name: str) -> None:
-    """Delete a collection: its rows in one transaction, then its folder.
+def delete_collection(store: Store, home: Path, name: str, engines: Engines = LOCAL) -> None:
+    """Delete a collection: what it has in an engine, its rows in one transaction, then its folder.
 
-    Raises RetrievalError if the collection does not exist or is being indexed.
+    Raises RetrievalError if the collection does not exist or is being indexed, and EngineError, with nothing deleted,
+    if its engine does not answer.
     """
     check_name(name)
     with collection_lock(store, home, name):
+        with store.read() as connection:
+            if collection_key(connection, name) is None:
+                raise unknown_collection(connection, name)
+        generations_ = generations_folder(home, name)
+        for path in generations_.iterdir() if generations_.is_dir() else ():
+            drop_indexes(path, engines)
         with store.write() as connection:
             key = collection_key(connection, name)
             if key is None:
@@ -254,14 +272,11 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
     return tuple(chunks)
 
 
-def _is_current(store: Store, name: str, generation_hash: str) -> bool:
-    return _current_hash(store, name) == generation_hash
-
-
-def _current_hash(store: Store, name: str) -> str | None:
+def _is_current(store: Store, name: str, folder: Path) -> bool:
+    """Whether the generation in this folder is published. A hash may move from one engine to another."""
     with store.read() as connection:
         published = current_generation(connection, name)
-    return published.hash if published else None
+    return published is not None and published.folder == folder
 
 
 def _info(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
@@ -277,4 +292,5 @@ def _info(connection: Connection, name: str, created_at: datetime) -> Collection
         generation_hash=manifest.hash,
         encoder=manifest.encoder,
         published_at=published.published_at,
+        engine=manifest.engine_name,
     )

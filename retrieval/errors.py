@@ -42,3 +42,22 @@ class UnpublishedCollectionError(RetrievalError):
 
     def __reduce__(self) -> tuple[type[UnpublishedCollectionError], tuple[str]]:
         return type(self), (self.name,)
+
+
+class EngineError(RetrievalError):
+    """An index engine refused or failed. engine: "pgvector" or "milvus". address: its address, without a password."""
+
+    def __init__(self, engine: str, address: str, reason: str) -> None:
+        self.engine, self.address, self.reason = engine, address, reason
+        super().__init__(f"{engine} at {address}: {reason}" if address else f"{engine}: {reason}")
+
+    def __reduce__(self) -> tuple[type[EngineError], tuple[str, str, str]]:
+        return type(self), (self.engine, self.address, self.reason)
+
+
+class EngineUnavailableError(EngineError):
+    """The engine does not answer, or stopped in the middle; the same call may succeed later."""
+
+
+class GenerationGoneError(EngineError):
+    """The generation is not in the engine: replaced, removed, or the address is another server's."""

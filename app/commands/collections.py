@@ -145,6 +145,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
                     "chunks": info.chunks,
                     "generation": info.generation_hash,
                     "encoder": info.encoder,
+                    "vectors": info.engine,
                     "created_at": info.created_at.isoformat(),
                     "published_at": info.published_at.isoformat() if info.published_at else None,
                     "search": saved.to_json() if (saved := tuned[info.name]) else None,
@@ -172,7 +173,7 @@ def _delete(pipeline: Pipeline, name: str, yes: bool, output: Output) -> int:
     info = collection_info(pipeline.store, name)
     if not confirmed(f"the collection {name} with its {info.documents:,} documents", yes, output):
         return EXIT_ERROR
-    delete_collection(pipeline.store, pipeline.home, name)
+    delete_collection(pipeline.store, pipeline.home, name, pipeline.engines)
     output.say(f"deleted {name}")
     return EXIT_OK
 
@@ -181,7 +182,7 @@ def _verify(pipeline: Pipeline, name: str, output: Output) -> int:
     from retrieval.upkeep.verifying import verify_collection
 
     with output.progress() as bar:
-        verified = verify_collection(pipeline.store, pipeline.home, name, bar.update)
+        verified = verify_collection(pipeline.store, pipeline.home, name, bar.update, pipeline.engines)
     _show_verified(verified, output)
     return EXIT_ERROR if verified.problems else EXIT_OK
 
@@ -193,7 +194,8 @@ def _repair(pipeline: Pipeline, name: str, output: Output) -> int:
     from retrieval.upkeep.repairing import repair_collection
 
     with shown_progress(output, time.monotonic) as show:
-        repaired = repair_collection(pipeline.store, pipeline.home, name, pipeline.subprocess_encoder, show)
+        encoder = pipeline.subprocess_encoder
+        repaired = repair_collection(pipeline.store, pipeline.home, name, encoder, show, engines=pipeline.engines)
     if output.as_json:
         output.json({"done": list(repaired.done), "after": _facts(repaired.after)})
     else:
@@ -207,7 +209,7 @@ def _repair(pipeline: Pipeline, name: str, output: Output) -> int:
 def _export(pipeline: Pipeline, name: str, file: Path, output: Output) -> int:
     from retrieval.upkeep.exporting import export_collection
 
-    _show_moved(export_collection(pipeline.store, pipeline.home, name, file), file, output)
+    _show_moved(export_collection(pipeline.store, pipeline.home, name, file, pipeline.engines), file, output)
     return EXIT_OK
 
 

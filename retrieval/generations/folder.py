@@ -1,4 +1,4 @@
-"""Index generations on disk: written to a temporary folder, verified, moved into place, and hash-checked before
+"""Index generations on disk: written to a temporary folder, verified, moved to their folder, and hash-checked before
 reading.
 
 Does not depend on the database, which records the published generation (publishing.py).
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,11 @@ from numpy.typing import NDArray
 
 from data.private import FOLDER_MODE, make_private, make_private_folder
 from data.whole_file import naming_file
-from retrieval.errors import RetrievalError
+from retrieval.engines.engine import OpenIndexes
+from retrieval.engines.engines import LOCAL, Engines
+from retrieval.engines.local import VECTORS, open_local
+from retrieval.engines.record import EngineRecord, read_record, write_record
+from retrieval.errors import EngineError, RetrievalError
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import (
     MANIFEST,
@@ -31,8 +35,7 @@ from retrieval.generations.manifest import (
     generation_hash,
     read_manifest_copy,
 )
-from retrieval.sparse.bm25 import LexicalIndex, load_bm25
-from retrieval.vectors.building import load_dense
+from retrieval.sparse.lexical import LexicalIndex
 from retrieval.vectors.faiss_index import VectorIndex
 from retrieval.vectors.params import resolved_kind
 
@@ -40,7 +43,6 @@ _BUILDING = ".building-"
 _CHUNKS = "chunks.npy"
 _TEXTS = "texts.npy"
 _DOCUMENTS = "documents.json"
-VECTORS = "vectors.faiss"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,25 +83,31 @@ def write_generation(
     params: IndexParams,
     encoder: str,
     write_indexes: Callable[[Path], WrittenIndexes],
+    engines: Engines = LOCAL,
+    engine: EngineRecord | None = None,
 ) -> Manifest:
-    """Write a generation to ``folder/<hash>`` atomically; an earlier copy is replaced.
+    """Write a generation to ``folder/<Manifest.folder>`` atomically; an earlier copy is replaced.
 
     folder: the collection's generations. encoder: fingerprint. write_indexes: writes both indexes of the table's chunks
-    into the given folder, and no other files. Everything is flushed to the disk, read back and verified before it is
-    moved.
+    into the given folder, and no other files, or into the engine. Everything is flushed to the disk, read back and
+    verified before it is moved.
 
-    Raises RetrievalError if the parts are inconsistent or the disk did not keep them, and OSError if the disk is full.
-    In both cases only the hidden temporary folder was written, and it is removed.
+    Raises RetrievalError if the parts are inconsistent or the disk or the engine did not keep them, and OSError if the
+    disk is full. In both cases only the hidden temporary folder and the engine's new build were written, and they are
+    removed.
     """
-    name = generation_hash(table.versions, table.rows, params, encoder)
-    with naming_file(folder / name), build_folder(folder, name) as aside:
+    hash_ = generation_hash(table.versions, table.rows, params, encoder)
+    name = hash_ if engine is None else f"{hash_}-{engine.build_id}"
+    with naming_file(folder / name), build_folder(folder, name, engines) as aside:
+        if engine is not None:
+            write_record(aside, engine)
         written = write_indexes(aside)
         np.save(aside / _CHUNKS, table.rows, allow_pickle=False)
         np.save(aside / _TEXTS, table.texts, allow_pickle=False)
         documents = [[version.document_id, version.sha256] for version in table.versions]
         (aside / _DOCUMENTS).write_text(json.dumps(documents, ensure_ascii=False), encoding="utf-8")
         manifest = Manifest(
-            hash=name,
+            hash=hash_,
             params=params,
             encoder=encoder,
             dimension=written.dimension,
@@ -108,43 +116,52 @@ def write_generation(
             files=tuple(describe_file(path) for path in sorted(aside.iterdir())),
             index=written.kind,
             recall=written.recall,
+            engine=engine,
         )
-        place_generation(aside, folder, manifest)
+        place_generation(aside, folder, manifest, engines)
     return manifest
 
 
-def place_generation(aside: Path, folder: Path, manifest: Manifest) -> None:
-    """Write the manifest into ``aside``, flush and verify all files, then move the folder to ``folder/<hash>``."""
+def place_generation(aside: Path, folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> None:
+    """Write the manifest into ``aside``, flush and verify all files, then move it to ``folder/<Manifest.folder>``."""
     (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
     make_private(aside)
     for path in (*aside.iterdir(), aside):
         _flush(path)
-    load_generation(aside, manifest)
-    target = folder / manifest.hash
+    load_generation(aside, manifest, engines)
+    target = folder / manifest.folder
     if target.exists():
         # Left by a run that was killed before it published, or damaged. The new folder has been verified, so it
         # replaces it.
-        target.replace(folder / f"{_BUILDING}old-{manifest.hash}")
+        target.replace(folder / f"{_BUILDING}old-{manifest.folder}")
     aside.replace(target)
     _flush(folder)
 
 
-def load_generation(folder: Path, manifest: Manifest) -> Generation:
+def load_generation(folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> Generation:
     """Load a generation after checking the size and SHA-256 of every file against the manifest.
 
-    manifest: from the database; the folder's copy must be equal, and its hash must match the folder's contents. Raises
-    RetrievalError, naming the file and what to do, if anything differs.
+    manifest: from the database; the folder's copy must be equal, and its hash must match the folder's contents.
+    engines: addresses of the engine that holds the indexes, if they are not files. Raises RetrievalError, naming the
+    file and what to do, if anything differs, and EngineError if the engine does not answer or lacks the generation.
     """
     check_folder(folder, manifest)
     table = load_table(folder)
     check_hash(folder, table, manifest)
-    size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
-    dense = load_dense(folder / VECTORS, size)
-    lexical = load_bm25(folder, manifest.params.bm25)
+    indexes = load_indexes(folder, manifest, engines)
+    dense, lexical = indexes.dense, indexes.lexical
     counts = {len(table.rows), len(table.texts), dense.size, lexical.size, manifest.chunks}
     if len(counts) != 1 or len(table.versions) != manifest.documents or dense.dimension != manifest.dimension:
         raise RetrievalError(f"the files in {folder} do not fit each other ({counts}); index the collection again")
     return Generation(manifest, table, dense, lexical)
+
+
+def load_indexes(folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> OpenIndexes:
+    """Open both indexes, from files whose hashes must have been checked, or from the engine. Raises RetrievalError."""
+    if manifest.engine is not None:
+        return engines.of(manifest.engine).open(manifest.engine.build_id, folder, manifest.index_facts())
+    size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
+    return open_local(folder, size, manifest.params.bm25)
 
 
 def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
@@ -212,21 +229,34 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
     return texts
 
 
-def remove_other_generations(folder: Path, keep: str | None) -> None:
-    """Remove folders of killed runs and earlier generations, all but ``keep``.
+def remove_other_generations(folder: Path, keep: Collection[str], engines: Engines = LOCAL) -> None:
+    """Remove folders of killed runs and earlier generations, all but ``keep``, and what they have in an engine.
 
     The caller must hold the collection's lock. A reader with an open file can continue to read it (POSIX semantics).
+    A folder whose engine does not answer stays until the next call, since it names what is left there.
     """
     if not folder.is_dir():
         return
     for path in folder.iterdir():
-        if path.is_dir() and path.name != keep:
-            shutil.rmtree(path)
+        if path.is_dir() and path.name not in keep:
+            with suppress(EngineError):
+                drop_indexes(path, engines)
+                shutil.rmtree(path)
+
+
+def drop_indexes(path: Path, engines: Engines = LOCAL) -> None:
+    """Remove what a generation's folder has in an engine. Raises EngineError if the engine does not answer."""
+    record = read_record(path)
+    if record is not None:
+        engines.of(record).drop(record.build_id)
 
 
 @contextmanager
-def build_folder(folder: Path, name: str) -> Iterator[Path]:
-    """Create a hidden folder beside the generations; it is removed at the end unless it was moved."""
+def build_folder(folder: Path, name: str, engines: Engines = LOCAL) -> Iterator[Path]:
+    """Create a hidden folder beside the generations; it is removed at the end unless it was moved.
+
+    So is what it has in an engine. If the engine does not answer, the folder stays for ``remove_other_generations``.
+    """
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)
     shutil.rmtree(folder / f"{_BUILDING}old-{name}", ignore_errors=True)
@@ -235,7 +265,9 @@ def build_folder(folder: Path, name: str) -> Iterator[Path]:
     try:
         yield aside
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        with suppress(EngineError):
+            drop_indexes(aside, engines)
+            shutil.rmtree(aside, ignore_errors=True)
 
 
 def _flush(path: Path) -> None:

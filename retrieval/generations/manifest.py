@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.plain_file import open_plain, read_plain_text
+from retrieval.engines.engine import IndexFacts
+from retrieval.engines.record import EngineName, EngineRecord
 from retrieval.errors import RetrievalError
 from retrieval.generations.index_params import IndexParams
 
@@ -51,7 +53,8 @@ class Manifest:
 
     hash: of the generation. encoder: its fingerprint. dimension: E. documents, chunks: counts. index: the kind of
     vector index that was built ("flat", "hnsw", ...). recall: recall of an approximate index against exact search,
-    measured at build time (retrieval/vectors/recall.py); None for an exact one.
+    measured at build time (retrieval/vectors/recall.py); None for an exact one. engine: where the indexes are; None for
+    files in the folder. It does not change the hash.
     """
 
     hash: str
@@ -64,10 +67,29 @@ class Manifest:
     index: str = "flat"
     recall: Mapping[str, Any] | None = None
     format: int = FORMAT
+    engine: EngineRecord | None = None
+
+    @property
+    def folder(self) -> str:
+        """Name of the generation's folder: the hash, and the build if the indexes are in one."""
+        return self.hash if self.engine is None else f"{self.hash}-{self.engine.build_id}"
+
+    @property
+    def engine_name(self) -> EngineName:
+        """The engine that holds the indexes."""
+        return "local" if self.engine is None else self.engine.name
+
+    def index_facts(self) -> IndexFacts:
+        """What an engine needs to open the indexes."""
+        depth = self.recall["search_depth"] if self.recall is not None else None
+        return IndexFacts(self.hash, self.chunks, self.dimension, self.index, depth, self.params.bm25)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object."""
-        return {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
+        """Return a JSON object; ``engine`` is left out for files in the folder."""
+        value = {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
+        if self.engine is None:
+            del value["engine"]
+        return value
 
     @classmethod
     def from_json(cls, value: Any, where: str) -> Manifest:
@@ -89,6 +111,7 @@ class Manifest:
                 index=str(value["index"]),
                 recall=dict(value["recall"]) if value["recall"] is not None else None,
                 format=FORMAT,
+                engine=EngineRecord.from_json(value["engine"]) if "engine" in value else None,
             )
         except (KeyError, TypeError, ValueError) as error:
             raise RetrievalError(f"{where} is not a manifest ({error!r}); index the collection again") from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
@@ -13,18 +14,20 @@ from numpy.typing import NDArray
 from data.store import Store
 from model.hardware.freed_memory import return_freed_memory
 from retrieval.encoding.encoder import Encoder
+from retrieval.engines.engine import IndexWriter
+from retrieval.engines.engines import EngineTarget
+from retrieval.engines.local import LocalWriter
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import batches, read_documents
-from retrieval.generations.folder import VECTORS, ChunkTable, WrittenIndexes
+from retrieval.generations.folder import ChunkTable, WrittenIndexes
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import DocumentVersion
 from retrieval.indexing.chunking_stage import ChunkedDocument, searchable_texts
 from retrieval.indexing.embedding import Embedder, MissingVector
 from retrieval.indexing.vector_cache import read_vectors
 from retrieval.indexing.vector_file import VectorFile
-from retrieval.sparse.bm25 import Bm25Builder
+from retrieval.sparse.bm25 import Bm25Builder, LexicalIndex
 from retrieval.sparse.tokenising import tokenise_all
-from retrieval.vectors.building import build_dense
 
 _BLOCK = 5000
 _GROUP = 100
@@ -43,7 +46,8 @@ def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
 class IndexAssembly:
     """Writes the indexes of ``documents``, which are sorted by id and whose vectors are stored.
 
-    words, vectors: callbacks for the progress of each index, as (done, total) in documents and in chunks.
+    words, vectors: callbacks for the progress of each index, as (done, total) in documents and in chunks. target: the
+    engine and the record of the new generation; None for files in its folder.
     """
 
     store: Store
@@ -53,6 +57,7 @@ class IndexAssembly:
     make_embedder: Callable[[], Embedder]
     words: Callable[[int, int], None]
     vectors: Callable[[int, int], None]
+    target: EngineTarget | None = None
 
     def table(self) -> ChunkTable:
         """Every chunk of every document."""
@@ -63,13 +68,16 @@ class IndexAssembly:
         )
 
     def write(self, folder: Path) -> WrittenIndexes:
-        """Write both indexes into the folder, one after the other, so that only one is in memory."""
+        """Write both indexes, one after the other, so that only one is in memory."""
         return_freed_memory()  # of the encoder's batches
-        self._write_words(folder)
-        return_freed_memory()
-        return self._write_vectors(folder)
+        lexical = self._count_words()
+        with nullcontext(LocalWriter(folder)) if self.target is None else self.target.writer(folder) as writer:
+            writer.write_words(lexical)
+            del lexical
+            return_freed_memory()
+            return self._write_vectors(folder, writer)
 
-    def _write_words(self, folder: Path) -> None:
+    def _count_words(self) -> LexicalIndex:
         builder = Bm25Builder(self.params.bm25)
         total = len(self.documents)
         done = 0
@@ -80,9 +88,9 @@ class IndexAssembly:
                     builder.add(tokens)
             done += len(group)
             self.words(done, total)
-        builder.build().save(folder)
+        return builder.build()
 
-    def _write_vectors(self, folder: Path) -> WrittenIndexes:
+    def _write_vectors(self, folder: Path, writer: IndexWriter) -> WrittenIndexes:
         count = sum(len(item.spans) for item in self.documents)
         with VectorFile(folder / "vectors.tmp", count, self.encoder.dimension) as file:
             missing = self._fill(file)
@@ -95,10 +103,9 @@ class IndexAssembly:
                         f"{len(missing)} vectors that were stored cannot be read back; check the disk, and run the "
                         "same command again"
                     )
-            # build_dense uses VectorFile as an array: len(), shape, slices and positions.
+            # Writers use VectorFile as an array: len(), shape, slices and positions.
             vectors = cast(NDArray[np.float32], file)
-            built = build_dense(vectors, self.params.dense, self.vectors)
-            built.index.save(folder / VECTORS)
+            built = writer.write_vectors(vectors, self.params.dense, self.vectors)
         recall = asdict(built.recall) if built.recall is not None else None
         return WrittenIndexes(self.encoder.dimension, built.kind, recall)
 

@@ -1,4 +1,4 @@
-"""Find the encoder that a collection was indexed with, published or not."""
+"""Find the encoder that a collection was indexed with, published or not, and the engine that holds its indexes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlalchemy import select
 
 from data.schema import vectors
 from data.store import Store
+from retrieval.engines.record import EngineName
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import collection_key
 from retrieval.generations.manifest import Manifest
@@ -28,3 +29,13 @@ def indexed_with(store: Store, collection: str, published: PublishedGeneration |
         if key is None:  # NULL marks vectors of deleted collections
             return None
         return connection.execute(select(vectors.c.encoder).where(vectors.c.collection_id == key).limit(1)).scalar()
+
+
+def indexed_in(published: PublishedGeneration | None) -> EngineName:
+    """Return the engine of the published generation; "local" if there is none or its manifest cannot be read."""
+    if published is None:
+        return "local"
+    try:
+        return Manifest.from_json(published.manifest, "the published index").engine_name
+    except RetrievalError:
+        return "local"

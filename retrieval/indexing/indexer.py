@@ -6,8 +6,9 @@ docs/indexing.md describes the memory use.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -19,32 +20,23 @@ from data.store import Lock, Store
 from retrieval.chunking.chunker import ChunkingParams, TokenCounter
 from retrieval.encoding.adapted import adapted
 from retrieval.encoding.encoder import Encoder, PicklableCounting, ReleasableEncoder
-from retrieval.errors import RetrievalError
+from retrieval.engines.engines import LOCAL, Engines, EngineTarget
+from retrieval.engines.record import EngineName, EngineRecord
+from retrieval.errors import EngineUnavailableError, RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
-from retrieval.generations.folder import (
-    ChunkTable,
-    check_folder,
-    check_hash,
-    load_table,
-    remove_other_generations,
-    write_generation,
-)
+from retrieval.generations.folder import load_indexes, remove_other_generations, write_generation
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import Manifest, generation_hash
-from retrieval.generations.publishing import (
-    PublishedGeneration,
-    current_generation,
-    generation_versions,
-    publish_generation,
-)
+from retrieval.generations.publishing import publish_generation
 from retrieval.indexing.assembly import IndexAssembly, chunk_rows
 from retrieval.indexing.chunker_pool import ChunkerPool
 from retrieval.indexing.chunking_stage import ChunkingStage, KnownSpans, cut_batches
 from retrieval.indexing.embedding import Embedder, EmbeddingResult, embed_stream
-from retrieval.indexing.indexed_encoder import indexed_with
+from retrieval.indexing.indexed_encoder import indexed_in, indexed_with
 from retrieval.indexing.job_params import JobParams
 from retrieval.indexing.prefetch import Prefetcher
 from retrieval.indexing.pruning import prune_collection
+from retrieval.indexing.published_before import PublishedBefore, published_before
 from retrieval.indexing.reading import Reading, read_source
 from retrieval.indexing.report import IndexPhase, IndexProgress, IndexReport
 from retrieval.sparse.bm25 import Bm25Params
@@ -73,6 +65,9 @@ def index_documents(
     dense: DenseParams | None = None,
     job: JobParams | None = None,
     expected_hash: str | None = None,
+    engine: EngineName | None = None,
+    engines: Engines = LOCAL,
+    rewrite: bool = False,
 ) -> IndexReport:
     """Make the collection hold exactly the source's documents, and publish an index of them.
 
@@ -81,12 +76,14 @@ def index_documents(
     committed on the way, so that a killed run resumes where it stopped and gives the same generation hash; only texts
     without a stored vector are embedded. ``progress`` is called repeatedly in this thread; an exception from it ends
     the run like a kill. expected_hash: required generation hash, if known. An encoder with several precisions uses the
-    collection's own (retrieval/encoding/adapted.py).
+    collection's own (retrieval/encoding/adapted.py). engine: where the indexes go; None for the collection's own, and
+    for files if it is new. engines: addresses. rewrite: write
+    the indexes even if nothing has changed.
 
     Raises RetrievalError for an invalid name, a concurrent run on the same collection, parameters that the encoder
     cannot serve, a source without documents, an encoder without usable vectors, or a generation that differs from
-    expected_hash. Raises OSError or DataError if the disk is full or read-only. In all cases the old generation keeps
-    answering.
+    expected_hash; EngineError if the engine does not answer or cannot hold such indexes. Raises OSError or DataError if
+    the disk is full or read-only. In all cases the old generation keeps answering.
     """
     started = perf_counter()
     params = IndexParams(
@@ -101,18 +98,28 @@ def index_documents(
             f"with its {_SPECIAL_TOKENS} special ones; give a smaller max_tokens"
         )
     work = _Job(
-        store, home, collection, encoder, params, progress or (lambda _: None), job or JobParams(), expected_hash
+        store,
+        home,
+        collection,
+        encoder,
+        params,
+        progress or (lambda _: None),
+        job or JobParams(),
+        expected_hash,
+        engines,
     )
     with collection_lock(store, home, collection) as lock:
-        before = work.before()
+        before = published_before(store, home, collection)
         work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
-        remove_other_generations(work.folder, before.published.hash if before.published else None)
+        work = replace(work, record=work.target(before, engine))
+        remove_other_generations(work.folder, (before.published.folder.name,) if before.published else (), engines)
         reading = Reading()
         content = work.stream(before, source, reading)
         work = replace(work, params=work.params.for_scripts(reading.other_words))
         if isinstance(encoder, ReleasableEncoder):
             encoder.rest()  # the next stage needs the memory, and a folder watcher may be idle for days
-        done = work.same(before, content, reading.own_ends) or work.build(before, content, lock)
+        same = None if rewrite else work.same(before, content, reading.own_ends)
+        done = same or work.build(before, content, lock)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())
     known = sum(document_id in before.versions for document_id in new)
@@ -133,18 +140,9 @@ def index_documents(
         seconds=perf_counter() - started,
         index=done.index,
         recall=done.recall,
+        engine=done.engine,
         removed_ids=tuple(sorted(document_id for document_id in before.versions if document_id not in new)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Before:
-    """The generation that is published while the job runs. manifest, table: None if there is none or it is damaged."""
-
-    published: PublishedGeneration | None
-    manifest: Manifest | None
-    table: ChunkTable | None
-    versions: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +151,7 @@ class _Done:
     chunks: int
     index: str
     recall: float | None
+    engine: EngineName
     rebuilt: bool
 
 
@@ -166,6 +165,8 @@ class _Job:
     progress: ProgressListener
     how: JobParams
     expected_hash: str | None
+    engines: Engines
+    record: EngineRecord | None = None
 
     @property
     def folder(self) -> Path:
@@ -174,29 +175,18 @@ class _Job:
     def say(self, phase: IndexPhase, done: int, total: int | None) -> None:
         self.progress(IndexProgress(phase, done, total))
 
-    def before(self) -> _Before:
-        try:
-            with self.store.read() as connection:
-                published = current_generation(connection, self.collection)
-                versions = generation_versions(connection, published.key) if published else {}
-        except RetrievalError:  # the row itself is damaged
-            return _Before(None, None, None, {})
-        if published is None:
-            return _Before(None, None, None, versions)
-        try:
-            manifest = Manifest.from_json(published.manifest, f"the published index of {self.collection!r}")
-            folder = self.folder / manifest.hash
-            if (published.hash, self.home / published.folder) != (manifest.hash, folder):
-                return _Before(published, None, None, versions)
-            check_folder(folder, manifest)
-            table = load_table(folder)
-            check_hash(folder, table, manifest)
-        except RetrievalError:
-            # A damaged generation must not stop the job, which rebuilds it.
-            return _Before(published, None, None, versions)
-        return _Before(published, manifest, table, versions)
+    def target(self, before: PublishedBefore, engine: EngineName | None) -> EngineRecord | None:
+        """The record of a new generation in an engine that answers; None for files."""
+        name = engine or indexed_in(before.published)
+        if name == "local":
+            return None
+        record = self.engines.record(name)
+        self.engines.of(record).check(self.params.dense, self.params.bm25, self.encoder.dimension)
+        return record
 
-    def stream(self, before: _Before, source: Iterable[Document | Refused], reading: Reading) -> EmbeddingResult:
+    def stream(
+        self, before: PublishedBefore, source: Iterable[Document | Refused], reading: Reading
+    ) -> EmbeddingResult:
         """Read, chunk and embed the source concurrently; the result is sorted by document id. reading: updated in
         place.
         """
@@ -248,7 +238,7 @@ class _Job:
     def embedder(self, collection_id: int, progress: Callable[[int], None]) -> Embedder:
         return Embedder(self.store, self.encoder, collection_id, self.how.texts_per_call, progress)
 
-    def known_spans(self, before: _Before) -> KnownSpans:
+    def known_spans(self, before: PublishedBefore) -> KnownSpans:
         """Return the chunk spans of the published documents, if chunking them again would give the same."""
         manifest = before.manifest
         if manifest is None or (manifest.params.chunking, manifest.encoder) != (
@@ -258,7 +248,7 @@ class _Job:
             return KnownSpans(None)
         return KnownSpans(before.table)
 
-    def same(self, before: _Before, content: EmbeddingResult, compare_chunks: bool) -> _Done | None:
+    def same(self, before: PublishedBefore, content: EmbeddingResult, compare_chunks: bool) -> _Done | None:
         """Return the published generation, if it equals what the job would build.
 
         compare_chunks: whether chunks may differ although nothing else has changed, because an earlier version chunked
@@ -271,16 +261,34 @@ class _Job:
             return None
         if (manifest.encoder, manifest.dimension) != (self.encoder.fingerprint, self.encoder.dimension):
             return None
+        if not self.same_engine(manifest):
+            return None
         if {item.document_id: item.version.sha256 for item in content.documents} != before.versions:
             return None
         if any(item.version.reoutlined for item in content.documents):
             return None
         if compare_chunks and not np.array_equal(table.rows, chunk_rows(content.documents)):
             return None
-        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=False)
+        return _done(manifest, rebuilt=False)
 
-    def build(self, before: _Before, content: EmbeddingResult, lock: Lock) -> _Done:
-        assembly = IndexAssembly(
+    def same_engine(self, manifest: Manifest) -> bool:
+        """Whether the published indexes are where the job would write them, and can be opened."""
+        wanted = self.record
+        if manifest.engine is None or wanted is None:
+            return manifest.engine is None and wanted is None
+        if (manifest.engine.name, manifest.engine.address) != (wanted.name, wanted.address):
+            return False
+        try:
+            load_indexes(self.folder / manifest.folder, manifest, self.engines)
+        except EngineUnavailableError:
+            raise
+        except RetrievalError:  # not there, or not ours: the job writes it again
+            return False
+        return True
+
+    def build(self, before: PublishedBefore, content: EmbeddingResult, lock: Lock) -> _Done:
+        build = partial(
+            IndexAssembly,
             self.store,
             self.encoder,
             self.params,
@@ -291,16 +299,21 @@ class _Job:
                 IndexProgress("index", done, total, resolved_kind(self.params.dense, total))
             ),
         )
-        table = assembly.table()
+        table = build().table()
         found = generation_hash(table.versions, table.rows, self.params, self.encoder.fingerprint)
         if self.expected_hash not in (None, found):
             raise RetrievalError(
                 f"these documents and parameters give the generation {found[:12]}, not {self.expected_hash}; nothing "
                 "was published. Run `plumbline index` again with the same sources"
             )
-        manifest = write_generation(self.folder, table, self.params, self.encoder.fingerprint, assembly.write)
+        record, target = self.record, None
+        if record is not None:
+            target = EngineTarget(self.engines.of(record), record, found, self.collection)
+        manifest = write_generation(
+            self.folder, table, self.params, self.encoder.fingerprint, build(target=target).write, self.engines, record
+        )
         self.say("publishing", 0, 1)
-        relative = (self.folder / manifest.hash).relative_to(self.home)
+        relative = (self.folder / manifest.folder).relative_to(self.home)
         versions = [item.version for item in content.documents]
         lock.check()
         publish_generation(self.store, content.collection_id, manifest, relative, versions)
@@ -309,10 +322,15 @@ class _Job:
             # Reverting to the previous content must cost nothing.
             kept.append((before.manifest.encoder, before.table.texts))
         prune_collection(self.store, self.home, content.collection_id, kept)
-        remove_other_generations(self.folder, manifest.hash)
+        keep = [manifest.folder]
+        if before.manifest is not None and before.manifest.engine is not None:
+            # An open reader would lose its tables in the middle; the next job removes them.
+            keep.append(before.manifest.folder)
+        remove_other_generations(self.folder, keep, self.engines)
         self.say("publishing", 1, 1)
-        return _Done(manifest.hash, manifest.chunks, manifest.index, _recall(manifest), rebuilt=True)
+        return _done(manifest, rebuilt=True)
 
 
-def _recall(manifest: Manifest) -> float | None:
-    return float(manifest.recall["recall"]) if manifest.recall is not None else None
+def _done(manifest: Manifest, *, rebuilt: bool) -> _Done:
+    recall = float(manifest.recall["recall"]) if manifest.recall is not None else None
+    return _Done(manifest.hash, manifest.chunks, manifest.index, recall, manifest.engine_name, rebuilt)

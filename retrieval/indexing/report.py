@@ -7,6 +7,7 @@ from typing import Literal
 
 from data.html_table import html_table
 from data.refused import Refused
+from retrieval.engines.record import EngineName
 from retrieval.vectors.params import BuiltKind
 
 IndexPhase = Literal["documents", "chunks", "vectors", "words", "index", "publishing"]
@@ -35,7 +36,8 @@ class IndexReport:
     read, notes those that need attention; for each reason the first are listed, then the number of the others. rebuilt:
     False if nothing had changed and the generation was kept. embedded: texts encoded in this run; reused: chunks that
     needed no encoding. seconds: wall-clock time. index: the kind of vector index; recall: recall of an approximate one
-    against exact search, measured at build time. removed_ids: sorted ids of removed documents.
+    against exact search, measured at build time. engine: where the indexes are. removed_ids: sorted ids of removed
+    documents.
     """
 
     collection: str
@@ -53,6 +55,7 @@ class IndexReport:
     seconds: float
     index: str = "flat"
     recall: float | None = None
+    engine: EngineName = "local"
     removed_ids: tuple[str, ...] = ()
     notes: tuple[Refused, ...] = ()
 

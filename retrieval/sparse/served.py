@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,11 @@ class Bm25Index:
         """N, the number of chunks."""
         return self._size
 
+    @property
+    def columns(self) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
+        """data, indices, indptr: see ``__init__``."""
+        return tuple(self._served.scores[name] for name in _ARRAYS)
+
     def scores(self, query: Words) -> NDArray[np.float64]:
         """(N,) scores; see ``LexicalIndex``."""
         known = self._known(query)
@@ -86,6 +92,10 @@ class Bm25Index:
         """Write bm25_{data,indices,indptr}.npy, bm25_words.json and, for BM25+, bm25_absent.npy."""
         for name in _ARRAYS:
             np.save(folder / f"bm25_{name}.npy", self._served.scores[name], allow_pickle=False)
+        self.save_vocabulary(folder)
+
+    def save_vocabulary(self, folder: Path) -> None:
+        """Write all of ``save`` but the weights: bm25_words.json and, for BM25+, bm25_absent.npy."""
         if self._absent is not None:
             np.save(folder / _ABSENT, self._absent, allow_pickle=False)
         header = {"size": self._size, "words": list(self._vocabulary)}
@@ -105,6 +115,28 @@ class Bm25Index:
         return np.flatnonzero(found)
 
 
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """words: (V,). size: N, the number of chunks. absent: see ``Bm25Index``."""
+
+    words: Words
+    size: int
+    absent: NDArray[np.float64] | None
+
+
+def load_vocabulary(folder: Path) -> Vocabulary:
+    """Load the output of ``save_vocabulary``. Raises RetrievalError if it cannot be read or is inconsistent."""
+    try:
+        absent = np.load(folder / _ABSENT, allow_pickle=False) if (folder / _ABSENT).exists() else None
+        header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+        found = Vocabulary(header["words"], int(header["size"]), absent)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise unreadable(folder, error) from error
+    if absent is not None and absent.shape != (len(found.words),):
+        raise inconsistent(folder)
+    return found
+
+
 def load_served(folder: Path) -> Bm25Index:
     """Memory-map the output of ``save``: pages are read on access, and shared between processes.
 
@@ -114,15 +146,21 @@ def load_served(folder: Path) -> Bm25Index:
         data, indices, indptr = (
             np.load(folder / f"bm25_{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
         )
-        absent = np.load(folder / _ABSENT, allow_pickle=False) if (folder / _ABSENT).exists() else None
-        header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
-        words, size = header["words"], int(header["size"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise RetrievalError(
-            f"the BM25 index in {folder} cannot be read ({error}); index the collection again"
-        ) from error
-    fits = data.shape == indices.shape and indptr.shape == (len(words) + 1,) and indptr[-1] == data.size
-    if not fits or (absent is not None and absent.shape != (len(words),)):
-        raise RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")
+    except (OSError, ValueError) as error:
+        raise unreadable(folder, error) from error
+    known = load_vocabulary(folder)
+    if data.shape != indices.shape or indptr.shape != (len(known.words) + 1,) or indptr[-1] != data.size:
+        raise inconsistent(folder)
     # Plain arrays over the same pages: indexing a np.memmap creates a new one each time, which costs more than adding.
-    return Bm25Index(np.asarray(data), np.asarray(indices), np.asarray(indptr), words, size, absent)
+    arrays = (np.asarray(data), np.asarray(indices), np.asarray(indptr))
+    return Bm25Index(*arrays, known.words, known.size, known.absent)
+
+
+def unreadable(folder: Path, error: Exception) -> RetrievalError:
+    """The error for BM25 files that cannot be read."""
+    return RetrievalError(f"the BM25 index in {folder} cannot be read ({error}); index the collection again")
+
+
+def inconsistent(folder: Path) -> RetrievalError:
+    """The error for BM25 files that contradict each other."""
+    return RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")

@@ -6,15 +6,17 @@ import json
 import os
 import tarfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO
 
 from data.store import Store
 from data.whole_file import naming_file
 from retrieval.collections import linked_versions
+from retrieval.engines.engines import LOCAL, Engines
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
 from retrieval.generations.document_versions import read_documents
@@ -24,20 +26,22 @@ from retrieval.generations.publishing import current_generation
 from retrieval.saved_search import saved_search
 from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, ArchiveReport
 from retrieval.upkeep.verifying import verify_collection
+from retrieval.upkeep.written_as_files import written_as_files
 
 
-def export_collection(store: Store, home: Path, name: str, file: Path) -> ArchiveReport:
+def export_collection(store: Store, home: Path, name: str, file: Path, engines: Engines = LOCAL) -> ArchiveReport:
     """Export a collection to a new file, atomically.
 
-    Everything is verified first. Raises RetrievalError if the collection does not exist, is damaged or is being
+    Everything is verified first. Indexes in an engine are written as local files, which any machine can import; the
+    generation hash stays. Raises RetrievalError if the collection does not exist, is damaged or is being
     written, or if the file exists; OSError if the disk is full.
     """
     if file.exists() or file.is_symlink():
         raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
     part = file.with_name(f".{file.name}.part")
     documents = file.with_name(f".{file.name}.documents")
-    with collection_lock(store, home, name), _removed(part), _removed(documents):
-        verified = verify_collection(store, home, name)
+    with collection_lock(store, home, name), _removed(part), _removed(documents), ExitStack() as stack:
+        verified = verify_collection(store, home, name, engines=engines)
         if verified.problems:
             raise RetrievalError(
                 f"{name!r} is damaged and was not exported ({verified.problems[0]}); run `plumbline "
@@ -48,8 +52,12 @@ def export_collection(store: Store, home: Path, name: str, file: Path) -> Archiv
         if published is None:
             raise RetrievalError(f"{name!r} was changed while it was being written; try again")
         manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
-        folder = generations_folder(home, name) / manifest.hash
-        generation = load_generation(folder, manifest)
+        folder = generations_folder(home, name) / manifest.folder
+        generation = load_generation(folder, manifest, engines)
+        if manifest.engine is not None:
+            aside = Path(stack.enter_context(TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.")))
+            manifest = written_as_files(generation, aside)
+            folder = aside / manifest.folder
         with naming_file(file), documents.open("wb") as written:
             for line in _document_lines(store, name, generation.table.versions):
                 written.write(line)

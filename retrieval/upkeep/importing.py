@@ -61,6 +61,8 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
     members = iter(tar)
     header = _read_header(file, tar, next(members, None))
     manifest = Manifest.from_json(header.get("manifest"), str(file))
+    if manifest.engine is not None:  # an export holds files; an untrusted address is never connected to
+        raise RetrievalError(f"{file} was not imported: its manifest names the engine {manifest.engine.name!r}")
     wanted = name if name is not None else header.get("name")
     if not isinstance(wanted, str):
         raise RetrievalError(f"{file} names no collection: give it a name", parameter="name")

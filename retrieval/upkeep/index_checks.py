@@ -11,15 +11,16 @@ from sqlalchemy import select
 
 from data.schema import vectors
 from data.store import Store
-from retrieval.errors import RetrievalError
+from retrieval.engines.engine import OpenIndexes
+from retrieval.errors import EngineUnavailableError, RetrievalError
 from retrieval.generations.document_versions import StoredVersion, batches, read_documents
-from retrieval.generations.folder import VECTORS, ChunkTable
+from retrieval.generations.folder import ChunkTable
 from retrieval.generations.manifest import DocumentVersion, Manifest
 from retrieval.indexing.chunking_stage import searchable_texts
 from retrieval.indexing.vector_cache import read_vectors
 from retrieval.sparse.bm25 import Bm25Builder
 from retrieval.sparse.tokenising import tokenise_all
-from retrieval.vectors.building import load_dense
+from retrieval.vectors.faiss_index import VectorIndex
 
 Progress = Callable[[str, int, int], None]
 
@@ -28,15 +29,9 @@ _WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # maximum deviation from 1 of the len
 
 
 def vector_problems(
-    store: Store, folder: Path, manifest: Manifest, table: ChunkTable, progress: Progress
+    store: Store, dense: VectorIndex, manifest: Manifest, table: ChunkTable, progress: Progress
 ) -> Iterator[str]:
     """Check that every vector is finite, of length 1, and equal to the stored vector of its text, if there is one."""
-    size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
-    try:
-        dense = load_dense(folder / VECTORS, size)
-    except RetrievalError as error:
-        yield str(error)
-        return
     if (dense.size, dense.dimension) != (manifest.chunks, manifest.dimension) or dense.size != len(table.texts):
         yield f"it holds {dense.size} vectors of {dense.dimension}, not {manifest.chunks} of {manifest.dimension}"
         return
@@ -44,7 +39,13 @@ def vector_problems(
     allowed = _WHOLE_NORM if full_precision else _QUANTISED_NORM
     damaged = 0
     for positions in batches(range(dense.size), _BLOCK):
-        kept = dense.vectors(np.asarray(positions, dtype=np.int64))
+        try:
+            kept = dense.vectors(np.asarray(positions, dtype=np.int64))
+        except EngineUnavailableError:
+            raise
+        except RetrievalError as error:  # rows are missing in the engine
+            yield str(error)
+            return
         norms = np.sqrt(np.square(kept, dtype=np.float64).sum(axis=1))
         bad = np.flatnonzero(~(np.abs(norms - 1.0) < allowed))
         if bad.size:
@@ -72,6 +73,7 @@ def vector_problems(
 def word_problems(
     store: Store,
     folder: Path,
+    indexes: OpenIndexes,
     manifest: Manifest,
     table: ChunkTable,
     rows: Mapping[DocumentVersion, StoredVersion],
@@ -93,9 +95,22 @@ def word_problems(
             for tokens in tokenise_all(searchable_texts(item.document, spans), manifest.params.tokenising):
                 builder.add(tokens)
         progress("words", group[-1] + 1, total)
-    builder.build().save(aside)
-    for path in sorted(aside.iterdir()):
-        reason = _difference(folder / path.name, path)
+    rebuilt, exported = aside / "rebuilt", aside / "exported"
+    for one in (rebuilt, exported):
+        one.mkdir()
+    builder.build().save(rebuilt)
+    kept = folder
+    if manifest.engine is not None:
+        try:
+            indexes.lexical.save(exported)
+        except EngineUnavailableError:
+            raise
+        except RetrievalError as error:
+            yield str(error)
+            return
+        kept = exported
+    for path in sorted(rebuilt.iterdir()):
+        reason = _difference(kept / path.name, path)
         if reason:
             yield f"{path.name} {reason}"
 

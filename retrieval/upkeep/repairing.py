@@ -14,6 +14,7 @@ from data.schema import documents, generation_documents, generations
 from data.store import Store
 from retrieval.encoding.adapted import adapted
 from retrieval.encoding.encoder import Encoder
+from retrieval.engines.engines import LOCAL, Engines
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
 from retrieval.generations.document_versions import (
@@ -26,7 +27,7 @@ from retrieval.generations.document_versions import (
 )
 from retrieval.generations.folder import ChunkTable, check_hash, load_generation, load_table
 from retrieval.generations.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
-from retrieval.generations.publishing import publish_generation
+from retrieval.generations.publishing import current_generation, publish_generation
 from retrieval.indexing.indexer import JobParams, ProgressListener, index_documents
 from retrieval.indexing.vector_cache import write_vectors
 from retrieval.upkeep.verifying import VerificationReport, verify_collection
@@ -56,23 +57,25 @@ def repair_collection(
     encoder: Encoder,
     progress: ProgressListener | None = None,
     job: JobParams | None = None,
+    engines: Engines = LOCAL,
 ) -> RepairReport:
     """Check a collection and repair what its own data allows.
 
-    If the index folder is intact, the database rows and stored vectors are restored from it. Otherwise the index is
-    rebuilt from the documents in the database, which gives the same generation hash. Content that neither holds (a
-    document whose text was changed) cannot be recovered: RetrievalError then names it, and nothing is changed.
+    If the index folder and its engine are intact, the database rows and stored vectors are restored from them.
+    Otherwise the index is rebuilt from the documents in the database, which gives the same generation hash. Content
+    that neither holds (a document whose text was changed) cannot be recovered: RetrievalError then names it, and
+    nothing is changed.
     """
-    before = verify_collection(store, home, name)
+    before = verify_collection(store, home, name, engines=engines)
     if not before.problems:
         return RepairReport((), before)
     key, documents = _stored_documents(store, name)
-    folder = _intact_folder(home, name)
+    folder = None if any(one.in_engine for one in before.problems) else _intact_folder(store, home, name, engines)
     if folder is not None:
-        done = _relink(store, home, name, key, documents, folder)
+        done = _relink(store, home, name, key, documents, folder, engines)
     else:
-        done = _rebuild(store, home, name, key, documents, encoder, progress, job)
-    return RepairReport(tuple(done), verify_collection(store, home, name))
+        done = _rebuild(store, home, name, key, documents, encoder, progress, job, engines)
+    return RepairReport(tuple(done), verify_collection(store, home, name, engines=engines))
 
 
 def _stored_documents(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _StoredDocument]]:
@@ -95,14 +98,24 @@ def _stored_documents(store: Store, name: str) -> tuple[int, dict[DocumentVersio
     return key, found
 
 
-def _intact_folder(home: Path, name: str) -> Manifest | None:
-    """Return the manifest of a generation folder that is intact according to its own copy of the manifest."""
-    for folder in sorted(generations_folder(home, name).glob("[!.]*")):
+def _intact_folder(store: Store, home: Path, name: str, engines: Engines) -> Manifest | None:
+    """Return the manifest of a generation folder that is intact according to its own copy of the manifest.
+
+    The published one comes first: an engine keeps the generation before it for open readers.
+    """
+    try:
+        with store.read() as connection:
+            published = current_generation(connection, name)
+    except RetrievalError:
+        published = None
+    first = published.folder.name if published is not None else ""
+    folders = generations_folder(home, name).glob("[!.]*")
+    for folder in sorted(folders, key=lambda path: (path.name != first, -path.stat().st_mtime)):
         try:
             manifest = Manifest.from_json(read_manifest_copy(folder), str(folder / MANIFEST))
-            if manifest.hash != folder.name:
+            if manifest.folder != folder.name:
                 continue
-            load_generation(folder, manifest)
+            load_generation(folder, manifest, engines)
         except (RetrievalError, OSError, ValueError):
             continue
         return manifest
@@ -110,11 +123,17 @@ def _intact_folder(home: Path, name: str) -> Manifest | None:
 
 
 def _relink(
-    store: Store, home: Path, name: str, key: int, documents: dict[DocumentVersion, _StoredDocument], manifest: Manifest
+    store: Store,
+    home: Path,
+    name: str,
+    key: int,
+    documents: dict[DocumentVersion, _StoredDocument],
+    manifest: Manifest,
+    engines: Engines,
 ) -> list[str]:
-    folder = generations_folder(home, name) / manifest.hash
+    folder = generations_folder(home, name) / manifest.folder
     with collection_lock(store, home, name):
-        generation = load_generation(folder, manifest)
+        generation = load_generation(folder, manifest, engines)
         rows = _all_stored(name, generation.table.versions, documents)
         with readable_rows("documents"), store.write() as connection:
             mended = sum(_mend_row(connection, item) for item in rows)
@@ -150,6 +169,7 @@ def _rebuild(
     encoder: Encoder,
     progress: ProgressListener | None,
     job: JobParams | None,
+    engines: Engines,
 ) -> list[str]:
     manifest, table = _readable_manifest(store, home, name, key)
     encoder = adapted(encoder, manifest.encoder)
@@ -191,6 +211,9 @@ def _rebuild(
         # The record of the parameters may itself be damaged: the rebuild then gives another generation, which is not
         # published.
         expected_hash=manifest.hash,
+        engine=manifest.engine_name,
+        engines=engines,
+        rewrite=manifest.engine is not None,
     )
     return [
         f"the index was rebuilt from {report.documents} stored documents, {report.embedded} chunks of which were "
@@ -223,7 +246,7 @@ def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[M
         except (RetrievalError, OSError, ValueError):
             continue
     for manifest in candidates:
-        table = _intact_table(generations_folder(home, name) / manifest.hash, manifest)
+        table = _intact_table(generations_folder(home, name) / manifest.folder, manifest)
         if table is not None:
             return manifest, table
     if not candidates:

@@ -12,7 +12,10 @@ from sqlalchemy import func, select
 
 from data.schema import documents, generation_documents
 from data.store import Store
-from retrieval.errors import RetrievalError
+from retrieval.engines.engine import OpenIndexes
+from retrieval.engines.engines import LOCAL, Engines
+from retrieval.engines.record import ENGINE_NAMES
+from retrieval.errors import EngineUnavailableError, RetrievalError
 from retrieval.generations.collection_folder import generations_folder
 from retrieval.generations.document_versions import (
     StoredVersion,
@@ -22,7 +25,7 @@ from retrieval.generations.document_versions import (
     readable_rows,
     unknown_collection,
 )
-from retrieval.generations.folder import ChunkTable, check_folder, check_hash, load_table
+from retrieval.generations.folder import ChunkTable, check_folder, check_hash, load_indexes, load_table
 from retrieval.generations.manifest import DocumentVersion, Manifest, damaged_files
 from retrieval.generations.publishing import PublishedGeneration, current_generation
 from retrieval.indexing.chunking_stage import searchable_texts, text_hash
@@ -40,6 +43,11 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.what}: {self.reason}"
+
+    @property
+    def in_engine(self) -> bool:
+        """Whether it is in the tables of an engine, which the files' hashes do not cover."""
+        return self.what.partition(":")[0] in ENGINE_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,17 +82,22 @@ class _Check:
 
 
 def verify_collection(
-    store: Store, home: Path, name: str, progress: Callable[[str, int, int], None] = lambda *_: None
+    store: Store,
+    home: Path,
+    name: str,
+    progress: Callable[[str, int, int], None] = lambda *_: None,
+    engines: Engines = LOCAL,
 ) -> VerificationReport:
     """Verify a collection's consistency.
 
     Checked: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
     of the manifest and the recomputed generation hash; every document's hash; every chunk's offsets and the hash of its
-    embedded text; every vector's length, and its equality to the stored vectors; the word index, rebuilt. progress:
-    (phase, done, total).
+    embedded text; every vector's length, and its equality to the stored vectors; the word index, rebuilt. Indexes in an
+    engine are read from there. progress: (phase, done, total).
 
-    Raises RetrievalError if the collection does not exist, or if SQLite reports that its file is damaged: rows missing
-    from its indexes can neither be trusted nor repaired individually.
+    Raises EngineUnavailableError if that engine does not answer. Raises RetrievalError if the collection does not
+    exist, or if SQLite reports that its file is damaged: rows missing from its indexes can neither be trusted nor
+    repaired individually.
     """
     with store.read() as connection:
         if collection_key(connection, name) is None:
@@ -105,14 +118,18 @@ def verify_collection(
     if manifest is not None and table is not None and published is not None:
         rows = _rows(check, published, table)
         intact = _documents(check, table, rows)
-        folder = generations_folder(home, name) / manifest.hash
-        for reason in vector_problems(store, folder, manifest, table, progress):
-            check.add_problem("vectors.faiss", reason)
-        check.vectors = len(table.rows)
-        if intact:
+        folder = generations_folder(home, name) / manifest.folder
+        indexes = _indexes(check, folder, manifest, engines)
+        if indexes is not None:
+            vectors = "vectors.faiss" if manifest.engine is None else f"{manifest.engine.name}: vectors"
+            for reason in vector_problems(store, indexes.dense, manifest, table, progress):
+                check.add_problem(vectors, reason)
+            check.vectors = len(table.rows)
+        if indexes is not None and intact:
             with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
-                for reason in word_problems(store, folder, manifest, table, rows, Path(aside), progress):
-                    check.add_problem("BM25", reason)
+                words = "BM25" if manifest.engine is None else f"{manifest.engine.name}: BM25"
+                for reason in word_problems(store, folder, indexes, manifest, table, rows, Path(aside), progress):
+                    check.add_problem(words, reason)
     return VerificationReport(
         collection=name,
         generation_hash=published.hash if published else None,
@@ -147,14 +164,14 @@ def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
             "manifest in the database", f"it is of {manifest.hash[:12]}, the row of {published.hash[:12]}"
         )
         return None
-    expected = generations_folder(check.home, check.name) / manifest.hash
+    expected = generations_folder(check.home, check.name) / manifest.folder
     if check.home / published.folder != expected:
         check.add_problem("database row of the generation", f"it names the folder {published.folder}, not {expected}")
     return manifest
 
 
 def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
-    folder = generations_folder(check.home, check.name) / manifest.hash
+    folder = generations_folder(check.home, check.name) / manifest.folder
     check.files = len(manifest.files)
     problems = damaged_files(folder, manifest)
     for problem in problems:
@@ -169,6 +186,16 @@ def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
         check.add_problem("manifest", str(error))
         return None
     return table
+
+
+def _indexes(check: _Check, folder: Path, manifest: Manifest, engines: Engines) -> OpenIndexes | None:
+    try:
+        return load_indexes(folder, manifest, engines)
+    except EngineUnavailableError:
+        raise
+    except RetrievalError as error:
+        check.add_problem("index" if manifest.engine is None else f"{manifest.engine.name}: index", str(error))
+        return None
 
 
 def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> dict[DocumentVersion, StoredVersion]:

@@ -14,24 +14,14 @@ from numpy.typing import NDArray
 from retrieval.errors import RetrievalError
 from retrieval.vectors.faiss_index import FaissIndex, Vectors
 from retrieval.vectors.params import BuiltKind, DenseParams, list_count, resolved_kind
-from retrieval.vectors.recall import (
-    DenseRecall,
-    Positions,
-    exact_neighbours,
-    measured_recall,
-    neighbours,
-    sampled_positions,
-)
+from retrieval.vectors.recall import DenseRecall, Positions, sampled_positions
+from retrieval.vectors.search_depth import deepened, recall_trial
 
 _BLOCK = 4_096
-_RECALL_K = 10
-_RECALL_QUERIES = 200
 _TRAINING = 20_000
 _PER_LIST = 64
 """Training vectors for each IVF list: FAISS needs at least 39 and uses up to 256."""
 _ROUNDS = 10
-_CLOSE = 0.005
-"""Stop this close to the best recall that quantisation allows; closing the rest doubles the time for each halving."""
 _LISTS = ("ivf", "ivf-int8")
 
 
@@ -158,7 +148,7 @@ def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> 
     return index
 
 
-def _blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
+def vector_blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
     """Yield (start, vectors), each block checked for NaN."""
     count = len(vectors)
     for start in range(0, count, _BLOCK):
@@ -171,7 +161,7 @@ def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | N
     stored: Any = faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
     stored.codes.resize(count * stored.code_size)
     stored.codes.resize(0)
-    for start, block in _blocks(vectors):
+    for start, block in vector_blocks(vectors):
         index.add(block)
         if progress is not None:
             progress(start + len(block), count)
@@ -184,14 +174,14 @@ def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], Non
     """
     count = len(vectors)
     lists: NDArray[np.int64] = np.empty(count, np.int64)
-    for start, block in _blocks(vectors):
+    for start, block in vector_blocks(vectors):
         lists[start : start + len(block)] = index.quantizer.assign(block, 1)[:, 0]
         if progress is not None:
             progress(start + len(block), count)
     for number, length in enumerate(np.bincount(lists, minlength=index.nlist)):
         index.invlists.resize(number, int(length))
         index.invlists.resize(number, 0)
-    for start, block in _blocks(vectors):
+    for start, block in vector_blocks(vectors):
         theirs = lists[start : start + len(block)]
         index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(theirs))
     index.make_direct_map()  # maps positions to lists, to return vectors by position
@@ -204,29 +194,11 @@ def _recall(
     kind: BuiltKind,
     progress: Callable[[int, int], None] | None,
 ) -> DenseRecall:
-    """Measure the recall against the original vectors, so that the loss of quantisation counts too.
-
-    Sets the search depth of HNSW or IVF: the given one, or the smallest power of two times the minimum that reaches the
-    target, or the recall of an exact search of quantised vectors, beyond which no depth helps.
-    """
-    own = sampled_positions(len(vectors), _RECALL_QUERIES, seed=1)
-    k = min(_RECALL_K, len(vectors) - 1)
-    count = len(vectors)
-    exact = exact_neighbours(vectors, own, k, progress=lambda _: progress(count, count) if progress else None)
-    queries = np.ascontiguousarray(vectors[own], dtype=np.float32)
-    target = params.target_recall
+    """Measure the recall against the original vectors, so that the loss of quantisation counts too."""
+    trial = recall_trial(vectors, progress)
+    ceiling = None
     if params.quantisation != "none":
-        ceiling = measured_recall(neighbours(built.exact(queries, k + 1), own, k), exact, k, None)
+        ceiling = trial.recall(built.exact(trial.queries, trial.k + 1), None)
         if built.search_depth is None:
             return ceiling
-        target = min(target, ceiling.recall - _CLOSE)
-    depth = min(params.search_depth or (8 if kind in _LISTS else 32), built.deepest)
-    while True:
-        built.deepen(depth)
-        found = np.asarray(
-            [hits.positions.tolist() + [-1] * (k + 1 - len(hits)) for hits in built.search(queries, k + 1)]
-        )
-        recall = measured_recall(neighbours(found, own, k), exact, k, depth)
-        if params.search_depth is not None or recall.recall >= target or depth >= built.deepest:
-            return recall
-        depth = min(2 * depth, built.deepest)
+    return deepened(built, trial, params, 8 if kind in _LISTS else 32, ceiling)

@@ -48,8 +48,23 @@ class VectorIndex(Protocol):
     def vectors(self, positions: NDArray[np.int64]) -> Vectors:
         """The stored vectors (P, E) at these positions."""
 
-    def save(self, path: Path) -> None:
-        """Write one file."""
+
+def check_queries(queries: Vectors, allowed: Allowed | None, size: int, dimension: int) -> None:
+    """Raise RetrievalError for queries of another dimension or with a NaN, or a mask of another length."""
+    if queries.ndim != 2 or queries.shape[1] != dimension:
+        raise RetrievalError(
+            f"query vectors have the shape {queries.shape}, the index has {dimension} dimensions: "
+            "use the encoder the collection was indexed with"
+        )
+    if not np.isfinite(queries).all():
+        raise RetrievalError("a query vector holds a value that is not a number; check the encoder's weights")
+    if allowed is not None and allowed.shape != (size,):
+        raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {size}")
+
+
+def searched_exactly(found: int, size: int) -> bool:
+    """Whether so few allowed chunks are searched exactly: a graph search wastes time on others, and may miss some."""
+    return found <= max(_EXACT_COUNT, _EXACT_SHARE * size)
 
 
 class FaissIndex:
@@ -99,7 +114,7 @@ class FaissIndex:
         allowed: (N,); small sets (up to a tenth, or 20,000) are searched exactly for any kind. Raises RetrievalError if
         E is not the index's, a query contains a NaN, or the mask has another length.
         """
-        self._check(queries, allowed)
+        check_queries(queries, allowed, self.size, self.dimension)
         found = self.size if allowed is None else int(np.count_nonzero(allowed))
         k = min(k, found)
         if k <= 0 or not len(queries):
@@ -134,17 +149,6 @@ class FaissIndex:
         except RuntimeError as error:  # the message ends with the system's error text
             raise OSError(f"{path} cannot be written ({str(error).strip().rpartition('): ')[2]})") from error
 
-    def _check(self, queries: Vectors, allowed: Allowed | None) -> None:
-        if queries.ndim != 2 or queries.shape[1] != self.dimension:
-            raise RetrievalError(
-                f"query vectors have the shape {queries.shape}, the index has {self.dimension} dimensions: "
-                "use the encoder the collection was indexed with"
-            )
-        if not np.isfinite(queries).all():
-            raise RetrievalError("a query vector holds a value that is not a number; check the encoder's weights")
-        if allowed is not None and allowed.shape != (self.size,):
-            raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {self.size}")
-
     def _depth(self, k: int, selector: Any = None, whole: bool = False) -> Any:
         """Search parameters: a graph must keep at least k candidates, or it returns fewer than exist. whole: probe
         every list.
@@ -161,7 +165,7 @@ class FaissIndex:
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
         flat = not self._graph and not self._lists
-        exact = flat or found <= max(_EXACT_COUNT, _EXACT_SHARE * self.size)
+        exact = flat or searched_exactly(found, self.size)
         index = self._stored if exact else self._index
         params = _FAISS.SearchParameters(sel=selector) if exact else self._depth(k, selector)
         if self._lists:

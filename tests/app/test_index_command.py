@@ -68,6 +68,17 @@ def test_index_verify_repair_export_import(
     assert "no problem found" in capsys.readouterr().out
 
 
+def test_an_engine_without_an_address_names_the_variable(
+    command: Callable[..., int], notes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command("index", str(notes), "--collection", "n", "--vectors", "pgvector") == 1
+    assert "PLUMBLINE_PGVECTOR_URL" in capsys.readouterr().err
+    assert command("index", str(notes), "--collection", "n", "--workers", "0", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["engine"] == "local"
+    assert command("collections", "list", "--json") == 0
+    assert json.loads(capsys.readouterr().out)[0]["vectors"] == "local"
+
+
 @pytest.mark.parametrize(
     "arguments",
     [

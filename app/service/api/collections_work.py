@@ -53,7 +53,7 @@ def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, docu
 
 def delete_own(pipeline: Pipeline, own: OwnCollection) -> None:
     """Delete a collection with its documents. Raises CollectionBusyError while it is being indexed."""
-    delete_collection(pipeline.store, pipeline.home, own.stored)
+    delete_collection(pipeline.store, pipeline.home, own.stored, pipeline.engines)
 
 
 def newest_job(pipeline: Pipeline, caller: Caller, own: OwnCollection) -> Job | None:

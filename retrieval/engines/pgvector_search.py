@@ -1,0 +1,220 @@
+"""Search the tables of a generation in PostgreSQL. Scores are computed here, with the same sums as for local files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.errors import RetrievalError
+from retrieval.ranking.hits import NO_HITS, Hits, ranked
+from retrieval.sparse.lexical import Allowed, Words
+from retrieval.sparse.params import Bm25Params
+from retrieval.sparse.served import Bm25Index, Vocabulary
+from retrieval.vectors.faiss_index import Vectors, check_queries, searched_exactly
+
+DEEPEST = 1_000
+"""The greatest hnsw.ef_search of pgvector; a graph search returns no more than that."""
+_MORE = 8
+"""Fetched beyond k: the server's products differ from ours in the last bits, so that neighbours may swap."""
+_AT_ONCE = 10_000
+
+
+def vectors_table(build_id: str) -> str:
+    """Name of the table (position, vector)."""
+    return f"plumbline_index_{build_id}_vectors"
+
+
+def words_table(build_id: str) -> str:
+    """Name of the table (word, block, positions, weights)."""
+    return f"plumbline_index_{build_id}_words"
+
+
+class Connections(Protocol):
+    """Hands out psycopg connections."""
+
+    def connection(self) -> AbstractContextManager[Any]:
+        """A connection in autocommit mode."""
+
+    def gone(self, table: str) -> Exception:
+        """The error for a table, or rows of it, that are not there."""
+
+
+class PgVectors:
+    """The VectorIndex on a table of vectors: exact scan, or pgvector's HNSW."""
+
+    def __init__(
+        self, engine: Connections, build_id: str, size: int, dimension: int, graph: bool, connection: Any = None
+    ) -> None:
+        """connection: to use instead of the engine's, inside a transaction."""
+        self._engine, self._table, self._connection = engine, vectors_table(build_id), connection
+        self._size, self._dimension = size, dimension
+        self._depth: int | None = 32 if graph else None
+
+    @property
+    def size(self) -> int:
+        """N, the number of vectors."""
+        return self._size
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return self._dimension
+
+    @property
+    def search_depth(self) -> int | None:
+        """hnsw.ef_search, or None for an exact index."""
+        return self._depth
+
+    @property
+    def deepest(self) -> int:
+        """The greatest depth."""
+        return DEEPEST
+
+    def deepen(self, depth: int) -> None:
+        """Set the search depth. Raises AssertionError for an exact index, which has none."""
+        if self._depth is None:
+            raise AssertionError("an exact index has no search depth")
+        self._depth = min(depth, DEEPEST)
+
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
+        """See ``VectorIndex.search``. A graph is searched exactly where few chunks are allowed, or k is above 1,000."""
+        check_queries(queries, allowed, self._size, self._dimension)
+        found = self._size if allowed is None else int(np.count_nonzero(allowed))
+        k = min(k, found)
+        if k <= 0 or not len(queries):
+            return (NO_HITS,) * len(queries)
+        exact = self._depth is None or k > DEEPEST or (allowed is not None and searched_exactly(found, self._size))
+        with self._connected() as connection:
+            hits = []
+            for query in np.ascontiguousarray(queries, dtype=np.float32):
+                one = None if exact else self._by_graph(connection, query, k, allowed, found)
+                hits.append(self._by_scan(connection, query, k, allowed, found) if one is None else one)
+        return tuple(hits)
+
+    def vectors(self, positions: NDArray[np.int64]) -> Vectors:
+        """Return the stored vectors (P, E) at these positions. Raises GenerationGoneError if rows are missing."""
+        wanted, inverse = np.unique(np.asarray(positions, dtype=np.int64), return_inverse=True)
+        stored = np.empty((len(wanted), self._dimension), dtype=np.float32)
+        with self._connected() as connection:
+            for start in range(0, len(wanted), _AT_ONCE):
+                part = wanted[start : start + _AT_ONCE]
+                at, rows = self._rows(connection, "WHERE position = ANY(%s) ORDER BY position", (part.tolist(),))
+                if not np.array_equal(at, part):
+                    raise self._engine.gone(self._table)
+                stored[start : start + len(part)] = rows
+        return stored[inverse]
+
+    def _by_scan(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits:
+        where, values = _restriction(allowed, found)
+        rest = f"{where} ORDER BY vector <#> %s, position LIMIT %s"
+        with connection.transaction():
+            if self._depth is not None:
+                connection.execute("SET LOCAL enable_indexscan = off")
+            positions, stored = self._rows(connection, rest, (*values, query, k + _MORE))
+        if len(positions) < min(k + _MORE, found):
+            raise self._engine.gone(self._table)
+        return _scored(query, positions, stored)[:k]
+
+    def _by_graph(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits | None:
+        """None if the filter let fewer than k of the graph's candidates pass."""
+        where, values = _restriction(allowed, found)
+        # A filter is applied to the candidates of the graph, so that there must be more of them.
+        wanted = max(self._depth or 0, k + _MORE if allowed is None else int(1.3 * k * self._size / found))
+        with connection.transaction():
+            connection.execute(f"SET LOCAL hnsw.ef_search = {min(wanted, DEEPEST)}")
+            connection.execute("SET LOCAL enable_seqscan = off")
+            connection.execute("SET LOCAL enable_bitmapscan = off")
+            rest = f"{where} ORDER BY vector <#> %s LIMIT %s"
+            positions, stored = self._rows(connection, rest, (*values, query, min(k + _MORE, DEEPEST)))
+        if len(positions) < k and (allowed is not None or not len(positions)):
+            return None
+        return _scored(query, positions, stored)[:k]
+
+    def _rows(self, connection: Any, rest: str, values: tuple[Any, ...]) -> tuple[NDArray[np.int64], Vectors]:
+        """Positions (P,) and vectors (P, E)."""
+        with connection.cursor(binary=True) as cursor:
+            # The table's name is ours: twelve hexadecimal digits, checked by EngineRecord.
+            rows = cursor.execute(f"SELECT position, vector FROM {self._table} {rest}", values).fetchall()  # noqa: S608
+        stored = np.empty((len(rows), self._dimension), dtype=np.float32)
+        for number, (_, vector) in enumerate(rows):
+            stored[number] = vector.to_numpy()
+        return np.asarray([position for position, _ in rows], dtype=np.int64), stored
+
+    @contextmanager
+    def _connected(self) -> Iterator[Any]:
+        with self._engine.connection() if self._connection is None else nullcontext(self._connection) as connection:
+            yield connection
+
+
+class PgWords:
+    """The LexicalIndex on a table of postings: those of a query's words are read, and summed as for local files."""
+
+    def __init__(self, engine: Connections, build_id: str, known: Vocabulary, params: Bm25Params) -> None:
+        self._engine, self._table, self._size = engine, words_table(build_id), known.size
+        self._words = {word: number for number, word in enumerate(known.words)}
+        self._absent = known.absent
+        self._weights = np.dtype("<f4" if params.weighting == "lucene" else "<f8")
+
+    @property
+    def size(self) -> int:
+        """N, the number of chunks."""
+        return self._size
+
+    def scores(self, query: Words) -> NDArray[np.float64]:
+        """(N,) scores; see ``LexicalIndex``."""
+        return self._holding(query).scores(query)
+
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
+        """Return at most k chunks with at least one query word, best first, ties by position."""
+        return self._holding(query).search(query, k, allowed) if k > 0 else NO_HITS
+
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
+        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        return self._holding(list(query)).search_weighted(query, k, allowed) if k > 0 else NO_HITS
+
+    def save(self, folder: Path) -> None:
+        """Write the files of an equal local index."""
+        self._holding(list(self._words)).save(folder)
+
+    def _holding(self, query: Words) -> Bm25Index:
+        """An index of the query's words only."""
+        words = [word for word in dict.fromkeys(query) if word in self._words]
+        numbers = {self._words[word]: column for column, word in enumerate(words)}
+        positions: list[list[bytes]] = [[] for _ in words]
+        weights: list[list[bytes]] = [[] for _ in words]
+        if words:
+            with self._engine.connection() as connection, connection.cursor(binary=True) as cursor:
+                wanted = f"SELECT word, positions, weights FROM {self._table} WHERE word = ANY(%s) ORDER BY word, block"  # noqa: S608
+                cursor.execute(wanted, (list(numbers),))
+                for number, at, values in cursor:
+                    positions[numbers[number]].append(at)
+                    weights[numbers[number]].append(values)
+        if not all(positions):
+            raise self._engine.gone(self._table)
+        columns = [np.frombuffer(b"".join(parts), dtype="<i4") for parts in positions]
+        data = np.frombuffer(b"".join(b"".join(parts) for parts in weights), dtype=self._weights)
+        indices = np.concatenate([np.zeros(0, dtype=np.int32), *columns])
+        indptr = np.cumsum([0, *(len(column) for column in columns)], dtype=np.int64)
+        if len(data) != len(indices) or (len(indices) and not 0 <= indices.min() <= indices.max() < self._size):
+            raise RetrievalError(f"the postings in {self._table} do not fit each other; index the collection again")
+        absent = None if self._absent is None else self._absent[[self._words[word] for word in words]]
+        return Bm25Index(data, indices, indptr, words, self._size, absent)
+
+
+def _restriction(allowed: Allowed | None, found: int) -> tuple[str, tuple[Any, ...]]:
+    """The WHERE clause of a mask: a list of positions if they are few, else one bit a chunk."""
+    if allowed is None:
+        return "", ()
+    if found <= _AT_ONCE:
+        return "WHERE position = ANY(%s)", (np.flatnonzero(allowed).tolist(),)
+    return "WHERE get_bit(%s::bytea, position) = 1", (np.packbits(allowed, bitorder="little").tobytes(),)
+
+
+def _scored(query: Any, positions: NDArray[np.int64], stored: Vectors) -> Hits:
+    """One sum a pair, as FaissIndex computes them (docs/decisions/0009)."""
+    return ranked(positions, np.einsum("e,ke->k", query, stored))

@@ -1,0 +1,67 @@
+"""The engines that hold indexes, for tests that run on each. What is not a file needs the extra ``scale``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from data.store import Store
+from retrieval.collections import open_retriever
+from retrieval.engines.engines import Engines
+from retrieval.engines.record import EngineName
+from retrieval.indexing.indexer import index_documents
+from retrieval.indexing.report import IndexReport
+from retrieval.retriever import Retriever
+from tests.databases import new_database
+from tests.scale.postgresql import Server, server
+
+ENGINES = ["local", pytest.param("pgvector", marks=pytest.mark.scale)]
+OUTSIDE = [pytest.param("pgvector", marks=pytest.mark.scale)]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A store and a home, and one engine for the indexes at an address."""
+
+    store: Store
+    home: Path
+    encoder: Any
+    engine: EngineName
+    engines: Engines
+    address: str = ""
+
+    def index(self, documents: Any, collection: str = "c", **options: Any) -> IndexReport:
+        given = {"engine": self.engine, "engines": self.engines, **options}
+        return index_documents(self.store, self.home, collection, documents, self.encoder, **given)
+
+    def open(self, collection: str = "c") -> Retriever:
+        return open_retriever(self.store, self.home, collection, self.encoder, self.engines)
+
+    def local(self) -> Bench:
+        """The same store and home with files."""
+        return replace(self, engine="local")
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[Server]:
+    with server("max_connections=100") as started:
+        yield started
+
+
+@pytest.fixture
+def vector_database(postgresql: Server) -> Iterator[str]:
+    with new_database(postgresql.url) as url:
+        yield url
+
+
+@pytest.fixture
+def bench(request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any) -> Iterator[Bench]:
+    """Parametrised indirectly by the engine's name."""
+    name: EngineName = request.param
+    address = request.getfixturevalue("vector_database") if name == "pgvector" else ""
+    with Engines(pgvector=address) as engines:
+        yield Bench(store, home, encoder, name, engines, address)
