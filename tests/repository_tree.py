@@ -16,7 +16,7 @@ FOLDERS = {
     "app": "settings, pipeline, commands, jobs, service, pages",
     "evaluation": "claims, verifiers, arms, runs, estimates, reports",
     "generation": "prompts, sampling, batching engine, generators",
-    "retrieval": "chunks, words, vectors, fusion, index jobs",
+    "retrieval": "chunks, search, index jobs",
     "model": "decoders, reader, verifier, training, shipped weights",
     "data": "documents, questions, parsers, SQL store, samples",
     "tests": "mirrors the packages; drill/ has the long trials",
