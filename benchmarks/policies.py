@@ -1,15 +1,16 @@
 """What each policy does to the hallucination rate, and what it costs, on sample questions.
 
     python -m benchmarks.policies                                # the embedded reader, every sixth question
-    python -m benchmarks.policies --model smollm2 --every 19     # SmolLM2-135M-Instruct
+    python -m benchmarks.policies --model smollm2 --questions 40     # SmolLM2-135M-Instruct, 40 drawn at random
     python -m benchmarks.policies --policies none "strip abstain" --threshold 0.7
 
 The shipped verifier selects, by the passages shown. Another one judges: reference answers, and the mark of questions
 that the documents do not answer (evaluation.verifiers.reference_verifier). Rate: hallucinated answers among those that
 are judged and do not decline. Answer rate: answers that do not decline, of all questions. Intervals: Clopper and
-Pearson 1934, 95 %. Tokens and seconds are means a question, of generation and policies, without retrieval. Each
-question is asked once before its policies are timed, so that all of them find its first prompt read. Ends in one JSON
-line.
+Pearson 1934, 95 %. Policies take turns on each question, so that other load of the machine meets all alike. Tokens and
+seconds are means a question, of generation and policies, without retrieval. Each question is asked once before its
+policies are timed, so that all of them find its first prompt read. Ends in one JSON line; --answers FILE gets one line
+an answer, as they come.
 """
 
 from __future__ import annotations
@@ -89,6 +90,19 @@ def row(policy: str, questions: Sequence[Question], results: Sequence[QueryResul
     )
 
 
+def told(question: Question, policy: str, result: QueryResult) -> dict[str, object]:
+    """One answer, as JSON values. score: by the selecting verifier, of the text that is given."""
+    given = None if result.policy is None else result.policy.outcome
+    return {
+        "question": question.id,
+        "policy": policy,
+        "text": result.answers[0].text,
+        "outcome": outcome(question, result.answers[0].text),
+        "score": None if given is None else given.answers[0].score_now,
+        "cost": None if given is None else asdict(given.cost),
+    }
+
+
 def _rate(events: int, trials: int) -> tuple[float | None, float, float]:
     lower, upper = clopper_pearson(np.array(float(events)), np.array(float(trials)), 0.95)
     return events / trials if trials else None, float(lower), float(upper)
@@ -120,6 +134,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="", help="as of plumbline query; default the reader")
     parser.add_argument("--every", type=int, default=6, help="every Nth sample question (default 6)")
+    parser.add_argument("--questions", type=int, default=None, metavar="N", help="N drawn at random instead")
+    parser.add_argument("--draw-seed", type=int, default=0, help="of that draw (default 0)")
+    parser.add_argument("--answers", type=Path, default=None, metavar="FILE", help="write every answer as JSON")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--max-tokens", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
@@ -127,7 +144,11 @@ def main() -> None:
         "--policies", nargs="+", default=POLICIES, metavar="NAMES", help="each with blanks between names"
     )
     options = parser.parse_args()
-    questions = load_question_files(sample_question_paths())[:: options.every]
+    every = load_question_files(sample_question_paths())
+    questions = every[:: options.every]
+    if options.questions is not None:
+        chosen = np.random.default_rng(options.draw_seed).permutation(len(every))[: options.questions]
+        questions = tuple(every[i] for i in sorted(chosen))
     results: dict[str, list[QueryResult]] = {policy: [] for policy in options.policies}
     with TemporaryDirectory() as folder:
         settings = Settings(home=Path(folder), database="", encoder="", model=options.model, device="cpu")
@@ -137,7 +158,11 @@ def main() -> None:
             for question in questions:
                 asked(pipeline, question, "none", judge, options)
                 for policy in options.policies:
-                    results[policy].append(asked(pipeline, question, policy, judge, options))
+                    result = asked(pipeline, question, policy, judge, options)
+                    results[policy].append(result)
+                    if options.answers is not None:
+                        with options.answers.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps(told(question, policy, result)) + "\n")
     rows = [row(policy, questions, results[policy]) for policy in options.policies]
     print(f"{'policy':26} {'rate':>20} {'answer rate':>20} {'unscored':>8} {'tokens':>12} {'seconds':>8}")
     for one in rows:

@@ -31,6 +31,7 @@ from evaluation.guarantee.thresholds import (
     check_thresholds,
     fixed_sequence,
 )
+from evaluation.runs.policy_arm import drawn_settings, policy_settings
 from retrieval.collections import list_collections
 
 POWER = 0.8
@@ -40,11 +41,11 @@ POWER = 0.8
 class CalibrationRequest:
     """Settings of a calibration.
 
-    alphas: levels to certify together; each is tested at delta / number of alphas. arm, verifier: see ``labelled_arm``.
+    alphas: levels to certify together. offers: policies that are calibrated together, this one included; every test is
+    at delta / (number of alphas * offers). arm, verifier: see ``labelled_arm``.
     thresholds: from strict to loose, fixed before the labels were seen; empty: computed from answers outside the test.
     predictions: whether to use the verifier's scores of unlabelled answers beside the labels of a uniform draw. start:
-    share of questions that the first threshold should answer, None for the default of ``threshold_grid``. policy: what
-    the threshold is used for, recorded in the certificate.
+    share of questions that the first threshold should answer, None for the default of ``threshold_grid``.
 
     Raises UsageError for invalid values.
     """
@@ -54,10 +55,10 @@ class CalibrationRequest:
     delta: float = 0.05
     arm: str | None = None
     verifier: str | None = None
-    policy: str = "abstain"
     thresholds: tuple[float, ...] = ()
     start: float | None = None
     predictions: bool = False
+    offers: int = 1
 
     def __post_init__(self) -> None:
         try:
@@ -74,8 +75,6 @@ class CalibrationRequest:
             raise UsageError("give --thresholds or --start, not both: each sets the first threshold")
         if not self.alphas or len(set(self.alphas)) < len(self.alphas):
             raise UsageError(f"--alpha is {', '.join(map(str, self.alphas)) or 'not given'}: give each value once")
-        if not self.policy or len(self.policy) > 64 or not self.policy.isprintable():
-            raise UsageError(f"--policy {self.policy[:80]!r} must have 1 to 64 printable characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +96,15 @@ class Certification:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The result of a calibration. grid: source of the thresholds. tested: labelled answers in the test. scored: those
-    of them with a score; the others pass no threshold. earlier: number of other calibrations of this run before.
+    """The result of a calibration. policy: what is certified, as a certificate names it. grid: source of the
+    thresholds. tested: labelled answers in the test. scored: those of them with a score; the others pass no threshold.
+    earlier: number of other calibrations of this run before.
     """
 
     request: CalibrationRequest
     run_id: str
     arm: str
+    policy: str
     verifier: str
     grid: GridSource
     tested: int
@@ -116,14 +117,15 @@ class Calibration:
 def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetime | None = None) -> Calibration:
     """Test thresholds on a run's labels and save a certificate for each alpha that passes. clock: the current time.
 
-    Raises the errors of ``labelled_arm``, and AppError if the collection has changed since the run or the clock was set
-    back.
+    Raises the errors of ``labelled_arm``, and AppError if the collection has changed since the run, the clock was set
+    back, or the arm's answers were withheld already.
     """
     now = clock or utc_now()
     data = labelled_arm(pipeline, request.run_id, request.arm, request.verifier)
+    policy = certifiable_policy(data.arm, _settings(data))
     _check_clock(data, now)
     check_collection(pipeline, data)
-    level = share_of_delta(request.delta, len(request.alphas))
+    level = share_of_delta(request.delta, len(request.alphas) * request.offers)
     plan = threshold_plan(data, request.thresholds, request.start, request.predictions)
     files = CertificateFiles(pipeline.home)
     earlier = record_look(files.folder, data.info.id, data.arm, _look(data, request))
@@ -133,14 +135,35 @@ def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetim
     scored = int(np.count_nonzero(plan.tested.score > NO_SCORE))
     tested = len(plan.tested.score)
     return Calibration(
-        request, data.info.id, data.arm, data.verifier, plan.source, tested, scored, earlier, results, curve
+        request, data.info.id, data.arm, policy, data.verifier, plan.source, tested, scored, earlier, results, curve
     )
 
 
 def _look(data: LabelledArm, request: CalibrationRequest) -> str:
     """SHA-256 (hex) of everything that distinguishes this calibration from others: labels, scores and settings."""
     settings = [list(request.alphas), request.delta, list(request.thresholds), request.start, request.predictions]
+    settings += [request.offers] if request.offers > 1 else []
     return hashlib.sha256(canonical([data.sha256, data.verifier, *settings]).encode()).hexdigest()
+
+
+def certifiable_policy(arm: str, settings: str) -> str:
+    """What a certificate of this arm's answers names as the policy: those of the arm, and abstain behind them.
+
+    Raises UsageError for answers that abstain withheld already: the calibration sets its threshold.
+    """
+    found = policy_settings(settings)
+    if found is None or found.policy == "none":
+        return "abstain"
+    if arm.endswith("+abstain"):
+        raise UsageError(
+            f"the arm {arm} withholds answers below a fixed threshold: calibrate {arm.removesuffix('+abstain')}, whose "
+            "threshold is then chosen"
+        )
+    return f"{found.policy},abstain"
+
+
+def _settings(data: LabelledArm) -> str:
+    return next(arm.settings for arm in data.info.config.arms if arm.name == data.arm)
 
 
 def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
@@ -226,16 +249,16 @@ def _certificate(
     size = len(tested.score) + (len(plan.beside.others) if isinstance(plan.beside, ActiveBeside) else 0)
     passing = np.array(float(round(chosen.answer_rate * size)))
     lower, upper = clopper_pearson(passing, np.array(float(size)), 0.95)
-    settings = next(arm.settings for arm in config.arms if arm.name == data.arm)
+    settings = _settings(data)
     deployment = Deployment(
         model=config.generator,
         prompt=_label(data, "prompt hash"),
         verifier=data.verifier,
         generation=config.generation,
         encoder=config.encoder,
-        retrieval=settings,
+        retrieval=drawn_settings(settings),
         decoding=config.decoding.label,
-        policy=request.policy,
+        policy=certifiable_policy(data.arm, settings),
     )
     unsigned = Certificate(
         id="",
@@ -249,7 +272,7 @@ def _certificate(
         alpha=sequence.alpha,
         delta=request.delta,
         level=sequence.delta,
-        offers=len(request.alphas),
+        offers=len(request.alphas) * request.offers,
         test=sequence.test,
         threshold=chosen.threshold,
         labels=len(tested.score),

@@ -47,7 +47,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)")
     group.add_argument("--arm", help="arm to calibrate (default: rag, or the only labelled arm)")
     group.add_argument("--verifier", metavar="NAME", help="name, or beginning of the name, of a verifier of the run")
-    group.add_argument("--policy", default="abstain", help="policy that the threshold is for (default abstain)")
+    group.add_argument(
+        "--policies",
+        nargs="?",
+        const="",
+        metavar="LIST",
+        help="certify these policies of the run together, such as none,strip,best_of_n; without LIST all that are "
+        "labelled (plumbline evaluate --policies)",
+    )
     group.add_argument(
         "--thresholds",
         metavar="LIST",
@@ -71,6 +78,8 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the command: calibrate, list or check."""
+    if arguments.policies is not None and arguments.arm is not None:
+        raise UsageError("--policies and --arm exclude each other: each policy has an arm of its own")
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
         raise UsageError("name a RUN to calibrate, or --list, or --check FILE (one of them)")
     if arguments.list:
@@ -82,6 +91,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 def _calibrate(arguments: argparse.Namespace, output: Output) -> int:
     from app.calibration.calibrating import CalibrationRequest, calibrate
+    from app.calibration.policies import calibrate_policies
     from app.commands.options import open_pipeline
 
     request = CalibrationRequest(
@@ -90,18 +100,25 @@ def _calibrate(arguments: argparse.Namespace, output: Output) -> int:
         arguments.delta,
         arguments.arm,
         arguments.verifier,
-        arguments.policy,
         _thresholds(arguments.thresholds),
         arguments.start,
         arguments.predictions,
     )
+    several: tuple[Calibration, ...] | None = None
     with open_pipeline(arguments) as pipeline:
-        found = calibrate(pipeline, request)
+        if arguments.policies is None:
+            every: tuple[Calibration, ...] = (calibrate(pipeline, request),)
+        else:
+            names = tuple(name.strip() for name in arguments.policies.split(",")) if arguments.policies else ()
+            several = every = calibrate_policies(pipeline, request, names)
     if output.as_json:
-        output.json(calibration_json(found))
+        shown = [calibration_json(found) for found in every]
+        output.json(shown[0] if several is None else {"run": every[0].run_id, "policies": shown})
     else:
-        _show(found, output)
-    return EXIT_OK if all(r.certificate is not None for r in found.results) else EXIT_THRESHOLD
+        for found in every:
+            _show(found, output)
+    certified = [[result.certificate is not None for result in found.results] for found in every]
+    return EXIT_OK if all(any(of_alpha) for of_alpha in zip(*certified, strict=True)) else EXIT_THRESHOLD
 
 
 def _thresholds(text: str | None) -> tuple[float, ...]:
@@ -122,8 +139,9 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
         "run": found.run_id,
         "arm": found.arm,
         "verifier": found.verifier,
-        "policy": found.request.policy,
+        "policy": found.policy,
         "delta": found.request.delta,
+        "offers": found.request.offers * len(found.request.alphas),
         "thresholds_from": found.grid,
         "labels": found.tested,
         "scored": found.scored,
@@ -149,6 +167,7 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
 
 def _show(found: Calibration, output: Output) -> None:
     output.data(f"run {found.run_id}, arm {found.arm}: {found.tested} labels tested; thresholds from {found.grid}")
+    output.data(f"policy: {found.policy}")
     output.data(f"score: {found.verifier}")
     if found.scored < found.tested:
         missing = found.tested - found.scored
@@ -169,7 +188,8 @@ def _show(found: Calibration, output: Output) -> None:
 
 def _show_result(result: Certification, found: Calibration, output: Output) -> None:
     sequence = result.sequence
-    shared = f" (delta {found.request.delta:g} / {len(found.results)})" if len(found.results) > 1 else ""
+    offers = len(found.results) * found.request.offers
+    shared = f" (delta {found.request.delta:g} / {offers})" if offers > 1 else ""
     test = sequence.test.replace("_", " ")
     output.data("")
     output.data(f"alpha {sequence.alpha:g}, each threshold at level {sequence.delta:g}{shared}, {test} test")

@@ -6,8 +6,9 @@ references is judged by them. A question without is judged by whether a trusted 
 sample is committed. Run the same command again to continue an interrupted run; a finished run is only reported.
 
 A .yaml file in place of QUESTIONS may hold all settings, named like the flags; flags override it (docs/arms.md). --arms
-names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --temperatures,
---top-ps and --top-ks define a grid of decoding settings for the same prompts. --dry-run estimates tokens and time.
+names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --policies
+answers the questions under several policies (docs/policies.md). --temperatures, --top-ps and --top-ks define a grid of
+decoding settings for the same prompts. --dry-run estimates tokens and time.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         add_retrieval,
         add_sampling,
     )
+    from app.commands.policy_options import add_run_policies
 
     parser.add_argument("questions", nargs="+", metavar="QUESTIONS", help='question files, "samples", or CONFIG.yaml')
     add_collection(parser, "documents that the arms rag and oracle read")
@@ -51,6 +53,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="comma-separated, see docs/arms.md (default closed_book,rag,oracle; rag,oracle for a reader, which cannot "
         "answer without passages)",
     )
+    add_run_policies(parser)
     add_limit(parser, "questions")
     parser.add_argument("--name", default="", help="name of the run, for example for plumbline report NAME")
     add_report(parser, "default in home/reports")
@@ -74,7 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_analysis(parser)
     add_model(parser, several=True)
     rare(parser, "--forced-drift", "--gold-evidence", "--signals", "--faithfulness", "--temperatures", "--top-ps")
-    rare(parser, "--top-ks", "--retry-failed")
+    rare(parser, "--top-ks", "--retry-failed", "--policy-threshold", "--correct-rounds", "--correct-tokens")
     parser.set_defaults(reparse=parser.parse_args)
 
 
@@ -103,6 +106,15 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the experiment, print the tables, write the report."""
+    from evaluation.policies.plan import PolicyError
+
+    try:
+        return _run(arguments, output)
+    except PolicyError as error:
+        raise UsageError(str(error), parameter=error.parameter) from error
+
+
+def _run(arguments: argparse.Namespace, output: Output) -> int:
     from app.commands.options import check_writable, open_pipeline
     from app.config_file import is_config, with_config
 
@@ -220,14 +232,18 @@ def _draw(
 def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
     """Build the plan from the arguments. Raises UsageError for invalid values, DataError for question files."""
     from app.commands.options import checked_k, sampling
+    from app.commands.policy_options import run_policies
     from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.run_judge import VerifierChoice, VerifierPlan
-    from app.runs.decoding_grid import decoding_grid
+    from app.runs.decoding_grid import SEVERAL, decoding_grid
     from app.runs.evaluate import EvaluationPlan
     from data.loaders import load_question_files
     from data.samples_paths import sample_question_paths
     from evaluation.runs.run_config import Decoding
 
+    arms, policies = run_policies(arguments)
+    if arms is not None and arguments.temperature is None and any("best_of_n" in arm for arm in arms):
+        arguments = argparse.Namespace(**(vars(arguments) | {"temperature": SEVERAL}))
     params = sampling(arguments)
     judging = VerifierPlan(
         cast("VerifierChoice", verifier_choice(arguments)),
@@ -257,7 +273,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
     return EvaluationPlan(
         questions=load_question_files(paths)[: arguments.limit],
-        arms=None if arguments.arms is None else tuple(arm.strip() for arm in arguments.arms.split(",")),
+        arms=arms,
         collection=arguments.collection,
         samples=params.n,
         k=checked_k(arguments),
@@ -267,4 +283,5 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         grid=grid.others,
         seed=params.seed,
         judging=judging,
+        policies=policies,
     )

@@ -1,12 +1,15 @@
-"""Arguments of policies, and what they become."""
+"""Arguments of policies of queries and of runs, and what they become."""
 
 from __future__ import annotations
 
 import argparse
 from typing import TYPE_CHECKING
 
+from app.errors import UsageError
+
 if TYPE_CHECKING:
     from app.policies.policy_request import PolicyRequest
+    from app.runs.policies import PolicyOptions
 
 
 def add_policies(parser: argparse.ArgumentParser) -> None:
@@ -57,3 +60,52 @@ def policy_request(arguments: argparse.Namespace) -> PolicyRequest:
         arguments.correct_rounds,
         arguments.correct_tokens,
     )
+
+
+_SETTINGS = ("policy_threshold", "correct_rounds", "correct_tokens")
+
+
+def add_run_policies(parser: argparse.ArgumentParser) -> None:
+    """--policies, --policy-threshold, --correct-rounds, --correct-tokens."""
+    group = parser.add_argument_group("policies (docs/policies.md)")
+    group.add_argument(
+        "--policies",
+        metavar="LIST",
+        default=None,
+        help="answer under each of these, as arms: none, flag, strip, best_of_n[:N], correct, abstain; those joined by "
+        "+ run together, such as none,strip,best_of_n:8+abstain",
+    )
+    group.add_argument(
+        "--policy-threshold", type=float, default=None, metavar="SUPPORT", help="of all policies (default 0.5)"
+    )
+    group.add_argument(
+        "--correct-rounds", type=int, default=None, metavar="N", help="most rounds of correct (default 2)"
+    )
+    group.add_argument(
+        "--correct-tokens", type=int, default=None, metavar="N", help="most tokens of correct (default 8192)"
+    )
+
+
+def run_policies(arguments: argparse.Namespace) -> tuple[tuple[str, ...] | None, PolicyOptions]:
+    """The arms, those of --policies included, and the settings of the policies. Raises UsageError naming the option."""
+    from app.runs.policies import PolicyOptions, arms_of_policies
+    from evaluation.policies.plan import ROUNDS, THRESHOLD, TOKENS, PolicyError
+    from evaluation.policy_names import is_policy
+
+    arms = None if arguments.arms is None else tuple(arm.strip() for arm in arguments.arms.split(","))
+    threshold, rounds, tokens = arguments.policy_threshold, arguments.correct_rounds, arguments.correct_tokens
+    try:
+        if arguments.policies is not None:
+            arms = arms_of_policies(arguments.policies, arms)
+        options = PolicyOptions(
+            THRESHOLD if threshold is None else threshold,
+            ROUNDS if rounds is None else rounds,
+            TOKENS if tokens is None else tokens,
+        )
+    except PolicyError as error:
+        name = "policy_threshold" if error.parameter == "threshold" else error.parameter
+        raise UsageError(str(error), parameter=name) from None
+    given = [f"--{name.replace('_', '-')}" for name in _SETTINGS if getattr(arguments, name) is not None]
+    if given and not any(is_policy(part) for arm in arms or () for part in arm.split("+")):
+        raise UsageError(f"{given[0]} is a setting of policies, and no arm has any: name some with --policies")
+    return arms, options

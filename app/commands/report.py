@@ -231,11 +231,13 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
     from app.runs.breakdown_tables import breakdown_tables
     from app.runs.corrected_table import print_corrected
     from app.runs.first_screen_lines import advice_lines, summary_lines, term_lines
+    from app.runs.policy_table import policies_table
     from app.runs.tables import arms_table, pairs_table
     from app.runs.unscored_lines import unscored_lines
     from evaluation.reports.claim_figures import claims_of
     from evaluation.reports.corrected_view import corrected_json
     from evaluation.reports.first_screen import first_screen
+    from evaluation.reports.policy_view import policies_json
     from evaluation.reports.tabular import as_csv, as_json, as_markdown
 
     screen = first_screen(data)
@@ -253,6 +255,7 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
         )
         shown |= {"analysis": data.analysis.to_json()} if data.analysis else {}
         shown |= {"corrected": corrected_json(data.corrected)} if data.corrected else {}
+        shown |= {"policies": policies_json(data.policies)} if data.policies else {}
         shown |= {"claims": [asdict(arm) for arm in claims_of(data)]}
         shown |= {"abstentions": [asdict(arm) for arm in data.abstentions]}
         shown |= {"breakdown": [asdict(arm) for arm in data.breakdown]}
@@ -268,6 +271,8 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
             output.data(text)
         if data.summary.pairs:
             output.out.print(pairs_table(data.summary))
+        if data.policies:
+            output.out.print(policies_table(data.policies))
         for table in analysis_tables(data.analysis):
             output.out.print(table)
         for table in breakdown_tables(data):

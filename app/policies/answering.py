@@ -15,6 +15,7 @@ from app.policies.policy_request import PolicyRequest, plan_of
 from app.policy_json import PolicyResult
 from app.retrieval.chunk_locations import chunk_locations
 from evaluation.outcomes import AnswerEvaluation
+from evaluation.policies.merging import merged_passages
 from evaluation.policies.outcome import PolicyOutcome
 from evaluation.policies.running import run_now, run_policies
 from generation.completion import Completion
@@ -82,16 +83,7 @@ def correction_prompt(
     generator: Generator, request: QueryRequest, found: Sequence[RetrievedChunk], earlier: Prompt, instructions: str
 ) -> Prompt:
     """The same question with the passages found for a claim, in turns with those of the earlier prompt."""
-    before = [chunk.retrieved for chunk in earlier.chunks]
-    turns = [
-        chunk
-        for place in range(max(len(found), len(before)))
-        for chunk in (*found[place : place + 1], *before[place : place + 1])
-    ]
-    distinct: dict[str, RetrievedChunk] = {}
-    for chunk in turns:
-        distinct.setdefault(chunk.chunk.id, chunk)
-    ranked = tuple(replace(chunk, rank=rank) for rank, chunk in enumerate(distinct.values(), start=1))
+    ranked = merged_passages(found, earlier)
     longest = request.params.max_tokens
     if instructions and isinstance(generator, InstructedGenerator):
         return generator.instructed_prompt(request.question, ranked, longest, instructions)

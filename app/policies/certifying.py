@@ -17,10 +17,6 @@ from evaluation.policies.plan import PolicyPlan
 from evaluation.runs.run_config import Decoding
 from retrieval.search import Search
 
-_CERTIFIABLE = "abstain"
-"""Labels are of answers as drawn: other policies answer with texts that nobody labelled."""
-
-
 _LONGEST = 2000
 """Characters of reasons in a message: a home may have hundreds of old certificates."""
 
@@ -54,21 +50,17 @@ def settle(
 
     judge: None where the plan needs none. collection: stored name of the one searched. search: that the question was
     put to. instructions: of the caller's own. Raises NoCertificateError with the reason for every certificate of the
-    home, and for policies that none can be of, and what opening the search of the judge raises.
+    home, and what opening the search of the judge raises.
     """
     if judge is None:
         return SettledPolicy(plan, "")
     if wanted.max_rate is None or search is None or collection is None:
         return SettledPolicy(plan, judge.name)
-    name = plan.certified_name(request.params.n)
-    if name != _CERTIFIABLE:
-        raise NoCertificateError(
-            f"no certificate can be of {name}: labels are of answers as a run drew them, so only {_CERTIFIABLE} is "
-            "certified. Leave the other policies out (flag may stay), or the rate"
-        )
-    trusted = pipeline.search(collection)
     files = CertificateFiles(pipeline.home)
-    verifiers = [(judge.name, None), *((name, trusted) for name in judge.searching_names(trusted))]
+    verifiers: list[tuple[str, Search | None]] = [(judge.name, None)]
+    if not plan.changes_texts:  # runs store what other verifiers make of answers as drawn, not of these policies
+        trusted = pipeline.search(collection)
+        verifiers += [(name, trusted) for name in judge.searching_names(trusted)]
     now = deployment_of(pipeline, request, plan, search, judge.name, instructions)
     reasons: list[str] = []
     for verifier, looked_up in verifiers:
@@ -77,7 +69,10 @@ def settle(
         except AppError as error:
             reasons.append(str(error))
         else:
-            return SettledPolicy(replace(plan, threshold=found.threshold), verifier, looked_up, found)
+            # Policies that change texts keep the threshold that they had in the run.
+            at = found.threshold
+            certified = replace(plan, certified=at) if plan.changes_texts else replace(plan, threshold=at)
+            return SettledPolicy(certified, verifier, looked_up, found)
     # A certificate of another of these verifiers has one reason more; the shortest list names what is really wrong.
     why = min(reasons, key=len).replace(f"{files.folder}/", "")
     if len(why) > _LONGEST:

@@ -36,6 +36,11 @@ class PolicyJudge:
         self._scorer = scorer
 
     @property
+    def scorer_name(self) -> str:
+        """Name of the network that scores."""
+        return self._scorer.name
+
+    @property
     def name(self) -> str:
         """Of the verifier that reads the passages shown, as ``evaluate --faithfulness`` stores its verdicts."""
         return verifier_name(self._scorer, THRESHOLD)
@@ -44,6 +49,10 @@ class PolicyJudge:
         """Of the verifiers that search a collection for each claim, as runs name them: routed, and alone."""
         entailment = self._searching(search)
         return RoutedVerifier(ReferenceVerifier(), entailment).name, entailment.name
+
+    def evaluate(self, question: str, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
+        """Evaluations of answers to one question by the passages of their prompts. Raises what scoring raises."""
+        return self.judge([PolicyJudging(question, tuple(answers))])[0]
 
     def judge(self, items: Sequence[PolicyJudging]) -> list[tuple[AnswerEvaluation, ...]]:
         """For each item one evaluation an answer, in order. Items that need no search are scored together.

@@ -62,7 +62,7 @@ def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
                 f"policy is {', '.join(names)}: a guaranteed rate needs abstain, which withholds what is below the "
                 "certified threshold",
             )
-        if wanted.threshold is not None:
+        if wanted.threshold is not None and not plan.changes_texts:
             raise PolicyError(
                 "threshold", f"threshold is {wanted.threshold:g}: with max_hallucination_rate the certificate sets it"
             )

@@ -16,6 +16,7 @@ from evaluation.analysis.detection import sampling_cell
 from evaluation.analysis.faithfulness import FAITHFUL, faithful_outcomes, judge_faithfulness, verifier_name
 from evaluation.analysis.run_analysis import FurtherVerification, RunAnalysis, analyse
 from evaluation.runs.extra_verdicts import ExtraVerdicts
+from evaluation.runs.policy_arm import policy_settings
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.statistics.measure import Settings
@@ -89,11 +90,17 @@ def analyse_further(
             )
     store = ExtraVerdicts(pipeline.store)
     judged_by = ""
+    selectors = {one.selector for arm in info.config.arms if (one := policy_settings(arm.settings)) is not None}
     headline = [s for s in samples if s.decoding == info.config.decoding.label]
-    if looking.faithfulness:
+    if looking.faithfulness and selectors:
+        notes.append(
+            "Faithfulness is missing: the verifier that would judge it selects the answers of the policies, and a "
+            "selector must not be its own judge."
+        )
+    elif looking.faithfulness:
         judged_by = _judge(pipeline, info, headline, questions, store, progress)
     else:
-        judged_by = next((v for v in store.verifiers(info.id) if v.startswith(FAITHFUL)), "")
+        judged_by = next((v for v in store.verifiers(info.id) if v.startswith(FAITHFUL) and v not in selectors), "")
     faithful = faithful_outcomes(store.load(info.id, judged_by)) if judged_by else None
     if looking.gold:
         judge_gold(pipeline, info, headline, questions, store, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from app.retrieval.passages import Passages
 from evaluation.modifiers.arm_names import ArmName, ModifierName
@@ -12,30 +13,54 @@ from evaluation.modifiers.injection import Injection
 from evaluation.modifiers.modifier import ModifiedArm, Modifier
 from evaluation.modifiers.reasoning import ChainOfThought
 from evaluation.modifiers.suggestion import WrongSuggestion
+from evaluation.policies.plan import PolicyPlan
 from evaluation.runs.arms import Arm, ClosedBook, Oracle, Rag
+from evaluation.runs.policy_arm import PolicyArm
+from evaluation.runs.policy_runner import PolicyRunner, Selector
+from generation.generator import Generator
 from retrieval.search import Search
 
 
-def open_arms(names: Sequence[ArmName], k: int, search: Search | None) -> tuple[Arm, ...]:
-    """The arms, in order; arms that search share one search. search: None if no arm needs a collection.
+@dataclass(frozen=True, slots=True)
+class PolicyParts:
+    """What arms with policies need. threshold, rounds, tokens: see PolicyPlan."""
+
+    generator: Generator
+    selector: Selector
+    threshold: float
+    rounds: int
+    tokens: int
+
+
+def open_arms(
+    names: Sequence[ArmName], k: int, search: Search | None, policies: PolicyParts | None = None
+) -> tuple[Arm, ...]:
+    """The arms, in order; arms that search share one search. search: None if no arm needs a collection. policies: None
+    if no arm has any.
 
     Raises EvaluationError for an invalid value of a modifier, such as a position beyond k.
     """
-    makers = _Makers(k, search)
+    makers = _Makers(k, search, policies)
     return tuple(makers.arm(name) for name in names)
 
 
 class _Makers:
     """Builds arms and modifiers that share a search and the gold passages."""
 
-    def __init__(self, k: int, search: Search | None) -> None:
+    def __init__(self, k: int, search: Search | None, policies: PolicyParts | None) -> None:
         self._k = k
+        self._policies = policies
+        self._runner = PolicyRunner(policies.generator, policies.selector, search, k) if policies and search else None
         self._search = search
         self._passages = Passages(search.retriever) if search else None
 
     def arm(self, name: ArmName) -> Arm:
         """A plain arm, or an arm with modifiers."""
         plain = self._plain(name.base)
+        parts, runner = self._policies, self._runner
+        if parts is not None and runner is not None and (name.policies or name.text == "rag"):
+            plan = PolicyPlan(name.policies or ("none",), parts.threshold, parts.rounds, parts.tokens)
+            return PolicyArm(plain, name.text, plan, name.policy_samples, runner)
         return ModifiedArm(plain, [self._modifier(m) for m in name.modifiers]) if name.modifiers else plain
 
     def _plain(self, base: str) -> Arm:

@@ -11,6 +11,7 @@ from app.models.generators import prompt_hash
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
 from app.runs.default_arms import chosen_arms
+from app.runs.policies import PolicyOptions, check_policies, judged_by_others, policy_parts, with_policies
 from data.questions import Question
 from evaluation.modifiers.arm_names import ArmName, parse_arms
 from evaluation.runs.arms import Arm
@@ -32,7 +33,9 @@ class EvaluationPlan:
     arms: by name, see docs/arms.md; ``each`` expands to several; None: the default ones of the model
     (app.runs.default_arms). left_out: why a default arm is missing. collection: None takes the only existing one; not
     used if no arm searches. decoding: of the headline rates; grid: further settings, on the same prompts. mode,
-    fusion: None for the collection's settings. owner: the tenant of the run, "" for this machine.
+    fusion: None for the collection's settings. owner: the tenant of the run, "" for this machine. policies: settings of
+    the arms that have some; such a run is judged by references where another would take the shipped verifier, which
+    selects (docs/policies.md).
     """
 
     questions: tuple[Question, ...]
@@ -48,6 +51,7 @@ class EvaluationPlan:
     judging: VerifierPlan = field(default_factory=VerifierPlan)
     owner: str = ""
     left_out: str = ""
+    policies: PolicyOptions = field(default_factory=PolicyOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,9 @@ def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
     arm.
     """
     plan = with_arms(pipeline, plan)
+    judging = judged_by_others(plan.judging) if with_policies(_named(plan)) else plan.judging
     searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
-    return open_judge(pipeline, plan.judging, plan.questions, searched)
+    return open_judge(pipeline, judging, plan.questions, searched)
 
 
 def evaluate(
@@ -140,10 +145,12 @@ def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None
 def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
     plan = with_arms(pipeline, plan)
     named = _named(plan)
+    check_policies(named, plan.decoding, plan.grid)
     collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
     search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
-    arms = open_arms(named, plan.k, search)
     judge = judge or judge_of(pipeline, plan)
+    parts = policy_parts(pipeline, plan.policies, judge) if with_policies(named) else None
+    arms = open_arms(named, plan.k, search, parts)
     config = configure(
         plan.questions,
         arms,

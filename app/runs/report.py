@@ -15,6 +15,7 @@ from app.runs.evaluate import LEFT_OUT
 from app.runs.names import run_title
 from data.questions import Question
 from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
+from evaluation.analysis.policy_figures import policy_figures
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
@@ -136,6 +137,7 @@ def report_data(
         abstentions=abstentions,
         citations=cited,
         breakdown=breakdown,
+        policies=policy_figures(info.config.arms, info.config.verifier, in_order, summary),
     )
 
 

@@ -1,6 +1,7 @@
 """Parser of arm names: ``BASE+MODIFIER[:VALUE]...``, several separated by commas. Opens no resources.
 
-``rag+position:each`` expands to one arm per position. A modifier without a base uses its default base.
+``rag+position:each`` expands to one arm per position. A modifier without a base uses its default base. Policies
+(``rag+strip+abstain``) are modifiers of the answers; they are named in the order in which they run.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 
 from evaluation.errors import EvaluationError
 from evaluation.modifiers.injection import POSITIONS
+from evaluation.policies.plan import POLICY_SAMPLES
+from evaluation.policy_names import ORDER, PolicyName
 
 BASES = ("closed_book", "rag", "oracle")
 _TONES = ("sure", "unsure")
@@ -20,6 +23,7 @@ class ModifierKind:
     """takes: description of the value after the colon, "" for none. number: whether the value is a number.
 
     default: the value without a colon, "" if a value is required. alone: the default base, "" if there is none.
+    least: the smallest number.
     """
 
     takes: str
@@ -27,6 +31,7 @@ class ModifierKind:
     choices: tuple[str, ...] = ()
     default: str = ""
     alone: str = ""
+    least: int = 1
 
 
 KINDS: dict[str, ModifierKind] = {
@@ -36,6 +41,11 @@ KINDS: dict[str, ModifierKind] = {
     "injection": ModifierKind("first or last", choices=POSITIONS, default="first", alone="rag"),
     "few_shot": ModifierKind("how many", number=True, default="3", alone="closed_book"),
     "chain_of_thought": ModifierKind("", alone="closed_book"),
+    "flag": ModifierKind(""),
+    "strip": ModifierKind(""),
+    "best_of_n": ModifierKind("how many samples, at least 2", number=True, default=str(POLICY_SAMPLES), least=2),
+    "correct": ModifierKind(""),
+    "abstain": ModifierKind(""),
 }
 
 
@@ -68,6 +78,17 @@ class ArmName:
     def text(self) -> str:
         """The arm's name in rows and reports."""
         return "+".join((self.base, *(m.text for m in self.modifiers)))
+
+    @property
+    def policies(self) -> tuple[PolicyName, ...]:
+        """The policies that turn the drawn answers into the arm's, in running order."""
+        kinds = {m.kind for m in self.modifiers}
+        return tuple(name for name in ORDER if name in kinds)
+
+    @property
+    def policy_samples(self) -> int:
+        """How many samples ``best_of_n`` chooses from; 1 without it."""
+        return next((int(m.value) for m in self.modifiers if m.kind == "best_of_n"), 1)
 
     @property
     def searches(self) -> bool:
@@ -107,7 +128,19 @@ def parse_arm(text: str) -> ArmName:
     twice = [m.kind for m in modifiers if sum(o.kind == m.kind for o in modifiers) > 1]
     if twice:
         raise EvaluationError(f"the arm {text!r} has {twice[0]} twice")
-    return ArmName(base, modifiers)
+    return _in_order(ArmName(base, modifiers), text)
+
+
+def _in_order(arm: ArmName, text: str) -> ArmName:
+    """The arm with its policies in running order. Raises EvaluationError for policies on anything but plain rag."""
+    if not arm.policies:
+        return arm
+    if arm.base != "rag" or len(arm.policies) < len(arm.modifiers):
+        raise EvaluationError(
+            f"the arm {text!r}: policies ({', '.join(arm.policies)}) work on the answers of rag without other "
+            "modifiers, as queries are answered"
+        )
+    return ArmName(arm.base, tuple(sorted(arm.modifiers, key=lambda m: ORDER.index(m.kind))))
 
 
 def _modifier(part: str, name: str) -> ModifierName:
@@ -129,7 +162,7 @@ def _modifier(part: str, name: str) -> ModifierName:
 def _is_valid(value: str, kind: ModifierKind) -> bool:
     if value in kind.choices:
         return True
-    return kind.number and value.isascii() and value.isdecimal() and 1 <= int(value[:9]) <= 1000
+    return kind.number and value.isascii() and value.isdecimal() and kind.least <= int(value[:9]) <= 1000
 
 
 def _unknown_arm(text: str, kind: str) -> str:

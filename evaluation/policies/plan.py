@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import cast
 
 from evaluation.errors import EvaluationError
+from evaluation.policy_names import ORDER, PolicyName
 
-PolicyName = Literal["none", "flag", "strip", "best_of_n", "correct", "abstain"]
-ORDER: tuple[PolicyName, ...] = get_args(PolicyName)
-"""The order in which policies run, whatever order they are named in."""
 THRESHOLD = 0.5
+POLICY_SAMPLES = 4
+"""Samples that ``best_of_n`` chooses from in a run, unless the arm names another number."""
 ROUNDS, TOKENS = 2, 8192
 MOST_ROUNDS, MOST_TOKENS = 16, 1_000_000
 
@@ -29,14 +29,16 @@ class PolicyError(EvaluationError):
 class PolicyPlan:
     """names: in running order, each once. threshold: in [0, 1], on a claim's support and on an answer's score.
 
-    rounds, tokens: the budget of ``correct`` for one question; tokens of prompts and answers together. Raises
-    PolicyError for values that cannot be.
+    rounds, tokens: the budget of ``correct`` for one question; tokens of prompts and answers together. certified: the
+    threshold of ``abstain`` where a certificate sets it, and the other policies keep theirs. Raises PolicyError for
+    values that cannot be.
     """
 
     names: tuple[PolicyName, ...] = ("none",)
     threshold: float = THRESHOLD
     rounds: int = ROUNDS
     tokens: int = TOKENS
+    certified: float | None = None
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.threshold) and 0.0 <= self.threshold <= 1.0):
@@ -58,12 +60,28 @@ class PolicyPlan:
         """Whether the model may be asked again, with other passages."""
         return "correct" in self.names
 
+    @property
+    def abstains_below(self) -> float:
+        """Score below which ``abstain`` withholds an answer."""
+        return self.threshold if self.certified is None else self.certified
+
+    @property
+    def changes_texts(self) -> bool:
+        """Whether an answer that is given may be another one than the first that was drawn."""
+        return not {"strip", "best_of_n", "correct"}.isdisjoint(self.names)
+
     def certified_name(self, samples: int) -> str:
         """What a certificate calls the policies: those that change which answer is given, with their settings.
 
-        ``flag`` changes no text and is left out, so that ``flag,abstain`` is certified as ``abstain``.
+        ``flag`` changes no text and is left out, so that ``flag,abstain`` is certified as ``abstain``. The threshold of
+        ``abstain`` is the certificate's own and is left out too.
         """
-        settings = {"best_of_n": f"(n={samples})", "correct": f"(rounds={self.rounds} tokens={self.tokens})"}
+        at = f"threshold={self.threshold!r}"
+        settings = {
+            "strip": f"({at})",
+            "best_of_n": f"(n={samples} {at})",
+            "correct": f"(rounds={self.rounds} tokens={self.tokens} {at})",
+        }
         named = [f"{name}{settings.get(name, '')}" for name in self.names if name not in ("none", "flag")]
         return ",".join(named) or "none"
 

@@ -14,9 +14,10 @@ from evaluation.policies.correct import Correct
 from evaluation.policies.flag import Flag
 from evaluation.policies.none import GiveAsDrawn
 from evaluation.policies.outcome import PolicyCost, PolicyOutcome, PolicyStep, Sample
-from evaluation.policies.plan import PolicyName, PolicyPlan
+from evaluation.policies.plan import PolicyPlan
 from evaluation.policies.policy import Draft, Policy, PolicyTools
 from evaluation.policies.strip import Strip
+from evaluation.policy_names import PolicyName
 from generation.completion import Completion
 from generation.prompt import Prompt
 
@@ -31,7 +32,7 @@ def open_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
         "strip": lambda: Strip(plan.threshold),
         "best_of_n": lambda: BestOfN(plan.threshold),
         "correct": lambda: Correct(plan.threshold, plan.rounds, plan.tokens),
-        "abstain": lambda: Abstain(plan.threshold),
+        "abstain": lambda: Abstain(plan.abstains_below),
     }
     return makers[name]()
 

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from evaluation.correction.corrected import CorrectedRun
+from evaluation.policy_names import is_policy
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import percent
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -319,5 +320,6 @@ def arm_meaning(name: str) -> str:
     meaning = ARMS.get(base, "")
     if not meaning:
         return ""
-    meaning += f", changed by {modifiers}" if plus else ""
+    policies = all(is_policy(part) for part in modifiers.split("+"))
+    meaning += f", {'under the policy' if policies else 'changed by'} {modifiers}" if plus else ""
     return meaning + (f", in the run {run}" if run else "")

@@ -8,6 +8,7 @@ from pathlib import Path
 from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.curves import threshold_curve
+from evaluation.reports.policy_view import policy_charts
 from evaluation.reports.report import own_text, template_environment
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view
@@ -21,8 +22,8 @@ _TITLES = {
 
 
 def plots(data: ReportData) -> dict[str, str]:
-    """SVG by file name: outcomes of each arm, each difference, the rate by threshold, and the charts of the
-    analysis.
+    """SVG by file name: outcomes of each arm, each difference, the rate by threshold, the rate by answer rate of each
+    policy, and the charts of the analysis.
     """
     environment, style = template_environment(), own_text("plot.css")
     bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
@@ -39,6 +40,11 @@ def plots(data: ReportData) -> dict[str, str]:
     if data.entailment is not None:
         title = "Hallucinated share of all responses by threshold"
         found["threshold.svg"] = curve.render(curve=threshold_curve(data.entailment), title=title, style=style)
+    if data.policies is not None:
+        for n, named in enumerate(policy_charts(data.policies)):
+            title = f"Hallucinated share of the answers by answer rate: {named.title}"
+            name = f"answer-rate-{n}-{_word(named.title)}.svg" if n else "answer-rate.svg"
+            found[name] = curve.render(curve=named.chart, title=title, style=style)
     if data.analysis is not None:
         for word, named in analysis_view(data.analysis).charts:
             title = f"{_TITLES[word.split('-')[0]]}: {named.title}"

@@ -15,6 +15,7 @@ from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view, setting_name
 from evaluation.reports.corrected_view import corrected_view
 from evaluation.reports.first_screen import CHANGES, OUTCOMES, arm_meaning, first_screen
+from evaluation.reports.policy_view import policy_view
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view, interval, left_out_words, p_value, percent, score, share
 
@@ -79,6 +80,7 @@ def render_report(run: ReportData) -> str:
             screen=first_screen(run),
             corrected=corrected_view(run.corrected),
             analysis=analysis_view(run.analysis) if run.analysis else None,
+            policies=policy_view(run.policies) if run.policies else None,
             style=style,
             script=script,
             policy=policy,

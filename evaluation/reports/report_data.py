@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from evaluation.analysis.abstentions import Abstentions
+from evaluation.analysis.policy_figures import PolicyFigures
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.citations.figures import ArmCitations
 from evaluation.correction.corrected_figures import CorrectedFigures
@@ -164,6 +165,7 @@ class ReportData:
     abstentions: correct and wrong ones, by arm.
     citations: precision and recall, empty if not computed.
     breakdown: rates by kind, retrieval and document, and pass^k, by arm.
+    policies: None without arms with policies.
     """
 
     config: RunConfig
@@ -178,6 +180,7 @@ class ReportData:
     abstentions: tuple[Abstentions, ...] = ()
     citations: tuple[ArmCitations, ...] = ()
     breakdown: tuple[ArmBreakdown, ...] = ()
+    policies: PolicyFigures | None = None
 
     def __post_init__(self) -> None:
         ids = [q.id for q in self.questions]

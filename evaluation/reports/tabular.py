@@ -14,6 +14,7 @@ from evaluation.reports.analysis_tables import analysis_markdown, analysis_rows
 from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, corrected_json, corrected_markdown
 from evaluation.reports.first_screen import first_screen
+from evaluation.reports.policy_view import policies_json, policy_markdown, policy_rows
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import interval, left_out_words, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
@@ -75,7 +76,8 @@ def as_csv(data: ReportData) -> str:
         head = (row.kind, row.arm, row.against, row.quantity, *numbers)
         rest = (e.questions, e.responses, e.method, str(e.reliable).lower(), e.reason)
         writer.writerow((*head, repr(e.level), *rest))
-    for found in analysis_rows(data.analysis) if data.analysis else ():
+    further = analysis_rows(data.analysis) if data.analysis else ()
+    for found in (*further, *policy_rows(data.policies)):
         numbers = ["" if v is None else repr(v) for v in (found.rate, found.lower, found.upper, found.level)]
         head = (found.part, found.arm, found.against, found.quantity, *numbers)
         # These rows have no rule of their own that flags few events; where a figure says why not, it is not trusted.
@@ -98,6 +100,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
         "entailment": dataclasses.asdict(data.entailment) if data.entailment else None,
         "corrected": corrected_json(data.corrected),
         "analysis": data.analysis.to_json() if data.analysis else None,
+        "policies": policies_json(data.policies),
         "notes": list(data.notes),
         "answers": [
             {
@@ -157,6 +160,7 @@ def as_markdown(data: ReportData) -> str:
             rate = "undefined" if c.per_response is None else f"{c.per_response:.2f}"
             lines.append(f"| {_cell(c.arm)} | {rate} | {_figure(c.unsupported)} | {_figure(c.soft)} |")
     lines += corrected_markdown(data.corrected)
+    lines += policy_markdown(data.policies, _figure, _cell)
     lines += analysis_markdown(data.analysis)
     lines += ["", *(f"- {' '.join(note.split())}" for note in data.notes)]
     lines += ["", "```", *data.config.command.replace("```", "'''").splitlines(), "```", ""]

@@ -10,6 +10,8 @@ from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
 from evaluation.runs.arms import ActiveArm, Arm, MissingGoldError, NotPossibleError, PrefixedArm
+from evaluation.runs.policy_arm import PolicyArm
+from evaluation.runs.policy_runner import PolicyAnswer, PolicySlot, SelectorError
 from evaluation.runs.records import Failure, ObservedEvent, SampleRecord, storable
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
@@ -35,14 +37,17 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """Completions of a cell, one per slot, with their inputs."""
+    """Completions of a cell, one per slot, with their inputs. prompts: of each completion. answers: of the policies of
+    the arm, empty without any.
+    """
 
     question: Question
     arm: Arm
     slots: tuple[_Slot, ...]
-    prompt: Prompt
+    prompts: tuple[Prompt, ...]
     question_text: str
     completions: tuple[Completion, ...]
+    answers: tuple[PolicyAnswer, ...] = ()
 
 
 class CellDrawer:
@@ -69,7 +74,10 @@ class CellDrawer:
             step = "prompt"
             prompt = begun_prompt(self._generator, question_text, chunks, self._longest, beginning)
             step = "generator"
-            completions = self._completions(prompt, slots)
+            answers = self._policy_answers(question, arm, prompt, slots) if isinstance(arm, PolicyArm) else ()
+            completions = tuple(a.completion for a in answers) or self._completions(prompt, slots)
+        except SelectorError as error:
+            return _unscored(question, arm, slots, str(error), "verifier")
         except NotPossibleError as error:
             return _unscored(question, arm, slots, str(error), "gold" if isinstance(error, MissingGoldError) else "arm")
         except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
@@ -77,12 +85,14 @@ class CellDrawer:
             return _unscored(question, arm, slots, reason, step)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
         question_text = storable(question_text) if question_text != question.text else ""
-        return self._judge(_Drawn(question, arm, slots, prompt, question_text, completions))
+        prompts = tuple(a.prompt for a in answers) or (prompt,) * len(completions)
+        return self._judge(_Drawn(question, arm, slots, prompts, question_text, completions, answers))
 
     def _slots(self, question: Question, arm: Arm) -> tuple[_Slot, ...]:
         config = self._config
+        name = arm.base if isinstance(arm, PolicyArm) else arm.name  # policies work on the same draws
         return tuple(
-            _Slot(d.label, i, derive_seed(config.seed, question.id, arm.name, d.label, i))
+            _Slot(d.label, i, derive_seed(config.seed, question.id, name, d.label, i))
             for d in config.decodings
             for i in range(config.samples_of(d))
         )
@@ -99,6 +109,16 @@ class CellDrawer:
                 raise EvaluationError(f"{len(mine)} completions came back for {len(task.seeds)} seeds")
         return tuple(c for mine in drawn for c in mine)
 
+    def _policy_answers(
+        self, question: Question, arm: PolicyArm, prompt: Prompt, slots: Sequence[_Slot]
+    ) -> tuple[PolicyAnswer, ...]:
+        seed, decodings = self._config.seed, {d.label: d for d in self._config.decodings}
+        asked = [PolicySlot(question, prompt, decodings[s.decoding], s.sample, s.seed, seed, arm.base) for s in slots]
+        if arm.samples == 1:
+            for label in decodings:
+                arm.runner.prepare([slot for slot in asked if slot.decoding.label == label])
+        return tuple(arm.runner.answer(slot, arm.plan, arm.samples) for slot in asked)
+
     def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
         question, arm = drawn.question, drawn.arm
         # Checked once: a runtime protocol check takes longer than the rest of a sample's record.
@@ -106,7 +126,6 @@ class CellDrawer:
         spans = [active.answer_span(c.text) if active else None for c in drawn.completions]
         extracted = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
         failed, verdicts = self._verdicts(drawn, extracted)
-        omitted = tuple(r.chunk.id for r in drawn.prompt.omitted)
         return tuple(
             SampleRecord(
                 question_id=question.id,
@@ -115,12 +134,14 @@ class CellDrawer:
                 sample=slot.sample,
                 seed=slot.seed,
                 completion=completion,
-                chunks=drawn.prompt.chunks,
-                omitted=omitted,
+                chunks=drawn.prompts[i].chunks,
+                omitted=tuple(r.chunk.id for r in drawn.prompts[i].omitted),
                 evaluation=_evaluate(completion.text, extracted[i], verdicts[i]),
                 failure="verifier" if (failed and extracted[i].claims) or any(map(verdict_failed, verdicts[i])) else "",
                 question_text=drawn.question_text,
                 observed=_observed(active, question, completion.text, spans[i]),
+                policy=drawn.answers[i].record if drawn.answers else None,
+                selected=_named(drawn.answers[i].evaluation, arm) if drawn.answers else (),
             )
             for i, (slot, completion) in enumerate(zip(drawn.slots, drawn.completions, strict=True))
         )
@@ -136,8 +157,8 @@ class CellDrawer:
     def _verdicts(self, drawn: _Drawn, extracted: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
         """Whether the verifier failed, and its verdicts for all completions, in one call."""
         items = [
-            VerificationItem(drawn.question, s.claims, c.text, drawn.prompt.chunks)
-            for s, c in zip(extracted, drawn.completions, strict=True)
+            VerificationItem(drawn.question, s.claims, c.text, prompt.chunks)
+            for s, c, prompt in zip(extracted, drawn.completions, drawn.prompts, strict=True)
             if s.claims
         ]
         failed = False
@@ -165,6 +186,12 @@ def _unscored(
         SampleRecord(question.id, arm.name, s.decoding, s.sample, s.seed, None, (), (), evaluation, failure)
         for s in slots
     )
+
+
+def _named(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
+    """Verdicts of the arm's selecting verifier, under its name."""
+    name = arm.runner.selector.name if isinstance(arm, PolicyArm) else ""
+    return tuple(replace(verdict, verifier=name) for verdict in evaluation.verdicts)
 
 
 def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[ObservedEvent, ...]:

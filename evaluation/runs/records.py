@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evaluation.outcomes import AnswerEvaluation
+from evaluation.outcomes import AnswerEvaluation, Verdict
+from evaluation.policies.record import PolicyRecord
 from generation.completion import Completion
 from generation.prompt import PromptChunk
 
@@ -39,6 +40,9 @@ class SampleRecord:
     failure: the part that failed if this made the sample unscored, else "".
     question_text: the arm's text for the question, "" if it is the original.
     observed: events observed by the arm.
+    policy: what the arm's policy did, None without policies.
+    selected: verdicts of the verifier whose scores the policies use. They are written with the sample, and read by
+        ExtraVerdicts only.
     """
 
     question_id: str
@@ -53,6 +57,8 @@ class SampleRecord:
     failure: Failure = ""
     question_text: str = ""
     observed: tuple[ObservedEvent, ...] = ()
+    policy: PolicyRecord | None = None
+    selected: tuple[Verdict, ...] = ()
 
 
 def storable(text: str) -> str:

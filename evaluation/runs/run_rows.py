@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any, cast, get_args
 
 from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict
+from evaluation.policies.record import policy_record_from_json
 from evaluation.runs.records import Failure, ObservedEvent, SampleRecord
 from generation.completion import Citation, Completion, FinishReason, Usage
 from generation.prompt import PromptChunk
@@ -33,14 +34,16 @@ def sample_row(run_id: str, record: SampleRecord) -> Row:
             "reason": record.evaluation.reason,
             "failure": record.failure,
         }
-        | ({"observed": [asdict(seen) for seen in record.observed]} if record.observed else {}),
+        | ({"observed": [asdict(seen) for seen in record.observed]} if record.observed else {})
+        | ({"policy": record.policy.to_json()} if record.policy else {}),
     }
 
 
 def verdict_rows(run_id: str, record: SampleRecord) -> tuple[Row, ...]:
-    """Rows of ``verdicts``, one per claim."""
+    """Rows of ``verdicts``, one per claim: of the run's verifier, and of the one that selects."""
     key = (record.question_id, record.arm, record.decoding, record.sample)
-    return tuple(verdict_row(run_id, key, number, v) for number, v in enumerate(record.evaluation.verdicts))
+    judged = (record.evaluation.verdicts, record.selected)
+    return tuple(verdict_row(run_id, key, number, v) for verdicts in judged for number, v in enumerate(verdicts))
 
 
 def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdict: Verdict) -> Row:
@@ -67,7 +70,10 @@ def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdic
 
 
 def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> SampleRecord:
-    """Inverse of sample_row and verdict_rows. Raises ValueError or KeyError for other rows."""
+    """Inverse of sample_row and verdict_rows, less ``selected``. verdicts: of the run's verifier.
+
+    Raises ValueError, TypeError or KeyError for other rows.
+    """
     evaluation, prompt = sample["evaluation"], sample["prompt"]
     if evaluation["outcome"] not in OUTCOMES or evaluation["failure"] not in get_args(Failure):
         raise ValueError(f"evaluation {evaluation} has no known outcome or failure")
@@ -85,6 +91,7 @@ def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, 
         failure=cast(Failure, evaluation["failure"]),
         question_text=prompt.get("asked", ""),
         observed=tuple(ObservedEvent(**seen) for seen in evaluation.get("observed", ())),
+        policy=policy_record_from_json(evaluation["policy"]) if "policy" in evaluation else None,
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import OUTCOMES
+from evaluation.policy_names import is_policy
 from evaluation.statistics.counts import ArmCounts, Floats, OutcomeTable, shares
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
@@ -140,7 +141,8 @@ def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], 
     """The family of comparisons declared beforehand: each arm against the baseline, and rag against oracle.
 
     An arm with modifiers ("rag+injection") is compared with the arm that has fewer of them ("rag") if the run has it.
-    The difference is then the effect of the modifier.
+    The difference is then the effect of the modifier. One with policies ("rag+strip+abstain") is compared with the arm
+    without any of them.
     """
     pairs = []
     for arm in arms:
@@ -155,6 +157,10 @@ def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], 
 def _plainer(arm: str, arms: Sequence[str]) -> str:
     """The existing arm that shares the most of this arm's modifiers; "" if there is none with fewer."""
     parts = arm.split("+")
+    drawn = [part for part in parts if not is_policy(part)]
+    if len(drawn) < len(parts):
+        name = "+".join(drawn)
+        return name if name in arms else ""
     return next((name for n in range(len(parts) - 1, 0, -1) if (name := "+".join(parts[:n])) in arms), "")
 
 

@@ -106,6 +106,11 @@ class EntailmentVerifier:
         return self._name
 
     @property
+    def scorer_name(self) -> str:
+        """Name of the network that scores."""
+        return self._scorer.name
+
+    @property
     def threshold(self) -> float:
         """Minimum support of a supported claim."""
         return self._threshold

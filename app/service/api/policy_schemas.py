@@ -8,7 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.policies.policy_request import PolicyRequest
 from app.runs.decoding_grid import temperature_for
-from evaluation.policies.plan import MOST_ROUNDS, MOST_TOKENS, PolicyName
+from evaluation.policies.plan import MOST_ROUNDS, MOST_TOKENS
+from evaluation.policy_names import PolicyName
 
 
 class PolicyFields(BaseModel):

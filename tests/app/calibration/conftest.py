@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +34,7 @@ class CalibrationWorld:
     references: tuple[str, ...] = ()
     generation: str = ""
     arms: tuple[str, ...] = ("rag",)
+    settings: dict[str, str] = field(default_factory=dict)
 
     def pipeline(self) -> Pipeline:
         return Pipeline(Settings(home=self.home, database="", encoder="", model="", device="cpu"))
@@ -45,7 +46,7 @@ class CalibrationWorld:
         decoding = Decoding(temperature=0.0)
         config = RunConfig(
             hash_questions(asked),
-            tuple(ArmSpec(arm, "k=4") for arm in self.arms),
+            tuple(ArmSpec(arm, self.settings.get(arm, "k=4")) for arm in self.arms),
             1,
             decoding,
             0,

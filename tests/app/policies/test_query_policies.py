@@ -117,17 +117,24 @@ def test_a_certificate_of_anything_else_is_named_and_nothing_is_generated(
 @pytest.mark.parametrize(
     ("policies", "n", "name"),
     [
-        (("strip", "abstain"), 1, "strip,abstain"),
-        (("correct", "abstain"), 1, "correct(rounds=2 tokens=8192),abstain"),
-        (("best_of_n", "abstain"), 3, "best_of_n(n=3),abstain"),
+        (("strip", "abstain"), 1, "strip(threshold=0.5),abstain"),
+        (("correct", "abstain"), 1, "correct(rounds=2 tokens=8192 threshold=0.5),abstain"),
+        (("best_of_n", "abstain"), 3, "best_of_n(n=3 threshold=0.5),abstain"),
     ],
 )
-def test_answers_that_nobody_labelled_have_no_certificate(
+def test_a_certificate_is_of_the_same_policies_with_the_same_settings(
     policy_world: Any, policies: tuple[str, ...], n: int, name: str
 ) -> None:
-    policy_world.certify(policy=name)
+    heat = 0.7 if n > 1 else 0.0
+    path = policy_world.certify(threshold=0.25, policy=name, decoding=f"t={heat} p=1.0 k=all m=32")
+    found = ask(policy_world, n=n, temperature=heat, max_rate=0.1, policies=policies).policy
+    assert found is not None and found.certificate is not None and found.certificate.id == path.stem
+    assert found.outcome.plan.abstains_below == 0.25 and found.outcome.plan.threshold == 0.5
+    policy_world.says.prompts.clear()
+    with pytest.raises(NoCertificateError, match=re.escape("threshold=0.9")):
+        ask(policy_world, n=n, temperature=heat, max_rate=0.1, policies=policies, threshold=0.9)
     with pytest.raises(NoCertificateError, match=re.escape(name)):
-        ask(policy_world, n=n, temperature=0.7 if n > 1 else 0.0, max_rate=0.1, policies=policies)
+        ask(policy_world, max_rate=0.1)
     assert not policy_world.says.prompts
 
 

@@ -19,6 +19,10 @@ from evaluation.modifiers.arm_names import parse_arms
         ("few_shot,chain_of_thought", ["closed_book+few_shot:3", "closed_book+chain_of_thought"]),
         ("oracle+injection:last+sycophancy:sure", ["oracle+injection:last+sycophancy:sure"]),
         ("rag+sycophancy:unsure+injection:first", ["rag+sycophancy+injection"]),
+        (
+            "rag+abstain+strip,rag+best_of_n,rag+abstain+best_of_n:08",
+            ["rag+strip+abstain", "rag+best_of_n:4", "rag+best_of_n:8+abstain"],
+        ),
     ],
 )
 def test_names(text: str, names: list[str]) -> None:
@@ -38,6 +42,12 @@ def test_names(text: str, names: list[str]) -> None:
         ("rag+chain_of_thought:2", "no value"),
         ("rag+injection+injection:last", "injection twice"),
         ("rag+sycophancy:loud", "sure or unsure"),
+        ("strip", "rag.strip"),
+        ("oracle+strip", "strip.*rag"),
+        ("rag+distractors:2+strip", "strip.*rag"),
+        ("rag+best_of_n:1", "at least 2"),
+        ("rag+strip:0.5", "no value"),
+        ("rag+stripp", "mean strip"),
     ],
 )
 def test_what_is_wrong_is_named(text: str, message: str) -> None:

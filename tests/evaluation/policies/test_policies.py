@@ -11,9 +11,10 @@ import pytest
 from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
 from evaluation.policies.candidate import DECLINED
 from evaluation.policies.flag import flagged_spans
-from evaluation.policies.plan import ORDER, PolicyError, PolicyPlan, check_samples, policy_names
+from evaluation.policies.plan import PolicyError, PolicyPlan, check_samples, policy_names
 from evaluation.policies.policy import Draft
 from evaluation.policies.running import open_policy, run_now, run_policies
+from evaluation.policy_names import ORDER
 
 LAKE = "Lake Orva is 40 metres deep and freezes in January."
 SQUIDS = "Squids hunt in the deep sea."
@@ -213,7 +214,9 @@ def test_samples_that_policies_cannot_work_on(name: Any, samples: int, temperatu
 
 def test_a_certificate_is_of_what_changes_the_answer() -> None:
     assert PolicyPlan(policy_names(["abstain", "flag"])).certified_name(1) == "abstain"
-    assert PolicyPlan(policy_names(["best_of_n", "abstain"])).certified_name(4) == "best_of_n(n=4),abstain"
+    assert (
+        PolicyPlan(policy_names(["best_of_n", "abstain"])).certified_name(4) == "best_of_n(n=4 threshold=0.5),abstain"
+    )
     assert PolicyPlan(("flag",)).certified_name(1) == "none"
 
 

@@ -1,0 +1,86 @@
+"""Policies as arms of a run: which settings they allow, the verifier that selects, and another one that judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.judging.run_judge import Judge, VerifierPlan, load_scorer
+from app.pipeline import Pipeline
+from app.policies.judging import PolicyJudge
+from app.runs.arms import PolicyParts
+from evaluation.errors import EvaluationError
+from evaluation.modifiers.arm_names import ArmName, parse_arms
+from evaluation.policies.plan import ROUNDS, THRESHOLD, TOKENS, PolicyError, PolicyPlan
+from evaluation.runs.run_config import Decoding
+from evaluation.verifiers.cached_scorer import CachedScorer
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyOptions:
+    """Settings of all policies of a run; see PolicyPlan. Raises PolicyError for values that cannot be."""
+
+    threshold: float = THRESHOLD
+    rounds: int = ROUNDS
+    tokens: int = TOKENS
+
+    def __post_init__(self) -> None:
+        PolicyPlan(threshold=self.threshold, rounds=self.rounds, tokens=self.tokens)
+
+
+def with_policies(named: Sequence[ArmName]) -> bool:
+    """Whether any arm has policies."""
+    return any(arm.policies for arm in named)
+
+
+def arms_of_policies(text: str, arms: Sequence[str] | None) -> tuple[str, ...]:
+    """The arms of a list such as ``none,strip,best_of_n+abstain``, behind the named arms. rag is always among them: the
+    others are compared with it. Raises PolicyError for an empty or unknown name.
+    """
+    policies = [policy.strip() for policy in text.split(",")]
+    if "" in policies:
+        raise PolicyError("policies", f"policies are {text!r}: name them, separated by commas or joined by +")
+    try:
+        parse_arms(",".join(f"rag+{policy}" for policy in policies if policy != "none") or "rag", 1)
+    except EvaluationError as error:
+        raise PolicyError("policies", str(error)) from None
+    before = tuple(arms or ())
+    added = ("rag", *(f"rag+{policy}" for policy in policies if policy != "none"))
+    return tuple(dict.fromkeys((*before, *added)))
+
+
+def check_policies(named: Sequence[ArmName], decoding: Decoding, grid: Sequence[Decoding]) -> None:
+    """Raise PolicyError for decodings that the arms' policies cannot work on."""
+    chosen = next((arm for arm in named if arm.policies), None)
+    if chosen is None:
+        return
+    if grid:
+        raise PolicyError(
+            "grid", f"{chosen.text} in a run of {1 + len(grid)} decodings: arms with policies need one decoding"
+        )
+    several = next((arm for arm in named if arm.policy_samples > 1), None)
+    if several is not None and decoding.greedy:
+        raise PolicyError(
+            "temperature",
+            f"temperature is 0: the samples of {several.text} would all be equal; set it, for example, to 0.7",
+        )
+
+
+def judged_by_others(plan: VerifierPlan) -> VerifierPlan:
+    """The plan with a judge that does not select: references alone where the shipped verifier would judge the rest."""
+    return replace(plan, choice="reference") if plan.choice == "auto" and plan.model is None else plan
+
+
+def policy_parts(pipeline: Pipeline, options: PolicyOptions, judge: Judge) -> PolicyParts:
+    """What the arms need. The selecting verifier is the shipped one, as of queries.
+
+    Raises PolicyError if it would judge too, and what loading it raises.
+    """
+    selector = PolicyJudge(CachedScorer(load_scorer(None, pipeline.device)))
+    if judge.entailment is not None and judge.entailment.scorer_name == selector.scorer_name:
+        raise PolicyError(
+            "verifier",
+            f"the verifier {selector.scorer_name} selects the answers and would judge them too, and find too few "
+            "hallucinated: judge by references, facts, a language model, labels, or another verifier model",
+        )
+    return PolicyParts(pipeline.generator, selector, options.threshold, options.rounds, options.tokens)

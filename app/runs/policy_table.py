@@ -1,0 +1,25 @@
+"""The policies of a run as a table that fits a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from app.runs.tables import cell, table
+from evaluation.analysis.policy_figures import PolicyFigures
+from evaluation.reports.policy_view import COLUMNS, policy_cells
+
+
+def policies_table(figures: PolicyFigures) -> Table:
+    """Rows: the policies. Columns: rate among answered, answer rate, difference from none, and costs a response."""
+    result = table(
+        "Policies: hallucinated among answered, share answered, paired difference from none (of all\n"
+        "responses; positive: the policy hallucinates less), tokens of prompts + answers, seconds",
+        COLUMNS[0],
+        COLUMNS[1:],
+    )
+    for row in figures.policies:
+        difference = "" if row.difference is None else cell(row.difference, signed=True)
+        result.add_row(
+            row.policy.replace("+", "\n+"), cell(row.rate), cell(row.answer_rate), difference, *policy_cells(row)
+        )
+    return result

@@ -1,0 +1,23 @@
+"""The passages of another round of correction: those found for a claim, in turns with those of the earlier prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from generation.prompt import Prompt
+from retrieval.chunking.chunks import RetrievedChunk
+
+
+def merged_passages(found: Sequence[RetrievedChunk], earlier: Prompt) -> tuple[RetrievedChunk, ...]:
+    """Each passage once, ranked anew from 1: the best found, the first of the earlier prompt, the second found, ..."""
+    before = [chunk.retrieved for chunk in earlier.chunks]
+    turns = [
+        chunk
+        for index in range(max(len(found), len(before)))
+        for chunk in (*found[index : index + 1], *before[index : index + 1])
+    ]
+    distinct: dict[str, RetrievedChunk] = {}
+    for chunk in turns:
+        distinct.setdefault(chunk.chunk.id, chunk)
+    return tuple(replace(chunk, rank=rank) for rank, chunk in enumerate(distinct.values(), start=1))
