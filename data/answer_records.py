@@ -58,7 +58,8 @@ class AnswerRecord:
     question: empty if none was asked (summaries). contexts: what the system was shown; references: accepted answers;
     both may be empty. answerable: whether the documents answer the question, if known. arm: the system that gave it.
     group: the unit of independence, "" if not given. hallucinated: the human label, None without one; spans: the
-    characters of the answer that people marked. where: ``file:line``. kind: for grouping.
+    characters of the answer that people marked. where: ``file:line``. kind: for grouping. trace_id, span_id: of the
+    span that gave the answer, "" if it has none.
     """
 
     id: str
@@ -74,6 +75,8 @@ class AnswerRecord:
     where: str = ""
     kind: str = ""
     answerable: bool = True
+    trace_id: str = ""
+    span_id: str = ""
 
 
 def record_from_fields(
@@ -117,7 +120,14 @@ def record_from_fields(
         where=where,
         kind=_word(found, "kind"),
         answerable=answerable,
+        trace_id=_id_of(row, "trace_id"),
+        span_id=_id_of(row, "span_id"),
     )
+
+
+def _id_of(row: Mapping[str, object], name: str) -> str:
+    value = row.get(name)
+    return value if isinstance(value, str) else ""
 
 
 def known_names(

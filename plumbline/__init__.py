@@ -50,7 +50,8 @@ from app.runs.evaluate import EvaluationPlan
 from app.runs.figures import RunFigures, evaluated, label_session, run_figures
 from app.runs.plan import FullPlan, PrecisionTarget, make_plan, pilot_of_run
 from app.scoring.assertion import assert_rate
-from app.scoring.score import ScoredAnswer, ScorePlan, ScoreResult, score
+from app.scoring.result import ScoredAnswer, ScoreResult
+from app.scoring.score import ScorePlan, score
 from app.settings import Settings
 from data.answers import answers_from_rows, load_answers
 from data.documents import Document

@@ -2,8 +2,9 @@
 
 --against RUN2 compares the two on common questions: paired differences, RUN2 minus RUN, with intervals. --format prints
 JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG and PNG files. --export KIND FILE writes the
-run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder) or a TREC run of the passages
-in the prompts. Each can be given several times; docs/score.md lists the fields of each format.
+run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder), a TREC run of the passages in
+the prompts, Parquet, or OpenTelemetry spans (otlp) or log records (otlp-logs), for which FILE may be a server's URL.
+Each can be given several times; docs/score.md lists the fields of each format.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from app.runs.analysis import AnalysisOptions
     from evaluation.reports.report_data import ReportData
 
-EXPORTS = ("ragas", "inspect", "ragtruth", "trec")
+EXPORTS = ("ragas", "inspect", "ragtruth", "trec", "parquet", "otlp", "otlp-logs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         run_id = full_run_id(pipeline, arguments.run_id)
         for kind, name in arguments.export:
-            _export(pipeline, run_id, kind, Path(name), arguments.arms, output)
+            _export(pipeline, run_id, kind, name, arguments.arms, output)
         if arguments.export and not (arguments.plots or arguments.against or arguments.report or gate):
             return EXIT_OK
         against = full_run_id(pipeline, arguments.against) if arguments.against else None
@@ -287,16 +288,24 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
             output.say(note)
 
 
-def _export(pipeline: Any, run_id: str, kind: str, path: Path, arms: str | None, output: Output) -> None:
+def _export(pipeline: Any, run_id: str, kind: str, target: str, arms: str | None, output: Output) -> None:
+    from app.exporting.responses_export import RESPONSE_EXPORTS, export_responses, without_password
     from app.runs.comparison import export_run
     from evaluation.exports.inspect_log import export_inspect
     from evaluation.exports.ragas import export_ragas
     from evaluation.exports.ragtruth_spans import export_ragtruth
     from evaluation.exports.records import chosen
+    from evaluation.exports.responses import run_responses
     from evaluation.exports.trec import export_trec
 
     wanted = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
     export = chosen(export_run(pipeline, run_id), wanted)
+    for response_kind in RESPONSE_EXPORTS:
+        if kind == response_kind:
+            count = export_responses(response_kind, target, run_responses(export))
+            output.say(f"{kind}: {count} responses in {without_password(target)}")
+            return
+    path = Path(target)
     write = {"ragas": export_ragas, "inspect": export_inspect, "ragtruth": export_ragtruth, "trec": export_trec}[kind]
     written = write(export, path)
     output.say(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -27,8 +28,9 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 if TYPE_CHECKING:
     from app.gate import Gate
     from app.judging.answer_judge import Choice
-    from app.scoring.score import ScoreResult
+    from app.scoring.result import ScoreResult
 
+EXPORTS = ("parquet", "otlp", "otlp-logs")
 _FIELDS = (
     *("question", "answer", "contexts", "references", "arm", "id", "sample", "answerable"),
     *("hallucinated", "supported"),
@@ -79,6 +81,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add_device(judging)
     out = parser.add_argument_group("output")
+    out.add_argument(
+        "--export",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("KIND", "FILE"),
+        help=f"{' | '.join(EXPORTS)}; for otlp FILE may be the URL of a server of traces",
+    )
     out.add_argument(
         "--answers", type=Path, metavar="OUT.jsonl", help="write verdicts answer by answer; resumes from the file"
     )
@@ -144,7 +154,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     finally:
         if lines is not None:
             lines.close()
+    for kind, target in arguments.export:
+        _export(result, kind, target, output)
     return _shown(arguments, output, result, gate)
+
+
+def _export(result: ScoreResult, kind: str, target: str, output: Output) -> None:
+    from app.exporting.responses_export import RESPONSE_EXPORTS, export_responses, without_password
+
+    for known in RESPONSE_EXPORTS:
+        if kind == known:
+            count = export_responses(known, target, result.responses(time.time_ns()))
+            output.say(f"{kind}: {count} answers in {without_password(target)}")
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -155,6 +176,14 @@ def _check(arguments: argparse.Namespace) -> None:
     check_threshold(arguments)
     if not 0.0 < arguments.level < 1.0:
         raise UsageError(f"--level is {arguments.level}: it must lie strictly between 0 and 1, e.g. 0.95")
+    unknown = [kind for kind, _ in arguments.export if kind not in EXPORTS]
+    if unknown:
+        raise UsageError(f"--export {unknown[0]}: choose from {', '.join(EXPORTS)}")
+    if arguments.export:
+        from app.exporting.responses_export import check_target
+
+        for kind, target in arguments.export:
+            check_target(kind, target)
     for name in ("answers", "report"):
         path = getattr(arguments, name)
         if path is not None and not path.absolute().parent.is_dir():

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.labelling.sessions import DrawRequest, LabelSession, open_draw
 from app.pipeline import Pipeline
 from app.runs.analysis import AnalysisOptions
+from app.runs.comparison import export_run
 from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
 from app.runs.rates_line import rates_html, rates_line
 from app.runs.report import report_data
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.correction.corrected_figures import CorrectedFigures
+from evaluation.exports.responses import JudgedResponse, run_responses
+from evaluation.exports.tables import data_frame
 from evaluation.runs.experiment import Progress
 from evaluation.statistics.summary import RunSummary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -22,7 +29,7 @@ class RunFigures:
     """Figures of a run.
 
     id: of the run. summary: rates and paired differences by the verifier. corrected: corrected by human labels, None
-    without labels. analysis: further analyses. notes: remarks for the reader.
+    without labels. analysis: further analyses. notes: remarks for the reader. responses: every judged response.
     """
 
     id: str
@@ -30,6 +37,14 @@ class RunFigures:
     corrected: CorrectedFigures | None
     analysis: RunAnalysis | None
     notes: tuple[str, ...]
+    responses: tuple[JudgedResponse, ...] = ()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Every response as a row: question, arm, answer, outcome, support, contexts and more (docs/score.md).
+
+        Raises EvaluationError if pandas is not installed.
+        """
+        return data_frame(self.responses)
 
     def __repr__(self) -> str:
         return f"RunFigures({self.id!r}, {rates_line(self.summary)})"
@@ -43,7 +58,8 @@ def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None
     """Figures of a stored run. run_id: its id or a prefix. Raises as ``report_data`` does."""
     full = full_run_id(pipeline, run_id)
     data = report_data(pipeline, full, looking)
-    return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes)
+    responses = tuple(run_responses(export_run(pipeline, full)))
+    return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes, responses)
 
 
 def evaluated(

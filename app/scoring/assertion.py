@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.errors import UsageError
-from app.scoring.score import ScoredAnswer, ScoreResult
+from app.scoring.result import ScoredAnswer, ScoreResult
 from evaluation.reports.report_view import interval, percent
 from evaluation.statistics.estimates import HallucinationEstimate
 

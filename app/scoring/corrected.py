@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from app.scoring.json_output import LABELS_NOTE
-from app.scoring.score import ScoredAnswer, ScoreResult
+from app.scoring.result import ScoredAnswer, ScoreResult
 from evaluation.correction.corrected import CorrectedArm, CorrectedPair, CorrectedRun, CorrectedSettings, correct
 from evaluation.correction.corrected_figures import FEWEST_QUESTIONS, CorrectedFigures
 from evaluation.correction.labelled_run import LabelledRun

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO, Any, cast, get_args
 
 from app.errors import AppError
-from app.scoring.score import ScoredAnswer, ScoreResult
+from app.scoring.result import ScoredAnswer, ScoreResult
 from data.jsonl import read_jsonl
 from data.refused import Refused, shown
 from evaluation.outcomes import OUTCOMES, AnswerEvaluation, Claim, Evidence, Label, Outcome, Verdict

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Literal
 
 from app.scoring.corrected import note_of
-from app.scoring.score import ScoredAnswer, ScoreResult
+from app.scoring.result import ScoredAnswer, ScoreResult
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (

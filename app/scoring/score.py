@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -12,26 +11,22 @@ from app.judging.answer_judge import (
     AnswerJudge,
     JudgedAnswer,
     JudgePlan,
-    Kind,
-    Measure,
     ScorerLoader,
     answer_key,
     judge_answers,
     open_answer_judge,
 )
-from app.runs.rates_line import rates_html, rates_line
 from app.scoring.groups import group_names, group_notes, sample_numbers
+from app.scoring.result import ScoredAnswer, ScoreResult
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
-from evaluation.analysis.abstentions import Abstentions, abstention_line, count_abstentions
+from evaluation.analysis.abstentions import abstention_line, count_abstentions
 from evaluation.detection.metrics import THRESHOLD as MIDDLE
 from evaluation.detection.scores import DetectionTable, ScoredStatement, detection_table
-from evaluation.outcomes import AnswerEvaluation, Verdict
+from evaluation.outcomes import AnswerEvaluation
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
-from evaluation.statistics.summary import RunSummary, summarise
-from evaluation.verifiers.entailment import OTHER_LANGUAGE
-from evaluation.verifiers.failing_words import WeakWord
+from evaluation.statistics.summary import summarise
 from evaluation.verifiers.human_labels import LabelVerifier
 
 MARKED_CLAIMS = 40
@@ -54,73 +49,6 @@ class ScorePlan:
     level: float = 0.95
     seed: int = 0
     marks: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredAnswer:
-    """An answer with its outcome. group: its cluster. sample: its number within arm and group, from 0.
-
-    support: of its worst claim, 1 if it declines, None if it is unscored. weak: words that lowered its support.
-    """
-
-    record: AnswerRecord
-    group: str
-    sample: int
-    evaluation: AnswerEvaluation
-    support: float | None
-    key: str
-    weak: tuple[WeakWord, ...] = ()
-
-    @property
-    def unsupported(self) -> tuple[Verdict, ...]:
-        """The verdicts on unsupported claims."""
-        return tuple(v for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class ScoreResult:
-    """The results of scoring answers. measure: what the rates measure. kind: kind of evidence.
-
-    detection: the verifier's quality against the labels, None without labels. failed: number of answers on which the
-    verifier failed. abstentions: correct and incorrect ones, by arm.
-    """
-
-    answers: tuple[ScoredAnswer, ...]
-    summary: RunSummary
-    file: AnswerFile
-    measure: Measure
-    kind: Kind
-    verifier: str
-    threshold: float | None
-    detection: DetectionTable | None
-    notes: tuple[str, ...]
-    failed: int = 0
-    abstentions: tuple[Abstentions, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"ScoreResult({len(self.answers)} answers, {self.measure}, {rates_line(self.summary)})"
-
-    def _repr_html_(self) -> str:
-        """The systems' rates, for a notebook."""
-        return rates_html(f"{len(self.answers)} answers, {self.measure} by {self.kind}", self.summary)
-
-    @property
-    def unscored(self) -> int:
-        """Number of answers without an outcome."""
-        return sum(a.evaluation.outcome == "unscored" for a in self.answers)
-
-    @property
-    def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Reasons for unscored answers, most common first."""
-        found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
-        return tuple(found.most_common())
-
-    @property
-    def languages(self) -> tuple[tuple[str, int], ...]:
-        """Languages of answers that the verifier cannot read, most common first."""
-        ending = f": {OTHER_LANGUAGE}"
-        found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
-        return tuple(found.most_common())
 
 
 def score(

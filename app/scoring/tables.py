@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.scoring.score import ScoreResult
+from app.scoring.result import ScoreResult
 from evaluation.reports.report_view import score
 
 

@@ -32,6 +32,14 @@ _ANSWER_ATTRIBUTES: Final = (
     *("output.value", "gen_ai.output.messages", "llm.output_messages", "ai.observability.record_root.output"),
     *("langfuse.trace.output", "langfuse.observation.output", "traceloop.entity.output"),
 )
+_PLUMBLINE: Final = {
+    "plumbline.arm": "arm",
+    "plumbline.question.id": "group",
+    "plumbline.question.kind": "kind",
+    "plumbline.question.references": "references",
+}
+"""Attributes of our own exports (evaluation.exports.otlp)."""
+_SPAN_ID: Final = re.compile(r"[0-9a-fA-F]{16}")
 _RETRIEVES: Final = re.compile(r"retriev|rerank|vector_?store|similarity_search|search_documents", re.IGNORECASE)
 _GENERATES: Final = re.compile(r"generation|llm|chat|completion", re.IGNORECASE)
 
@@ -139,6 +147,17 @@ def _attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def _span_id(records: Iterable[Mapping[str, Any]]) -> str:
+    """The first id that is a span's (16 hexadecimal digits)."""
+    for record in records:
+        context = record.get("context")
+        inner = context.get("span_id") if isinstance(context, Mapping) else None
+        for value in (*(record.get(name) for name in ("spanId", "span_id", "context.span_id", "id")), inner):
+            if isinstance(value, str) and _SPAN_ID.fullmatch(value):
+                return value
+    return ""
+
+
 def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
     """The fields of one trace's answer."""
     ordered = sorted(records, key=lambda record: (not is_root(record), _start(record)))
@@ -158,7 +177,10 @@ def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
     truth = next(
         (t for r in roots if (t := _attributes(r).get("ai.observability.record_root.ground_truth_output"))), None
     )
-    return fields | ({"references": truth} if truth and "references" not in fields else {})
+    fields |= {"references": truth} if truth and "references" not in fields else {}
+    attributes = _attributes(roots[0])
+    fields |= {part: attributes[name] for name, part in _PLUMBLINE.items() if attributes.get(name)}
+    return fields | {"trace_id": _trace_id(roots[0]), "span_id": _span_id((*roots, *ordered))}
 
 
 def _question(record: Mapping[str, Any]) -> str:

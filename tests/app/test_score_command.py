@@ -85,6 +85,26 @@ def test_fail_if(answers: str, condition: str, code: int, capsys: pytest.Capture
     assert (found["fail_if"]["failed"], found["exit_code"]) == (code == 3, code)
 
 
+def test_exports_are_checked_before_and_written_after_judging(
+    tmp_path: Path, answers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = [part for kind in ("parquet", "otlp") for part in ("--export", kind, f"{tmp_path}/{kind}")]
+    assert main(["score", answers, *WITH, *kinds]) == 0
+    assert "parquet: " in capsys.readouterr().err
+    again = [main(["score", f"{tmp_path}/{kind}", *WITH, "--json"]) for kind in ("parquet", "otlp")]
+    assert again == [0, 0]
+    assert main(["score", answers, *WITH, "--export", "pdf", "x"]) == 2
+    capsys.readouterr()
+    for kind, target in (
+        ("parquet", f"{tmp_path}/no/x"),
+        ("parquet", "http://127.0.0.1:9"),
+        ("otlp", "http://127.0.0.1:9/v1/logs"),
+    ):
+        assert main(["score", answers, *WITH, "--export", kind, target]) == 1
+        shown = capsys.readouterr()
+        assert "--export" in shown.err and not shown.out
+
+
 def test_exit_codes_of_what_is_wrong(tmp_path: Path, answers: str, capsys: pytest.CaptureFixture[str]) -> None:
     partial = written(tmp_path / "partial.jsonl", [*ROWS, {"question": "x", "answer": "", "contexts": [NOTE]}])
     assert main(["score", partial, *WITH]) == 0  # an empty answer is unscored; 4 is for a verifier that failed

@@ -43,6 +43,15 @@ def test_the_assertion_holds_or_says_what_is_wrong() -> None:
     plumbline.assert_hallucination_rate(rows(2, 0), 0.9, model="token-overlap")
 
 
+def test_scored_answers_as_a_data_frame() -> None:
+    empty = {**GOOD, "question": "Empty?", "answer": "", "id": "e"}
+    frame = plumbline.score_answers([*rows(2, 1), empty], model="token-overlap").to_pandas()
+    assert list(frame.outcome) == ["supported", "supported", "hallucinated", "unscored"]
+    assert frame.contexts[0] == [NOTE]
+    assert frame.support.isna().tolist() == [False, False, False, True]
+    assert frame.unsupported.tolist() == [0, 0, 1, 0]
+
+
 def test_few_answers_show_nothing() -> None:
     with pytest.raises(AssertionError, match="upper"):
         plumbline.assert_hallucination_rate(rows(3, 0), 0.10, model="token-overlap")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import plumbline
 from app.cli import build_parser, main
 from app.commands.evaluate import evaluate_and_report
 from app.console import Output
@@ -80,12 +81,18 @@ def test_formats_and_plots(
 def test_every_export_is_written_and_arms_can_be_chosen(runs: tuple[Path, str, str, str], tmp_path: Path) -> None:
     home, one, _, _ = runs
     kinds = [
-        part for kind in ("ragas", "inspect", "ragtruth", "trec") for part in ("--export", kind, f"{tmp_path}/{kind}")
+        part
+        for kind in ("ragas", "inspect", "ragtruth", "trec", "parquet", "otlp", "otlp-logs")
+        for part in ("--export", kind, f"{tmp_path}/{kind}")
     ]
     assert report(home, one, *kinds) == 0
     assert len(load_answers([tmp_path / "ragas"]).records) == 8
     assert len(load_answers([tmp_path / "inspect"]).records) == 8
     assert {r.arm for r in load_answers([tmp_path / "ragtruth"]).records} == {"rag"}
+    for kind in ("parquet", "otlp"):
+        records = load_answers([tmp_path / kind]).records
+        assert len(records) == 8 and {r.arm for r in records} == {"closed_book", "rag"}
+    assert len((tmp_path / "otlp-logs").read_text().splitlines()) == 1
     assert (tmp_path / "trec").read_text().startswith("ref Q0 ")
     assert report(home, one, "--export", "ragas", f"{tmp_path}/rag", "--arms", "rag") == 0
     assert {r.arm for r in load_answers([tmp_path / "rag"]).records} == {"rag"}
@@ -109,6 +116,16 @@ def test_what_needs_a_run_says_so(home_copy: Path, arguments: list[str]) -> None
     assert report(home_copy, *arguments) == 2
     assert report(home_copy, "abcd", "--arms", "rag") == 2
     assert report(home_copy, "abcd", "--export", "pdf", "x") == 2
+
+
+def test_responses_as_a_data_frame(runs: tuple[Path, str, str, str]) -> None:
+    home, one, _, _ = runs
+    with plumbline.open(plumbline.Settings(home=home)) as pipeline:
+        frame = plumbline.figures(pipeline, one).to_pandas()
+    assert len(frame) == 8
+    assert set(frame.arm) == {"closed_book", "rag"}
+    assert set(frame.outcome) <= {"hallucinated", "supported", "abstained", "unscored"}
+    assert frame[frame.arm == "closed_book"].contexts.map(len).max() == 0
 
 
 def test_evaluate_has_the_same_gate_and_checks_its_names_before_it_runs(

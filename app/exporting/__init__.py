@@ -1,0 +1,1 @@
+"""Exports of judged responses to files and to servers of traces."""
