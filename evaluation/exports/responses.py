@@ -77,7 +77,7 @@ def run_responses(run: ExportRun) -> Iterator[JudgedResponse]:
         yield JudgedResponse(
             run=run.id,
             question_id=question.id,
-            question=sample.asked or question.text,
+            question=sample.question_text or question.text,
             answer=completion.text if completion else "",
             arm=sample.arm,
             sample=sample.sample,
