@@ -58,6 +58,28 @@ class BatchGenerator(Protocol):
         """Return what ``generate`` would return for each task, in order. Raises the first error of any task."""
 
 
+class PendingCompletions(Protocol):
+    """Tasks in progress."""
+
+    def result(self) -> tuple[tuple[Completion, ...], ...]:
+        """Wait for the completions of each task, in order. Raises the first error of any task, and cancels the rest."""
+
+    def cancel(self) -> None:
+        """Drop what has not begun. Returns at once."""
+
+
+@runtime_checkable
+class QueueingGenerator(Protocol):
+    """A generator that takes tasks while it works on earlier ones, such as the client of a server."""
+
+    @property
+    def parallel(self) -> int:
+        """Samples that are generated at the same time."""
+
+    def submit_many(self, tasks: Sequence[GenerationTask]) -> PendingCompletions:
+        """Queue the tasks and return at once. Requests start in the order of tasks and seeds."""
+
+
 def generate_many(generator: Generator, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
     """Return the completions of all tasks, in order: in one batch if the generator supports it, else one by one."""
     if isinstance(generator, BatchGenerator):

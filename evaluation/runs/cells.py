@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -19,7 +20,7 @@ from evaluation.verifiers.verifier import VerificationItem, Verifier
 from evaluation.verifiers.verifier import failed as verdict_failed
 from generation.causal.continuing import begun_prompt
 from generation.completion import Completion
-from generation.generator import GenerationTask, Generator, generate_many
+from generation.generator import GenerationTask, Generator, PendingCompletions, QueueingGenerator, generate_many
 from generation.prompt import Prompt
 from retrieval.chunking.sentences import Span
 
@@ -50,8 +51,29 @@ class _Drawn:
     answers: tuple[PolicyAnswer, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class StartedCell:
+    """A cell whose prompt is ready. pending: its samples, if they are already being generated.
+
+    failed: its unscored samples if it cannot be drawn; then there is no prompt.
+    """
+
+    question: Question
+    arm: Arm
+    slots: tuple[_Slot, ...]
+    prompt: Prompt | None = None
+    question_text: str = ""
+    pending: PendingCompletions | None = None
+    failed: tuple[SampleRecord, ...] = ()
+
+    def cancel(self) -> None:
+        """Drop what is being generated."""
+        if self.pending is not None:
+            self.pending.cancel()
+
+
 class CellDrawer:
-    """Draws and judges one cell at a time. A failure within a cell makes its samples unscored."""
+    """Draws and judges cells. A failure within a cell makes its samples unscored."""
 
     def __init__(self, config: RunConfig, generator: Generator, verifier: Verifier) -> None:
         self._config = config
@@ -65,6 +87,17 @@ class CellDrawer:
 
         Raises only exceptions outside Exception, such as KeyboardInterrupt.
         """
+        return self.finish(self.start(question, arm))
+
+    @property
+    def ahead(self) -> int:
+        """How many cells to start before the first of them is finished, so that the generator is never idle."""
+        if not isinstance(self._generator, QueueingGenerator):
+            return 1
+        return max(1, math.ceil(self._generator.parallel / self._config.samples_per_cell) + 1)
+
+    def start(self, question: Question, arm: Arm) -> StartedCell:
+        """Search and build the prompt; a generator that queues starts to generate. Raises as ``draw``."""
         slots = self._slots(question, arm)
         step: Failure = "retrieval"
         try:
@@ -74,19 +107,30 @@ class CellDrawer:
             step = "prompt"
             prompt = begun_prompt(self._generator, question_text, chunks, self._longest, beginning)
             step = "generator"
+            pending = None if isinstance(arm, PolicyArm) else self._submitted(prompt, slots)
+        except NotPossibleError as error:
+            failure: Failure = "gold" if isinstance(error, MissingGoldError) else "arm"
+            return StartedCell(question, arm, slots, failed=_unscored(question, arm, slots, str(error), failure))
+        except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
+            return StartedCell(question, arm, slots, failed=_failed(question, arm, slots, step, error))
+        question_text = storable(question_text) if question_text != question.text else ""
+        return StartedCell(question, arm, slots, prompt, question_text, pending)
+
+    def finish(self, cell: StartedCell) -> tuple[SampleRecord, ...]:
+        """Generate, unless the cell is being generated, and judge. Raises as ``draw``."""
+        question, arm, slots, prompt = cell.question, cell.arm, cell.slots, cell.prompt
+        if prompt is None:
+            return cell.failed
+        try:
             answers = self._policy_answers(question, arm, prompt, slots) if isinstance(arm, PolicyArm) else ()
-            completions = tuple(a.completion for a in answers) or self._completions(prompt, slots)
+            completions = tuple(a.completion for a in answers) or self._completions(prompt, slots, cell.pending)
         except SelectorError as error:
             return _unscored(question, arm, slots, str(error), "verifier")
-        except NotPossibleError as error:
-            return _unscored(question, arm, slots, str(error), "gold" if isinstance(error, MissingGoldError) else "arm")
-        except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
-            reason = f"the {_STEPS[step]} failed: {_described(error)}"
-            return _unscored(question, arm, slots, reason, step)
+        except Exception as error:  # as in start
+            return _failed(question, arm, slots, "generator", error)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
-        question_text = storable(question_text) if question_text != question.text else ""
         prompts = tuple(a.prompt for a in answers) or (prompt,) * len(completions)
-        return self._judge(_Drawn(question, arm, slots, prompts, question_text, completions, answers))
+        return self._judge(_Drawn(question, arm, slots, prompts, cell.question_text, completions, answers))
 
     def _slots(self, question: Question, arm: Arm) -> tuple[_Slot, ...]:
         config = self._config
@@ -97,13 +141,25 @@ class CellDrawer:
             for i in range(config.samples_of(d))
         )
 
-    def _completions(self, prompt: Prompt, slots: Sequence[_Slot]) -> tuple[Completion, ...]:
-        """One completion per slot; all decodings use one call, so the prompt is processed once."""
+    def _submitted(self, prompt: Prompt, slots: Sequence[_Slot]) -> PendingCompletions | None:
+        """The samples of the cell in a generator that queues, else None."""
+        if not isinstance(self._generator, QueueingGenerator):
+            return None
+        return self._generator.submit_many(self._tasks(prompt, slots))
+
+    def _tasks(self, prompt: Prompt, slots: Sequence[_Slot]) -> list[GenerationTask]:
         tasks = []
         for decoding in self._config.decodings:
             seeds = tuple(slot.seed for slot in slots if slot.decoding == decoding.label)
             tasks.append(GenerationTask(prompt, decoding.params(len(seeds)), seeds))
-        drawn = generate_many(self._generator, tasks)
+        return tasks
+
+    def _completions(
+        self, prompt: Prompt, slots: Sequence[_Slot], pending: PendingCompletions | None
+    ) -> tuple[Completion, ...]:
+        """One completion per slot; all decodings use one call, so the prompt is processed once."""
+        tasks = self._tasks(prompt, slots)
+        drawn = generate_many(self._generator, tasks) if pending is None else pending.result()
         for task, mine in zip(tasks, drawn, strict=True):
             if len(mine) != len(task.seeds):
                 raise EvaluationError(f"{len(mine)} completions came back for {len(task.seeds)} seeds")
@@ -192,6 +248,12 @@ def _named(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
     """Verdicts of the arm's selecting verifier, under its name."""
     name = arm.runner.selector.name if isinstance(arm, PolicyArm) else ""
     return tuple(replace(verdict, verifier=name) for verdict in evaluation.verdicts)
+
+
+def _failed(
+    question: Question, arm: Arm, slots: Sequence[_Slot], step: Failure, error: Exception
+) -> tuple[SampleRecord, ...]:
+    return _unscored(question, arm, slots, f"the {_STEPS[step]} failed: {_described(error)}", step)
 
 
 def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[ObservedEvent, ...]:

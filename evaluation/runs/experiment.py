@@ -8,22 +8,24 @@ with the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 
 from data.errors import DataError
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
-from evaluation.runs.cells import CellDrawer
+from evaluation.runs.cells import CellDrawer, StartedCell
 from evaluation.runs.committer import Committer
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
 from evaluation.runs.run_store import Cell, RunStore
 from evaluation.verifiers.verifier import Verifier
-from generation.generator import Generator
+from generation.generator import Generator as TextGenerator
 
 FAILURES_IN_A_ROW = 5
 """Number of consecutive cells with generator failures after which the generator counts as down."""
@@ -68,7 +70,7 @@ class RunResult:
 def configure(
     questions: Sequence[Question],
     arms: Sequence[Arm],
-    generator: Generator,
+    generator: TextGenerator,
     verifier: Verifier,
     *,
     samples: int,
@@ -99,7 +101,7 @@ def run_experiment(
     config: RunConfig,
     questions: Sequence[Question],
     arms: Sequence[Arm],
-    generator: Generator,
+    generator: TextGenerator,
     verifier: Verifier,
     runs: RunStore,
     *,
@@ -146,7 +148,7 @@ def run_experiment(
 
 
 def _check(
-    config: RunConfig, questions: Sequence[Question], arms: Sequence[Arm], generator: Generator, verifier: Verifier
+    config: RunConfig, questions: Sequence[Question], arms: Sequence[Arm], generator: TextGenerator, verifier: Verifier
 ) -> None:
     if not questions:
         raise EvaluationError("there are no questions to evaluate: give a question file that is not empty")
@@ -194,9 +196,11 @@ def _draw(
 ) -> None:
     """Commit all pending cells. Cells with a failed generator wait for the next success: see FAILURES_IN_A_ROW."""
     waiting: list[tuple[SampleRecord, ...]] = []
-    with Committer(partial(runs.save_samples, run_id), tally.add) as committer:
-        for question, arm in pending:
-            records = cells.draw(question, arm)
+    with (
+        Committer(partial(runs.save_samples, run_id), tally.add) as committer,
+        closing(_drawn(cells, pending)) as drawn,
+    ):
+        for question, arm, records in drawn:
             if records[0].failure == "generator":
                 waiting.append(records)
                 if len(waiting) >= FAILURES_IN_A_ROW:
@@ -209,3 +213,21 @@ def _draw(
             committer.put((*waiting, records))
             waiting.clear()
         committer.put(waiting)
+
+
+def _drawn(
+    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]
+) -> Generator[tuple[Question, Arm, tuple[SampleRecord, ...]]]:
+    """Draw the cells in order. A generator that queues works on the next cells while one is judged."""
+    started: deque[StartedCell] = deque()
+    rest = iter(pending)
+    try:
+        while True:
+            started.extend(cells.start(question, arm) for question, arm in islice(rest, cells.ahead - len(started)))
+            if not started:
+                return
+            cell = started.popleft()
+            yield cell.question, cell.arm, cells.finish(cell)
+    finally:
+        for cell in started:
+            cell.cancel()

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from generation.errors import ContextLengthError, GenerationError, UnavailableError
+from generation.errors import UnavailableError
 from generation.remote.cancellation import RequestCancellation
 from generation.remote.clock import Timing
 from generation.remote.events import event_data, event_texts
 from generation.remote.options import RemoteOptions
+from generation.remote.refusals import AgainError, BrokenStreamError, Refusal, refusal_error
 from generation.remote.replies import error_message, json_object, short_line
-from generation.remote.retries import RETRIED, asked_wait, backoff
+from generation.remote.retries import asked_wait, backoff
 
 if TYPE_CHECKING:
     import httpx2
@@ -24,23 +24,6 @@ Result = TypeVar("Result")
 
 _MOST_BYTES = 64 << 20  # of a reply: a server that never ends must not fill the memory
 _MOST_ERROR_BYTES = 64 << 10  # of replies with another status, or lists of models: more is of no use in a message
-_TOO_LONG = re.compile(
-    r"context[ _]length|context[ _](size|window)|maximum (context|sequence|input)|too many tokens|"
-    r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .{0,300}(tokens|n_ctx)",
-    re.IGNORECASE,
-)
-
-
-class ContextExceededError(ContextLengthError):
-    """The server reports that prompt and answer exceed its context."""
-
-
-class _AgainError(Exception):
-    """A failed attempt that may succeed when retried. wait: seconds the server asks for."""
-
-    def __init__(self, reason: str, wait: float | None = None) -> None:
-        super().__init__(reason)
-        self.wait = wait
 
 
 class Connection:
@@ -81,30 +64,33 @@ class Connection:
         self._client.close()
         self._single.close()
 
-    def post(self, body: dict[str, Any], total_s: float | None = None) -> dict[str, Any]:
+    def post(
+        self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
+    ) -> dict[str, Any]:
         """Return the JSON object that the server answers with. total_s: a shorter limit than the options'.
 
-        Raises UnavailableError naming the server and what to do, ContextExceededError for a prompt that is too long,
-        and GenerationError for another rejected request.
+        line: see ``events``. Raises UnavailableError naming the server and what to do, ContextExceededError for a
+        prompt that is too long, LogprobsRefusedError, and GenerationError for another rejected request.
         """
         deadline = self._deadline(total_s)
 
         def attempt() -> dict[str, Any]:
             with ExitStack() as stack:
-                response = self._open(body, stack, deadline)
+                response = self._open(body, stack, deadline, line)
                 return json_object(self._whole(response, deadline), self._where)
 
-        return self._retried(attempt, deadline)
+        return self._retried(attempt, deadline, line)
 
     def events(
         self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
     ) -> Generator[dict[str, Any]]:
         """Yield the objects of a server-sent stream as they arrive; a server that does not stream gives one.
 
-        Raises as ``post``; once an object has arrived, nothing is retried. line: allows another thread to cancel; then
-        a connection error or HungUpError is raised.
+        Raises as ``post``, and BrokenStreamError; once the server has accepted the request, nothing is retried. line:
+        allows another thread to cancel; then a connection error or HungUpError is raised.
         """
         deadline = self._deadline(total_s)
+        begun = False
         with ExitStack() as stack:
             response = self._retried(lambda: self._open(body, stack, deadline, line), deadline, line)
             if "text/event-stream" not in response.headers.get("content-type", ""):
@@ -115,21 +101,29 @@ class Connection:
                 for data in event_data(event_texts(pieces)):
                     if data.strip() == "[DONE]":
                         return
+                    begun = True
                     yield json_object(self._without_key(data), self._where)
-            except _AgainError as error:
-                raise UnavailableError(f"{self._where} broke off its answer: {error}. Ask again") from error
+            except AgainError as error:
+                raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again", begun) from error
 
     def models(self) -> tuple[str, ...]:
         """Return the names of the served models; empty if the server does not list them."""
-        deadline = self._deadline(self._options.read_s)
         try:
-            with self._client.stream("GET", "models") as response:
-                if response.status_code != 200:
-                    return ()
-                listed = json_object(self._whole(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
-            return tuple(short_line(str(model["id"]), 100) for model in listed or () if isinstance(model, dict))
+            return tuple(short_line(str(model["id"]), 100) for model in self.listed_models())
         except Exception:  # only needed for the message of another error
             return ()
+
+    def listed_models(self) -> tuple[dict[str, Any], ...]:
+        """Return the entries of the list of models, as the server sends them; empty if it has no such list.
+
+        Raises UnavailableError for a list that is not JSON, and the errors of the HTTP client.
+        """
+        deadline = self._deadline(self._options.read_s)
+        with self._client.stream("GET", "models") as response:
+            if response.status_code != 200:
+                return ()
+            listed = json_object(self._whole(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
+        return tuple(model for model in listed or () if isinstance(model, dict))
 
     def _deadline(self, total_s: float | None) -> float:
         longest = self._options.total_s
@@ -140,7 +134,7 @@ class Connection:
     ) -> httpx2.Response:
         """Open a reply with status 200 and an unread body.
 
-        Raises _AgainError, or GenerationError for other statuses.
+        Raises AgainError, or GenerationError for other statuses.
         """
         import httpx2
 
@@ -159,17 +153,17 @@ class Connection:
             try:
                 response = attempt.enter_context(request)
             except httpx2.ConnectTimeout as error:
-                raise _AgainError(
+                raise AgainError(
                     f"no connection within {self._options.connect_s:g} s; see that it is running"
                 ) from error
             except httpx2.TimeoutException as error:
-                raise _AgainError(f"no answer within {self._options.read_s:g} s") from error
+                raise AgainError(f"no answer within {self._options.read_s:g} s") from error
             except httpx2.ConnectError as error:
-                raise _AgainError(
+                raise AgainError(
                     f"it cannot be reached ({error}); see that it is running and that the URL is right"
                 ) from error
             except httpx2.TransportError as error:
-                raise _AgainError(f"the connection broke ({error})") from error
+                raise AgainError(f"the connection broke ({error})") from error
             except httpx2.InvalidURL as error:
                 raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
             attempt.callback(self._let_go, response)
@@ -185,32 +179,13 @@ class Connection:
             response.extensions["network_stream"].close()
 
     def _refusal(self, response: httpx2.Response, body: bytes) -> Exception:
-        """Return the error for a status other than 200."""
-        status, where = response.status_code, self._where
         try:
-            fields = json_object(body, where)
+            fields = json_object(body, self._where)
         except UnavailableError:
             fields = {"message": body[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
-        message = self._without_key(error_message(fields)).rstrip(".")
-        text = json.dumps(fields)
-        if status in (400, 413, 422) and _TOO_LONG.search(text[:_MOST_ERROR_BYTES]):
-            return ContextExceededError(f"{where} says that the prompt is too long ({status}): {message}")
-        if status in (401, 403):
-            key = "the API key it was given" if self._options.api_key else "a request without an API key"
-            return UnavailableError(f"{where} refused {key} ({status}): {message}. Give the right one")
-        if status == 404:
-            known = ", ".join(self.models()[:10])
-            hint = f"it serves {known}" if known else "does the URL end in its version, such as /v1?"
-            return UnavailableError(f"{where} does not know the model {self._options.model!r} (404): {message}; {hint}")
-        if "insufficient_quota" in text:
-            return UnavailableError(f"{where} has no quota left for this key ({status}): {message}")
-        if status in RETRIED:
-            return _AgainError(f"it answered {status}: {message}", asked_wait(response.headers, self._timing.now()))
-        if 300 <= status < 400:
-            return UnavailableError(
-                f"{where} answered with a redirect ({status}), which is not followed: give the URL it leads to"
-            )
-        return GenerationError(f"{where} refused the request ({status}): {message}")
+        wait = asked_wait(response.headers, self._timing.now())
+        refusal = Refusal(response.status_code, self._without_key(error_message(fields)).rstrip("."), fields, wait)
+        return refusal_error(refusal, self._options, self.models)
 
     def _without_key(self, text: str) -> str:
         key = self._options.api_key
@@ -245,9 +220,9 @@ class Connection:
                     raise UnavailableError(f"{self._where} did not finish its answer in time: allow it more")
                 yield piece
         except httpx2.TimeoutException as error:
-            raise _AgainError(f"nothing came for {self._options.read_s:g} s") from error
+            raise AgainError(f"nothing came for {self._options.read_s:g} s") from error
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            raise _AgainError(f"the connection broke ({error})") from error
+            raise AgainError(f"the connection broke ({error})") from error
 
     def _retried(
         self, attempt: Callable[[], Result], deadline: float, line: RequestCancellation | None = None
@@ -256,7 +231,7 @@ class Connection:
         for number in range(1, options.retries + 2):
             try:
                 return attempt()
-            except _AgainError as error:
+            except AgainError as error:
                 if number > options.retries:
                     raise UnavailableError(
                         f"{self._where} failed {number} times, at last: {error}. Try again later, or look at its log"

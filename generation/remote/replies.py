@@ -95,7 +95,8 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
             f"{where} sent a reply without choices ({short_line(json.dumps(fields, default=str))!r})"
         )
     if len(raw) != wanted:
-        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} requested: try again")
+        hint = "it does not honour n: request each sample by itself" if wanted > 1 else "try again"
+        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} requested: {hint}")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
     prompt_tokens, completion_tokens = usage_of(fields)
     fingerprint = fields.get("system_fingerprint")

@@ -17,11 +17,12 @@ from generation.remote.replies import delta_logprobs, delta_of, finish_reason, o
 class StreamedReply:
     """Consumes the events of one answer. where: the server, for messages."""
 
-    def __init__(self, options: RemoteOptions, params: SamplingParams, where: str) -> None:
+    def __init__(self, options: RemoteOptions, params: SamplingParams, where: str, refused: str = "") -> None:
+        """refused: why no log-probabilities are requested although the options want them."""
         self._options, self._where = options, where
         self._text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
         self._logprobs: list[float] = []
-        self._missing = "" if options.logprobs else "not asked for"
+        self._missing = refused if options.logprobs else "not asked for"
         self._ended: object = None
         self._prompt_tokens: int | None = None
         self._completion_tokens: int | None = None

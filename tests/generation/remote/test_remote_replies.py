@@ -45,6 +45,7 @@ def test_a_chat_answer_with_its_logprobs_and_citations(server: Any, wire: Any, r
         "min_p": 0.1,
         "stop": ["\n\n"],
         "logprobs": True,
+        "top_logprobs": 1,
     }
     assert server.paths == ["/v1/chat/completions"]
 

@@ -1,0 +1,187 @@
+"""One request for completions, whole or streamed, with what is tried again in another form.
+
+A prompt that the server finds too long is sent again with fewer chunks, a request that it refuses because of its
+log-probabilities or its ``stream_options`` without these, and a stream that breaks before its first event unstreamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+from generation.citations import find_citations
+from generation.completion import Completion, Usage
+from generation.decoding.params import SamplingParams
+from generation.decoding.streaming import TextFilter
+from generation.errors import ContextLengthError, GenerationError, UnavailableError
+from generation.prompt import Prompt, PromptChunk
+from generation.remote.bodies import request_body
+from generation.remote.cancellation import RequestCancellation
+from generation.remote.connection import Connection
+from generation.remote.options import RemoteOptions
+from generation.remote.prompting import RemotePrompter
+from generation.remote.refusals import BrokenStreamError, ContextExceededError, LogprobsRefusedError
+from generation.remote.replies import Reply, delta_of, finish_reason, of_the_answer, read_reply
+from generation.remote.streamed import StreamedReply
+
+Said = Callable[[str, str], None]
+"""Called with a piece of text and a piece of reasoning, either of which may be empty."""
+
+
+class Asker:
+    """Requests completions from one server. Thread-safe; remembers what the server does not support."""
+
+    def __init__(self, options: RemoteOptions, connection: Connection, prompter: RemotePrompter) -> None:
+        self._options, self._connection, self._prompter = options, connection, prompter
+        self._where = f"the server at {options.shown_url}"
+        self._tells_usage = True
+        self._logprobs_refused = ""  # the server's reason
+
+    def whole(
+        self,
+        prompt: Prompt,
+        params: SamplingParams,
+        seeds: tuple[int, ...],
+        line: RequestCancellation | None = None,
+    ) -> tuple[Completion, ...]:
+        """Request one completion per seed without streaming. line: allows another thread to cancel."""
+        shown = prompt.chunks
+        while True:
+            logprobs, refused = self._asks_logprobs, self._logprobs_refused
+            body = self._body(prompt, shown, params, seeds, logprobs=logprobs)
+            try:
+                fields = self._connection.post(body, params.deadline_seconds, line)
+                break
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+            except LogprobsRefusedError as error:
+                self._give_up_logprobs(error, logprobs)
+        reply = read_reply(fields, self._options.api, len(seeds), logprobs, self._where)
+        found = (_completion(reply, i, params, seed, len(shown)) for i, seed in enumerate(seeds))
+        return tuple(replace(c, logprobs_missing=refused) if refused else c for c in found)
+
+    def streamed(
+        self, prompt: Prompt, params: SamplingParams, seed: int, said: Said, line: RequestCancellation
+    ) -> Completion:
+        """Request one completion as a stream; said: called as its text becomes final.
+
+        A refusal comes before the first event, so chunks can still be dropped. A cancelled request returns what has
+        arrived.
+        """
+        shown = prompt.chunks
+        while True:
+            logprobs, usage = self._asks_logprobs, self._tells_usage
+            reply = StreamedReply(self._options, params, self._where, self._logprobs_refused)
+            body = self._body(prompt, shown, params, (seed,), logprobs=logprobs)
+            body |= {"stream": True, **({"stream_options": {"include_usage": True}} if usage else {})}
+            try:
+                with closing(self._connection.events(body, None, line)) as events:
+                    for fields in events:
+                        said(reply.feed(fields), reply.take_thought())
+                        if reply.stopped:
+                            break
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+                continue
+            except LogprobsRefusedError as error:
+                self._give_up_logprobs(error, logprobs)
+                continue
+            except Exception as error:  # errors of a shut-down connection: of many types, and expected
+                if line.reason is None:
+                    if usage and isinstance(error, GenerationError) and "stream_options" in str(error):
+                        self._tells_usage = False  # an older server, which rejects an unknown field
+                        continue
+                    if isinstance(error, BrokenStreamError) and not error.begun:
+                        # Some servers find out while they stream what they would otherwise refuse with a reason.
+                        return self._unstreamed(replace(prompt, chunks=shown), params, seed, said, line)
+                    raise
+            said(reply.finish(), reply.take_thought())
+            return reply.completion(seed, len(shown), line.reason)
+
+    def pieces(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
+        """Yield the raw text of a stream as it arrives. Raises UnavailableError if the server breaks off."""
+        ended = None
+        for fields in self._events(prompt, params, seed):
+            delta = delta_of(fields, self._options.api, self._where)
+            ended = delta.finish_reason or ended
+            if delta.text:
+                yield delta.text
+        if ended is None:
+            raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
+        finish_reason(ended, self._where)
+
+    def _events(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[dict[str, Any]]:
+        shown = prompt.chunks
+        while True:
+            body = self._body(prompt, shown, params, (seed,), logprobs=False) | {"stream": True}
+            try:
+                yield from self._connection.events(body, params.deadline_seconds)
+                return
+            except ContextExceededError as error:
+                shown = _fewer(shown, error)
+
+    def _unstreamed(
+        self, prompt: Prompt, params: SamplingParams, seed: int, said: Said, line: RequestCancellation
+    ) -> Completion:
+        try:
+            (completion,) = self.whole(prompt, params, (seed,), line)
+        except Exception:  # as in streamed
+            if line.reason is None:
+                raise
+            return Completion("", (), (), line.reason, Usage(0, 0), seed)
+        said(completion.text, completion.thought)
+        return completion
+
+    def _body(
+        self,
+        prompt: Prompt,
+        shown: tuple[PromptChunk, ...],
+        params: SamplingParams,
+        seeds: tuple[int, ...],
+        *,
+        logprobs: bool,
+    ) -> dict[str, Any]:
+        return request_body(self._options, self._prompter.turns(prompt, shown), params, seeds, logprobs=logprobs)
+
+    @property
+    def _asks_logprobs(self) -> bool:
+        return self._options.logprobs and not self._logprobs_refused
+
+    def _give_up_logprobs(self, error: LogprobsRefusedError, asked: bool) -> None:
+        """Go on without log-probabilities. Raises the error if none were requested."""
+        if not asked:
+            raise error
+        self._logprobs_refused = str(error)
+
+
+def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
+    """Drop the last chunk. Raises if none is left: then the question is too long."""
+    if not shown:
+        raise ContextLengthError(
+            f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens"
+        )
+    return shown[:-1]
+
+
+def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
+    choice = reply.choices[place]
+    text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
+    text.add_thought(choice.thought)
+    text.feed(choice.text)
+    text.finish()
+    alone = reply.completion_tokens if len(reply.choices) == 1 else None
+    logprobs, missing = of_the_answer(choice.logprobs, alone)
+    drawn = alone if alone is not None else len(logprobs)
+    return Completion(
+        text=text.text,
+        token_ids=(),
+        token_logprobs=logprobs,
+        finish_reason="stop" if text.stopped else choice.finish_reason,
+        usage=Usage(reply.prompt_tokens or 0, drawn),
+        seed=seed,
+        citations=find_citations(text.text, chunks),
+        thought=text.thought,
+        logprobs_missing=choice.logprobs_missing or missing,
+    )

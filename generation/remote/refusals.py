@@ -1,0 +1,83 @@
+"""What a server's refusal means: an error that names the server and what to do, or another attempt."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from generation.errors import ContextLengthError, GenerationError, UnavailableError
+from generation.remote.options import RemoteOptions
+from generation.remote.retries import RETRIED
+
+_TOO_LONG = re.compile(
+    r"context[ _]length|context[ _](size|window)|maximum (context|sequence|input)|too many tokens|"
+    r"(prompt|input) (is )?too long|longer than the (model|maximum)|exceed\w* .{0,300}(tokens|n_ctx)",
+    re.IGNORECASE,
+)
+_SEARCHED = 64 << 10  # characters
+
+
+class ContextExceededError(ContextLengthError):
+    """The server reports that prompt and answer exceed its context."""
+
+
+class LogprobsRefusedError(GenerationError):
+    """The server does not return log-probabilities, and refuses a request for them."""
+
+
+class BrokenStreamError(UnavailableError):
+    """The connection broke during a stream. begun: whether an event had arrived."""
+
+    def __init__(self, message: str, begun: bool) -> None:
+        super().__init__(message)
+        self.begun = begun
+
+    def __reduce__(self) -> tuple[type[BrokenStreamError], tuple[str, bool]]:
+        return type(self), (str(self), self.begun)
+
+
+class AgainError(Exception):
+    """A failed attempt that may succeed when retried. wait: seconds the server asks for."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A reply with a status other than 200. message: one line. fields: its JSON. wait: seconds it asks to wait."""
+
+    status: int
+    message: str
+    fields: Mapping[str, Any]
+    wait: float | None
+
+
+def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[], Sequence[str]]) -> Exception:
+    """Return the error to raise: AgainError if another attempt may succeed. models: names that the server lists."""
+    status, message, where = refusal.status, refusal.message, f"the server at {options.shown_url}"
+    text = json.dumps(refusal.fields)
+    if status in (400, 413, 422) and _TOO_LONG.search(text[:_SEARCHED]):
+        return ContextExceededError(f"{where} says that the prompt is too long ({status}): {message}")
+    if status in (401, 403):
+        key = "the API key it was given" if options.api_key else "a request without an API key"
+        return UnavailableError(f"{where} refused {key} ({status}): {message}. Give the right one")
+    if status == 404 or (status == 400 and "model_not_found" in text):
+        known = ", ".join(models()[:10])
+        hint = f"it serves {known}" if known else "does the URL end in its version, such as /v1?"
+        return UnavailableError(f"{where} does not know the model {options.model!r} ({status}): {message}; {hint}")
+    if status in (400, 422, 500, 501) and "logprobs" in message:
+        return LogprobsRefusedError(f"{where} refused log-probabilities ({status}): {message}")
+    if "insufficient_quota" in text:
+        return UnavailableError(f"{where} has no quota left for this key ({status}): {message}")
+    if status in RETRIED:
+        return AgainError(f"it answered {status}: {message}", refusal.wait)
+    if 300 <= status < 400:
+        return UnavailableError(
+            f"{where} answered with a redirect ({status}), which is not followed: give the URL it leads to"
+        )
+    return GenerationError(f"{where} refused the request ({status}): {message}")
