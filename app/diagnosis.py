@@ -8,17 +8,15 @@ import platform
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
 
 from app.errors import USER_ERRORS
+from app.findings import Finding, guarded, one_line
 from app.pipeline import Pipeline
-
-Status = Literal["ok", "warn", "fail"]
+from app.server_checks.checks import server_findings
 
 PACKAGES = (
     ("torch", "torch"),
@@ -34,48 +32,23 @@ _SPARE_BYTES = 1 << 30
 _BUSY_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One finding. check: name of the check. found: the result. advice: what to do, None if nothing is needed."""
-
-    check: str
-    status: Status
-    found: str
-    advice: str | None = None
-
-
 def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
     """All findings, as soon as they are available. Slow checks (models) come last, except for the collections."""
     reinstall = "install Plumbline's requirements again, in a separate environment"
-    yield from _guarded("versions", reinstall, _versions)
-    yield from _guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
-    yield from _guarded("memory", "not needed for answering", _memory)
-    yield from _guarded("home", "choose another with --home or PLUMBLINE_HOME", partial(_home, pipeline))
-    yield from _guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
-    yield from _guarded("minilm", reinstall, _minilm)
-    yield from _guarded("encoder", "name another with --encoder or PLUMBLINE_ENCODER", partial(_encoder, pipeline))
-    yield from _guarded(
+    yield from guarded("versions", reinstall, _versions)
+    yield from guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
+    yield from guarded("memory", "not needed for answering", _memory)
+    yield from guarded("home", "choose another with --home or PLUMBLINE_HOME", partial(_home, pipeline))
+    yield from guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
+    yield from guarded("minilm", reinstall, _minilm)
+    yield from guarded("encoder", "name another with --encoder or PLUMBLINE_ENCODER", partial(_encoder, pipeline))
+    yield from guarded(
         "model",
         "restore it, train one (plumbline train reader), or name another with --model",
         partial(_model, pipeline),
     )
-    yield from _guarded("collections", "see database", partial(_collections, pipeline))
-
-
-def _guarded(check: str, advice: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings of one check. An exception becomes its last finding, so that one broken part does not hide
-    others.
-    """
-    try:
-        yield from look()
-    except USER_ERRORS as error:
-        yield Finding(check, "fail", _line(error), advice)
-    except Exception as error:  # the doctor must report any failure instead of failing itself
-        yield Finding(check, "fail", f"{type(error).__name__}: {_line(error)}", advice)
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:500]
+    yield from server_findings(pipeline)
+    yield from guarded("collections", "see database", partial(_collections, pipeline))
 
 
 def _versions() -> Iterator[Finding]:
@@ -100,7 +73,10 @@ def _package(distribution: str, module: str) -> Finding:
         importlib.import_module(module)
     except Exception as error:  # a broken binary can raise anything
         return Finding(
-            distribution, "fail", f"{found}, but it cannot be imported: {type(error).__name__}: {_line(error)}", advice
+            distribution,
+            "fail",
+            f"{found}, but it cannot be imported: {type(error).__name__}: {one_line(error)}",
+            advice,
         )
     return Finding(distribution, "ok", found)
 
@@ -255,7 +231,7 @@ def _collections(pipeline: Pipeline) -> Iterator[Finding]:
         yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
     for name in names:
         advice = "run plumbline index again with the same sources"
-        yield from _guarded(f"collection {name}", advice, partial(_collection, pipeline, name))
+        yield from guarded(f"collection {name}", advice, partial(_collection, pipeline, name))
 
 
 def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:

@@ -151,6 +151,7 @@ class Pipeline:
             device=self.device,
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
+            parallel=settings.model_parallel,
             precision=settings.precision,
             home=self.home,
             models=self.models,

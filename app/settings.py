@@ -42,6 +42,7 @@ class Settings(BaseSettings):
     )
     model_key: SecretStr = Field(default=SecretStr(""), description="API key of the server that model names")
     model_context: int = Field(default=4096, ge=16, description="context length of that server, in tokens")
+    model_parallel: int = Field(default=8, ge=1, le=1024, description="requests to that server at the same time")
     precision: Literal["", "fp32", "bf16", "int8", "int4", "auto"] = Field(
         default="",
         description="precision of a decoder's weights: fp32, bf16, int8, int4 or auto; default fp32, on a GPU bf16",

@@ -1,4 +1,4 @@
-"""Check versions, device, home, database, models and every collection, and advise how to fix problems.
+"""Check versions, device, home, database, models, a model's server and every collection, and advise on problems.
 
 Each line begins with ok, warn or fail. The exit code is 1 if anything fails.
 """
@@ -13,7 +13,7 @@ from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK
 
 if TYPE_CHECKING:
-    from app.diagnosis import Finding
+    from app.findings import Finding
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -48,7 +48,8 @@ def _findings(arguments: argparse.Namespace) -> Iterator[Finding]:
     from pydantic import ValidationError
 
     from app.commands.options import open_pipeline
-    from app.diagnosis import Finding, diagnose
+    from app.diagnosis import diagnose
+    from app.findings import Finding
 
     try:
         pipeline = open_pipeline(arguments)

@@ -86,6 +86,7 @@ def open_language_judge(
             device=device,
             api_key=settings.model_key.get_secret_value(),
             context_length=settings.model_context,
+            parallel=settings.model_parallel,
             home=home,
         )
     except AppError as error:  # its words are those of --model

@@ -10,13 +10,14 @@ from app.models.cache import ModelCache, model_key, process_models
 from app.models.known_tokenizers import check_tokenizer
 from app.models.known_weights import known_weights
 from app.models.shipped_decoder import decoder_folder
-from generation.causal.prompt_template import PromptTemplate, default_prompt, read_prompt
+from generation.causal.prompt_template import default_prompt, read_prompt
 from generation.errors import GenerationError
 from generation.generator import Generator
 from model.checkpoints.files import sha256_of
 
 if TYPE_CHECKING:
     from generation.reader.reader import EmbeddedReader
+    from generation.remote.options import RemoteOptions
 
 CHOICES = (
     "reader (the embedded one), smollm2 (fetched by plumbline model add smollm2), decoder (a small shipped "
@@ -40,6 +41,7 @@ def open_generator(
     device: str = "cpu",
     api_key: str | None = None,
     context_length: int = 4096,
+    parallel: int = 8,
     precision: str = "",
     home: Path | None = None,
     models: ModelCache | None = None,
@@ -47,7 +49,7 @@ def open_generator(
 ) -> Generator:
     """Open the generator named ``choice``; "" is the embedded reader.
 
-    api_key, context_length: for a server. precision: of a decoder's weights
+    api_key, context_length, parallel (requests at the same time): for a server. precision: of a decoder's weights
     (generation.engine.precision.weight_precision); not accepted for a reader or a server. home: folder of named models,
     by default the environment's; if given, weight files that changed since they were last opened from it are refused
     (app.models.known_weights). models: cache of open readers and decoders, by default the process's cache. prompt: a
@@ -69,7 +71,10 @@ def open_generator(
         _refuse_prompt(choice, prompt)
         return open_reader(None, device, models)
     if separator and kind in _APIS:
-        return _remote(choice, kind, rest, api_key, context_length, template)
+        options = _remote_options(kind, rest, api_key, context_length, parallel)
+        from generation.remote.generator import OpenAIGenerator
+
+        return OpenAIGenerator(options, template=template)
     if separator and kind == "transformers":
         folder = _folder(rest, choice, home)
         if (folder / "reader.json").is_file():
@@ -170,22 +175,19 @@ def _folder(path: str, choice: str, home: Path | None) -> Path:
     return folder
 
 
-def _remote(
-    choice: str, kind: str, target: str, api_key: str | None, context_length: int, template: PromptTemplate | None
-) -> Generator:
-    from generation.remote.generator import OpenAIGenerator
+def _remote_options(kind: str, target: str, api_key: str | None, context_length: int, parallel: int) -> RemoteOptions:
     from generation.remote.options import RemoteOptions
 
     url, _, model = target.partition("#")
     try:
-        options = RemoteOptions(
+        return RemoteOptions(
             url,
             model,
             "chat" if _APIS[kind] == "chat" else "completions",
             api_key=api_key or None,
             context_length=context_length,
+            parallel=parallel,
         )
     except GenerationError as error:
         # Not the choice itself: its URL may hold a password.
         raise AppError(f"the model {kind}:URL#MODEL: {error}. The choices are {CHOICES}", parameter="model") from error
-    return OpenAIGenerator(options, template=template)

@@ -148,6 +148,7 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
             device=pipeline.device,
             api_key=pipeline.settings.model_key.get_secret_value(),
             context_length=pipeline.settings.model_context,
+            parallel=pipeline.settings.model_parallel,
             precision=pipeline.settings.precision,
             home=pipeline.home,
             models=pipeline.models,

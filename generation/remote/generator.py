@@ -50,9 +50,11 @@ class OpenAIGenerator:
         self._streaming = ThreadPoolExecutor(options.parallel, thread_name_prefix="remote")
         self._asking = ThreadPoolExecutor(options.parallel, thread_name_prefix="asking")
         self._begun: WeakSet[RemoteRequest] = WeakSet()
+        self._closed = False
 
     def close(self) -> None:
         """Close the connections and cancel requests in progress."""
+        self._closed = True
         for request in tuple(self._begun):
             request.cancel()
         self._streaming.shutdown(wait=False)
@@ -115,6 +117,8 @@ class OpenAIGenerator:
 
     def submit_many(self, tasks: Sequence[GenerationTask]) -> PendingReplies:
         """See QueueingGenerator. Samples of one prompt follow each other, so that the server's prefix cache helps."""
+        if self._closed:
+            raise RuntimeError("the generator is closed")
         together = self._options.one_request
         groups = [[task.seeds] if together else [(seed,) for seed in task.seeds] for task in tasks]
         return PendingReplies(

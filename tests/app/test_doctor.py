@@ -14,7 +14,8 @@ from sqlalchemy import insert
 from app import diagnosis
 from app.commands import doctor
 from app.console import Output
-from app.diagnosis import Finding, diagnose
+from app.diagnosis import diagnose
+from app.findings import Finding
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.schema import collections

@@ -1,0 +1,56 @@
+"""All checks of a model's server, in order; each may cost a few requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from typing import TYPE_CHECKING
+
+from app.findings import Finding, guarded
+from app.pipeline import Pipeline
+from app.server_checks.cancellation import cancellation
+from app.server_checks.context import context
+from app.server_checks.logprobs import logprobs
+from app.server_checks.model_names import model_names
+from app.server_checks.prefix_cache import prefix_cache
+from app.server_checks.repeatability import repeatability
+from app.server_checks.samples import samples
+from app.server_checks.speed import speed
+from app.server_checks.streaming import streaming
+from generation.errors import GenerationError
+
+if TYPE_CHECKING:
+    from generation.remote.probe import ServerProbe
+
+CHECKS: tuple[tuple[str, Callable[[ServerProbe], Iterator[Finding]]], ...] = (
+    ("server model", model_names),
+    ("server speed", speed),
+    ("server seeds", repeatability),
+    ("server n", samples),
+    ("server logprobs", logprobs),
+    ("server context", context),
+    ("server prefix cache", prefix_cache),
+    ("server streaming", streaming),
+    ("server cancellation", cancellation),
+)
+_ADVICE = "look at the server's log; the check above the failed one shows what still works"
+
+
+def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
+    """Findings on the server of an ``openai:`` model; none for other models, or if it does not answer."""
+    if not pipeline.settings.model.startswith(("openai:", "openai-completions:")):
+        return
+    from generation.remote.generator import OpenAIGenerator
+    from generation.remote.probe import ServerProbe
+
+    try:
+        generator = pipeline.generator
+        _ = generator.fingerprint  # one request; "model" names what went wrong
+    except Exception:  # reported as the finding "model"
+        return
+    if not isinstance(generator, OpenAIGenerator):
+        raise GenerationError(f"{pipeline.settings.model!r} did not open a server")
+    with closing(ServerProbe(generator.options)) as probe:
+        for check, look in CHECKS:
+            yield from guarded(check, _ADVICE, partial(look, probe))

@@ -1,0 +1,43 @@
+"""Does the server know the model by this name, and refuse others?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.findings import Finding
+from app.server_checks.questions import GREEDY, STORY
+from generation.decoding.params import SamplingParams
+from generation.errors import GenerationError
+
+if TYPE_CHECKING:
+    from generation.remote.probe import ServerProbe
+
+CHECK = "server model"
+UNKNOWN = "plumbline-no-such-model"
+
+
+def model_names(probe: ServerProbe) -> Iterator[Finding]:
+    """One request with a name that no server has."""
+    name, listed = probe.options.model, [str(model.get("id")) for model in probe.models()]
+    figures = {"listed": name in listed, "models": len(listed)}
+    try:
+        probe.ask(STORY, SamplingParams(max_tokens=1, temperature=GREEDY.temperature), model=UNKNOWN)
+    except GenerationError:
+        refuses = True
+    else:
+        refuses = False
+    shown = ", ".join(listed[:5]) or "no list"
+    if name in listed or not listed or refuses:
+        status = "ok" if refuses or name in listed else "warn"
+        found = f"{name!r}; the server lists {shown}; other names are {'refused' if refuses else 'answered too'}"
+        advice = None if status == "ok" else "the server does not say which model answers: note it down yourself"
+        yield Finding(CHECK, "warn" if advice else "ok", found, advice, {**figures, "refuses_others": refuses})
+        return
+    yield Finding(
+        CHECK,
+        "warn",
+        f"{name!r} is not listed (the server lists {shown}), but answered: it answers to any name",
+        "use a listed name; a misspelt one measures another model without a word",
+        {**figures, "refuses_others": refuses},
+    )

@@ -1,0 +1,40 @@
+"""Is a prompt that was read before read faster? Samples of one question follow each other for that."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.findings import Finding
+from app.server_checks.questions import passages
+from generation.decoding.params import SamplingParams
+
+if TYPE_CHECKING:
+    from generation.remote.probe import ServerProbe
+
+CHECK = "server prefix cache"
+_SENTENCES = 20
+_WORTH = 0.6  # of the first time
+_LEAST_S = 0.05  # below this, reading the prompt takes no time that could be measured
+
+
+def prefix_cache(probe: ServerProbe) -> Iterator[Finding]:
+    """One new prompt twice, one token each."""
+    question, one = passages(_SENTENCES, secrets.token_hex(3)), SamplingParams(max_tokens=1)
+    first, second = (probe.ask(question, one) for _ in range(2))
+    cached, read = second.cached_tokens, second.reply.prompt_tokens
+    figures = {
+        "first_s": round(first.seconds, 3),
+        "again_s": round(second.seconds, 3),
+        "prompt_tokens": read,
+        "cached_tokens": cached,
+    }
+    counted = f"; the server counts {cached} of {read} prompt tokens as cached" if cached is not None else ""
+    times = (
+        f"{first.seconds:.2f} s for a new prompt of {read or 'unknown'} tokens, {second.seconds:.2f} s again{counted}"
+    )
+    if cached or second.seconds < _WORTH * first.seconds or first.seconds < _LEAST_S:
+        yield Finding(CHECK, "ok", times, None, figures)
+    else:
+        yield Finding(CHECK, "warn", times, "lost: time. n samples of one question read its passages n times", figures)

@@ -1,0 +1,34 @@
+"""Several choices in one request (``n``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from app.findings import Finding
+from app.server_checks.questions import SAMPLED, STORY
+from generation.errors import GenerationError
+
+if TYPE_CHECKING:
+    from generation.remote.probe import ServerProbe
+
+CHECK = "server n"
+_SAME = "nothing is lost: each sample is a request of its own, with its own seed"
+
+
+def samples(probe: ServerProbe) -> Iterator[Finding]:
+    """One request for two choices."""
+    try:
+        found = probe.ask(STORY, SAMPLED, seed=7, n=2).reply.choices
+    except GenerationError as error:
+        yield Finding(CHECK, "ok", f"n = 2 is refused; {_SAME} ({error})"[:500], None, {"n_honoured": False})
+        return
+    honoured = len(found) == 2
+    differ = honoured and found[0].text != found[1].text
+    if not honoured:
+        told = f"not honoured ({len(found)} choice for n = 2); {_SAME}"
+    else:
+        told = (
+            f"honoured; its choices {'differ' if differ else 'are equal'}, and are not used: {_SAME.partition(': ')[2]}"
+        )
+    yield Finding(CHECK, "ok", told, None, {"n_honoured": honoured, "choices_differ": differ})

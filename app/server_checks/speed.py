@@ -1,0 +1,56 @@
+"""Tokens per second: one request alone, and several at the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from app.findings import Finding
+from app.server_checks.questions import GREEDY, OTHER_STORIES, STORY
+
+if TYPE_CHECKING:
+    from generation.remote.probe import ServerProbe
+
+CHECK, TOGETHER = "server speed", "server concurrency"
+_WORTH_IT = 1.3  # times as fast as one request alone
+
+
+def speed(probe: ServerProbe) -> Iterator[Finding]:
+    """One request, then as many at once as are made in an evaluation, at most six."""
+    alone = probe.ask(STORY, GREEDY)
+    drawn = alone.reply.completion_tokens
+    if not drawn:
+        yield Finding(
+            CHECK,
+            "warn",
+            f"{alone.seconds:.2f} s for at most {GREEDY.max_tokens} tokens; the server does not count tokens (usage)",
+            "token counts and tokens/s are missing from results and from the metrics",
+        )
+        return
+    rate = drawn / alone.seconds
+    figures = {"tokens_per_second": round(rate, 2), "seconds": round(alone.seconds, 3), "tokens": drawn}
+    yield Finding(
+        CHECK, "ok", f"{rate:.1f} tokens/s for one request ({drawn} tokens in {alone.seconds:.2f} s)", None, figures
+    )
+    count = min(len(OTHER_STORIES), probe.options.parallel)
+    if count < 2:
+        return
+    begun = perf_counter()
+    found = probe.together(OTHER_STORIES[:count], GREEDY)
+    seconds = perf_counter() - begun
+    total = sum(reply.reply.completion_tokens or 0 for reply in found) / seconds
+    slowest = max(reply.seconds for reply in found)
+    figures = {"requests": count, "tokens_per_second": round(total, 2), "slowest_s": round(slowest, 3)}
+    told = f"{count} requests at once: {total:.1f} tokens/s together, the last after {slowest:.2f} s"
+    if total >= _WORTH_IT * rate:
+        yield Finding(TOGETHER, "ok", told, None, figures)
+        return
+    yield Finding(
+        TOGETHER,
+        "warn",
+        f"{told}: the server works on one after the other",
+        "lost: time. Start it with several slots, or ask for fewer at once (PLUMBLINE_MODEL_PARALLEL=1), so that none "
+        "waits until its timeout",
+        figures,
+    )

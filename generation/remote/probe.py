@@ -1,0 +1,162 @@
+"""Single requests to a server, with everything that its reply tells: for measuring the server itself."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from generation.causal.prompt_template import PromptTurns
+from generation.decoding.params import SamplingParams
+from generation.remote.bodies import request_body
+from generation.remote.cancellation import RequestCancellation
+from generation.remote.connection import Connection
+from generation.remote.options import RemoteOptions
+from generation.remote.replies import Reply, delta_of, read_reply, usage_of
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeReply:
+    """reply: as parsed. top: the likeliest first token's log-probability, None if not sent. seconds: of the request.
+
+    cached_tokens: prompt tokens that the server had read before, None if it does not say.
+    """
+
+    reply: Reply
+    top: float | None
+    cached_tokens: int | None
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        """Text of the first choice, behind its reasoning."""
+        choice = self.reply.choices[0]
+        return f"{choice.thought}\0{choice.text}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeStream:
+    """One streamed answer. pieces: events with text or reasoning. first: seconds until the first of them, None if none.
+
+    ended: whether a finish reason arrived. cut: whether this side hung up.
+    """
+
+    text: str
+    thought: str
+    pieces: int
+    first: float | None
+    seconds: float
+    ended: bool
+    usage: bool
+    cut: bool = False
+
+
+class ServerProbe:
+    """Requests to one server without retries. Close it when done."""
+
+    def __init__(self, options: RemoteOptions) -> None:
+        self.options = replace(options, retries=0)
+        self._where = f"the server at {options.shown_url}"
+        self._connection = Connection(self.options)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    def models(self) -> tuple[dict[str, Any], ...]:
+        """Return the entries of the list of models; empty if the server has none."""
+        try:
+            return self._connection.listed_models()
+        except Exception:  # of the HTTP client, of many types: there is no list
+            return ()
+
+    def ask(
+        self,
+        question: str,
+        params: SamplingParams,
+        *,
+        seed: int = 0,
+        n: int = 1,
+        logprobs: bool = False,
+        model: str | None = None,
+    ) -> ProbeReply:
+        """Request n choices at once. model: another name than the options'. Raises the errors of Connection.post."""
+        options = self.options if model is None else replace(self.options, model=model)
+        body = request_body(options, PromptTurns("", question), params, (seed,) * n, logprobs=logprobs)
+        begun = perf_counter()
+        fields = self._connection.post(body)
+        seconds = perf_counter() - begun
+        found = len(fields["choices"]) if isinstance(fields.get("choices"), list) and fields["choices"] else n
+        reply = read_reply(fields, options.api, found, logprobs, self._where)
+        return ProbeReply(reply, _first_top(fields) if logprobs else None, _cached(fields), seconds)
+
+    def together(self, questions: Sequence[str], params: SamplingParams, seed: int = 0) -> list[ProbeReply]:
+        """Send all requests at the same time."""
+        with ThreadPoolExecutor(len(questions)) as pool:
+            return list(pool.map(lambda question: self.ask(question, params, seed=seed), questions))
+
+    def stream(
+        self, question: str, params: SamplingParams, *, seed: int = 0, hang_up: int | None = None
+    ) -> ProbeStream:
+        """Stream one answer. hang_up: number of pieces after which the connection is closed.
+
+        Raises the errors of Connection.events.
+        """
+        body = request_body(self.options, PromptTurns("", question), params, (seed,), logprobs=False)
+        body |= {"stream": True, "stream_options": {"include_usage": True}}
+        line = RequestCancellation()
+        text = thought = ""
+        pieces, first, ended, usage = 0, None, False, False
+        begun = perf_counter()
+        with closing(self._connection.events(body, None, line)) as events:
+            for fields in events:
+                delta = delta_of(fields, self.options.api, self._where)
+                if delta.text or delta.thought:
+                    pieces += 1
+                    first = perf_counter() - begun if first is None else first
+                text, thought = text + delta.text, thought + delta.thought
+                ended = ended or delta.finish_reason is not None
+                usage = usage or usage_of(fields)[1] is not None
+                if hang_up is not None and pieces >= hang_up:
+                    line.cut("cancelled")
+                    break
+        seconds = perf_counter() - begun
+        return ProbeStream(text, thought, pieces, first, seconds, ended, usage, line.reason is not None)
+
+    def streams(self, questions: Sequence[str], params: SamplingParams) -> list[ProbeStream | Exception]:
+        """Stream all answers, each beginning after the first piece of the one before was due."""
+        results: list[ProbeStream | Exception] = [RuntimeError("not run")] * len(questions)
+
+        def run(place: int) -> None:
+            try:
+                results[place] = self.stream(questions[place], params)
+            except Exception as error:  # the finding names it
+                results[place] = error
+
+        threads = [threading.Thread(target=run, args=(place,)) for place in range(len(questions))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return results
+
+
+def _first_top(fields: dict[str, Any]) -> float | None:
+    """The log-probability of the likeliest alternative of the first token."""
+    with suppress(KeyError, IndexError, TypeError, AttributeError, ValueError):
+        given = fields["choices"][0]["logprobs"]
+        if "content" in given:
+            return float(given["content"][0]["top_logprobs"][0]["logprob"])
+        return max(map(float, given["top_logprobs"][0].values()))
+    return None
+
+
+def _cached(fields: dict[str, Any]) -> int | None:
+    with suppress(KeyError, TypeError):
+        value = fields["usage"]["prompt_tokens_details"]["cached_tokens"]
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return None
