@@ -9,6 +9,8 @@ from evaluation.audits.audit import StoredAudit
 from evaluation.guarantee.watching.stream import RateWatch, WatchReading
 from evaluation.outcomes import Outcome
 
+_POINTS = 120
+
 
 @dataclass(frozen=True, slots=True)
 class AuditReading:
@@ -18,7 +20,7 @@ class AuditReading:
     texts are kept. lapsed: answers without one whose texts were pruned. declined: labelled as an abstention, so no
     answer. behind: labelled answers that do not count yet, because an answer before them has no label. watch: of the
     answers that count. answer_rate: share of the drawn queries that were answered, weighted by their probabilities;
-    None without a draw.
+    None without a draw. history: the readings after some of the answers, at most about 120, for a chart.
     """
 
     drawn: int
@@ -30,6 +32,7 @@ class AuditReading:
     behind: int
     watch: WatchReading
     answer_rate: float | None
+    history: tuple[WatchReading, ...] = ()
 
 
 def audit_reading(
@@ -42,6 +45,8 @@ def audit_reading(
     audits must be of one certificate.
     """
     watch = RateWatch(alpha, delta)
+    step = max(1, len(outcomes) // _POINTS)
+    history: list[WatchReading] = []
     open_found = False
     withheld = labelled = waiting = lapsed = declined = behind = 0
     all_weight = answered_weight = 0.0
@@ -64,6 +69,8 @@ def audit_reading(
             else:
                 watch.lower_floor(audit.probability)
                 watch.add(outcome in ("hallucinated", "unscored"), audit.probability)
+                if not (labelled - declined) % step:
+                    history.append(watch.reading)
     return AuditReading(
         len(audits),
         withheld,
@@ -74,4 +81,5 @@ def audit_reading(
         behind,
         watch.reading,
         answered_weight / all_weight if audits else None,
+        tuple(history),
     )

@@ -82,7 +82,7 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 def own_path(path: str) -> str:
     """The path, if it is one of our pages; else the start page."""
-    known = path.startswith(("/collections", "/evaluations")) and "//" not in path and "\\" not in path
+    known = path.startswith(("/collections", "/evaluations", "/watch")) and "//" not in path and "\\" not in path
     return path if known and path.isascii() and path.isprintable() else "/"
 
 

@@ -28,27 +28,35 @@ from data.label_file import word_of_label
 from evaluation.reports.corrected_view import agreement_lines
 
 _SCRIPT = Path(__file__).parents[2] / "templates" / "label.js"
-_KEYS = tuple((key, word_of_label(outcome), outcome) for key, outcome in KEYS.items())
+LABEL_KEYS = tuple((key, word_of_label(outcome), outcome) for key, outcome in KEYS.items())
 
 labels_pages = APIRouter(include_in_schema=False)
 Evaluator = Annotated[Caller, Depends(require("evaluate"))]
 ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
+def label_script() -> Markup:
+    """The script of the labelling page, which lets keys label."""
+    return Markup(_SCRIPT.read_text("utf-8"))  # noqa: S704 - our own file
+
+
 @dataclass(frozen=True, slots=True)
 class LabellerIdentity:
-    """The annotator of a request. named: by the URL, without a key. settles: whether they settle disputes."""
+    """The annotator of a request. named: by the URL, without a key. settles: whether they settle disputes. base: first
+    part of the path of the pages.
+    """
 
     annotator: str
     named: bool
     settles: bool
+    base: str = "evaluations"
 
-    def at(self, run_id: str, place: str = "", *, settles: bool | None = None) -> str:
-        """The URL of a page for this annotator; place: path below ``/label``."""
+    def at(self, name: str, place: str = "", *, settles: bool | None = None) -> str:
+        """The URL of a page for this annotator. name: of the run. place: path below ``/label``."""
         given = {"annotator": self.annotator} if self.named and self.annotator else {}
         if self.settles if settles is None else settles:
             given["settle"] = "yes"
-        return f"/evaluations/{run_id}/label{place}" + (f"?{urlencode(given)}" if given else "")
+        return f"/{self.base}/{name}/label{place}" + (f"?{urlencode(given)}" if given else "")
 
 
 async def who(
@@ -190,7 +198,7 @@ async def _item(
             "chosen": own.get(shown.key, ""),
             "back": person.at(run_id, f"/{ids[place - 1]}") if place else "",
             "onward": person.at(run_id, f"/{ids[place + 1]}" if place + 1 < len(ids) else ""),
-            "script": Markup(_SCRIPT.read_text("utf-8")),  # noqa: S704 - our own file
+            "script": label_script(),
         }
 
     found = await resources.do(look)
@@ -202,7 +210,7 @@ async def _item(
         "evaluations",
         error=error,
         who=person,
-        keys=_KEYS,
+        keys=LABEL_KEYS,
         action=action,
         end=end,
         **found,
