@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from data.block_work import WorkerError
 from data.errors import DataError
 from evaluation.errors import EvaluationError
 from generation.errors import GenerationError
@@ -33,4 +34,4 @@ class UnnamedCollectionError(AppError):
         return type(self), (str(self), self.known)
 
 
-USER_ERRORS = (AppError, DataError, EvaluationError, GenerationError, ModelError, RetrievalError)
+USER_ERRORS = (AppError, DataError, EvaluationError, GenerationError, ModelError, RetrievalError, WorkerError)

@@ -25,6 +25,7 @@ from app.retrieval.chunk_locations import chunk_locations
 from app.retrieval.engine_settings import engines_of
 from app.settings import Settings
 from app.streamed_answer import OnText, drawn_aloud
+from data.block_work import BlockExecutor
 from data.columns import utc_now
 from data.documents import Document
 from data.questions import Question
@@ -38,6 +39,7 @@ from generation.prompt import Prompt
 from generation.style.restyling import apply_style
 from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import check_published, list_collections, open_retriever
+from retrieval.encoding.distributed_encoder import DistributedEncoder
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.engines.engines import Engines
@@ -142,6 +144,13 @@ class Pipeline:
         )
         return self._closing.enter_context(SubprocessEncoder(make))
 
+    def encoder_on(self, executor: BlockExecutor) -> DistributedEncoder:
+        """The configured encoder in each worker of an executor. Its workers start on first use."""
+        settings = self.settings
+        name = str(Path(settings.encoder).absolute()) if Path(settings.encoder).is_dir() else settings.encoder
+        device, precision = settings.device, settings.encoder_precision
+        return DistributedEncoder(executor, partial(open_encoder, name if settings.encoder else "", device, precision))
+
     @cached_property
     def generator(self) -> Generator:
         """The configured model, by default the embedded reader (see app.models.generators)."""
@@ -173,19 +182,21 @@ class Pipeline:
         progress: Callable[[IndexProgress], None] | None = None,
         in_subprocess: bool = False,
         engine: EngineName | None = None,
+        executor: BlockExecutor | None = None,
     ) -> IndexReport:
         """Make the collection contain exactly the source's documents (see retrieval.indexing.indexer.index_documents).
 
         in_subprocess: embed in a child process, which ends before the indexes are built. For callers that use the
-        encoder for nothing else.
+        encoder for nothing else. executor: its workers embed, instead of this process.
         engine: where the indexes go; None for the collection's own, and for the setting ``vectors`` if it is new.
         """
+        encoder = self.encoder_on(executor) if executor else self.subprocess_encoder if in_subprocess else self.encoder
         return index_documents(
             self.store,
             self.home,
             collection,
             source,
-            self.subprocess_encoder if in_subprocess else self.encoder,
+            encoder,
             chunking=chunking,
             tokenising=tokenising,
             dense=dense,

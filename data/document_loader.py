@@ -13,7 +13,7 @@ from data.errors import DataError
 from data.folders import FoundFile, find_files
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import NumberedDocument, Origin
-from data.parsing.pool import FileToParse, ParsedItem, parse_files
+from data.parsing.pool import FileParsing, FileToParse, ParsedItem, parse_files
 from data.refused import Refused, note, part, printable, shown
 from data.sources import Source, SqlSource
 
@@ -37,6 +37,7 @@ def iter_documents(
     *,
     follow_links: bool = False,
     name_files: bool = False,
+    parse: FileParsing = parse_files,
 ) -> Iterator[Document | Refused]:
     """Yield every document of the sources and, in its place, every refused item.
 
@@ -48,7 +49,7 @@ def iter_documents(
     with one id in one file or query the second is refused. follow_links: whether symbolic links may leave a given
     folder. name_files: whether documents with their own id get their file's name as metadata "file". Only one document
     is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the iterator ends those
-    processes.
+    processes. parse: parses the files; data/parsing/distributed.py has another way.
 
     Raises DataError immediately if there is no source, a path does not exist or a database source is invalid; later if
     a database fails, or no parser process can be started.
@@ -63,7 +64,7 @@ def iter_documents(
             from data.sql_documents import check_sql  # SQLAlchemy is slow to import
 
             check_sql(source)
-    return _load(tuple(sources), limits or ParsingLimits(), workers, follow_links, name_files)
+    return _load(tuple(sources), limits or ParsingLimits(), workers, follow_links, name_files, parse)
 
 
 def _unusable(path: Path) -> str:
@@ -78,12 +79,17 @@ def _unusable(path: Path) -> str:
 
 
 def _load(
-    sources: tuple[Source, ...], limits: ParsingLimits, workers: int, follow_links: bool, name_files: bool
+    sources: tuple[Source, ...],
+    limits: ParsingLimits,
+    workers: int,
+    follow_links: bool,
+    name_files: bool,
+    parse: FileParsing,
 ) -> Iterator[Document | Refused]:
     origins = _Origins(name_files)
     found = find_files([source for source in sources if isinstance(source, Path)], follow_links=follow_links)
     if any(isinstance(source, Path) for source in sources):
-        with closing(parse_files(map(_to_parse, found), limits, workers)) as parsed:
+        with closing(parse(map(_to_parse, found), limits, workers)) as parsed:
             for one in parsed:
                 if isinstance(one.item, Refused):
                     yield one.item

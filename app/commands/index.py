@@ -39,6 +39,7 @@ _OVERLAPS = ("overlap_sentences", "overlap_tokens")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.engine_options import add_engine
     from app.commands.options import add_encoder, add_limit
 
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help='folders or files to index, "samples", or sql:...')
@@ -90,6 +91,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--workers", type=int, default=1, help="processes for parsing and for splitting (default 1 each)"
     )
+    add_engine(parser)
     add_encoder(parser)
 
 
@@ -97,7 +99,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     """Index and print a summary."""
     import time
 
+    from app.commands.engine_options import block_executor
     from app.commands.options import open_pipeline
+    from app.retrieval.file_parsing import file_parsing
     from app.retrieval.index_progress import shown_progress
     from app.retrieval.uploads import UploadedSources
     from app.retrieval.watch import follow
@@ -111,12 +115,15 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     tokenising = _tokenising(arguments.language)
     sources = [sample_corpus_path() if text == "samples" else parse_source(text) for text in arguments.sources]
     paths = _watched(sources) if arguments.watch else []
-    with open_pipeline(arguments) as pipeline:
+    with block_executor(arguments, output) as executor, open_pipeline(arguments) as pipeline:
+        parse = file_parsing(executor)
         kept: tuple[str, ...] = ()
 
         def build() -> IndexReport:
             nonlocal kept
-            found = iter_documents(sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links)
+            found = iter_documents(
+                sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links, parse=parse
+            )
             documents = _first(found, arguments.limit)
             uploads = UploadedSources(pipeline.store, arguments.collection)
             if not arguments.replace:
@@ -132,6 +139,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                     progress=show,
                     in_subprocess=True,
                     engine=arguments.vectors,
+                    executor=executor,
                 )
             uploads.settle()
             kept = uploads.kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +31,10 @@ class ParsedItem:
 
     item: Item
     file: FileToParse | None
+
+
+FileParsing = Callable[[Iterable[FileToParse | Refused], ParsingLimits, int], Generator[ParsedItem, None, None]]
+"""``parse_files``, or a function with the same result."""
 
 
 def parse_files(

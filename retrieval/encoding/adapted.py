@@ -5,14 +5,14 @@ Each mode has its own fingerprint.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval.chunking.chunker import TokenCounter
-from retrieval.encoding.encoder import Encoder, ReleasableEncoder
+from retrieval.encoding.encoder import ConcurrentEncoder, Encoder, ReleasableEncoder
 
 
 @runtime_checkable
@@ -79,6 +79,12 @@ class AdaptedEncoder:
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1."""
         return self._encoder.encode_passages_as(texts, self._way)
+
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+        """(N, E) vectors of each call's passages, in order; at once if the wrapped encoder supports that."""
+        if isinstance(self._encoder, ConcurrentEncoder):
+            return self._encoder.encode_calls_as(calls, way)
+        return (self._encoder.encode_passages_as(texts, way) for texts in calls)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """(N, E) vectors of length 1; the same in every mode."""

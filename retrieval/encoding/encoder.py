@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -37,6 +37,14 @@ class ReleasableEncoder(Protocol):
         """Release the memory; the next call allocates it again."""
 
 
+@runtime_checkable
+class ConcurrentEncoder(Protocol):
+    """An encoder that answers several calls at once."""
+
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+        """(N, E) vectors of each call's passages, in order, in the mode ``way``; the same as one call after another."""
+
+
 class Encoder(Protocol):
     """Embeds passages and queries into one space in which the inner product is the cosine similarity."""
 
@@ -69,6 +77,13 @@ def serves(encoder: Encoder, fingerprint: str) -> bool:
     if isinstance(encoder, CompatibleQueries):
         return fingerprint in encoder.serves
     return fingerprint == encoder.fingerprint
+
+
+def encode_calls(encoder: Encoder, calls: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
+    """(N, E) vectors of each call of ``encode_passages``, in order; at once if the encoder supports that."""
+    if isinstance(encoder, ConcurrentEncoder):
+        return encoder.encode_calls_as(calls, encoder.fingerprint)
+    return map(encoder.encode_passages, calls)
 
 
 def unit_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from data.refused import Refused
 from data.store import Store
-from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.encoder import Encoder, encode_calls
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import batches, read_documents
 from retrieval.indexing.background import BackgroundWorker
@@ -78,9 +78,10 @@ class Embedder:
         wanted: by index in ``documents``, ascending.
         """
         by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
-        for call in batches(by_length, self._texts_per_call):
-            texts = [text for text, _ in call]
-            vectors = checked_vectors(self._encoder.encode_passages(texts), texts, self._encoder.dimension)
+        calls = [[text for text, _ in call] for call in batches(by_length, self._texts_per_call)]
+        encoded = encode_calls(self._encoder, calls)
+        for call, texts, found in zip(batches(by_length, self._texts_per_call), calls, encoded, strict=True):
+            vectors = checked_vectors(found, texts, self._encoder.dimension)
             self._writing.put({key: vectors[i] for i, (_, key) in enumerate(call)})
             self._progress(len(call))
 

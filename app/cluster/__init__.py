@@ -1,0 +1,1 @@
+"""Bulk work on a Ray cluster: the only package that imports Ray."""

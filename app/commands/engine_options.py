@@ -1,0 +1,64 @@
+"""Arguments that choose where bulk work is done: on this machine, or on a Ray cluster."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from app.commands.parser import rare
+from app.console import Output
+from app.errors import UsageError
+
+if TYPE_CHECKING:
+    from data.block_work import BlockExecutor
+
+_RAY_ONLY = ("address", "ray_workers", "gpus_per_worker")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    """Declare --engine, --address, --ray-workers, --gpus-per-worker."""
+    group = parser.add_argument_group("engine")
+    group.add_argument(
+        "--engine",
+        choices=("local", "ray"),
+        default="local",
+        help="local (default), or ray: models work on a Ray cluster (extra ray); results are the same",
+    )
+    group.add_argument(
+        "--address",
+        metavar="HOST:PORT",
+        default=None,
+        help="a running Ray cluster's head node; default: a cluster on this machine that ends with the command",
+    )
+    group.add_argument(
+        "--ray-workers",
+        type=int,
+        default=None,
+        metavar="N",
+        help="copies of the model (default one for four processors, or one for each share of a GPU)",
+    )
+    group.add_argument(
+        "--gpus-per-worker", type=float, default=None, metavar="SHARE", help="such as 0.25 or 1 (default 0: none)"
+    )
+    rare(group, "--address", "--ray-workers", "--gpus-per-worker")
+
+
+@contextmanager
+def block_executor(arguments: argparse.Namespace, output: Output) -> Iterator[BlockExecutor | None]:
+    """The executor that the arguments name, closed at the end; None for the local engine.
+
+    Raises UsageError for options of another engine, WorkerError if the cluster cannot be used.
+    """
+    given = [name for name in _RAY_ONLY if getattr(arguments, name) is not None]
+    if arguments.engine == "local":
+        if given:
+            raise UsageError(f"--{given[0].replace('_', '-')} belongs to --engine ray: add that, or leave it out")
+        yield None
+        return
+    from app.cluster.executor import ClusterOptions, RayExecutor
+
+    options = ClusterOptions(arguments.address, arguments.ray_workers, arguments.gpus_per_worker or 0.0)
+    with RayExecutor(options, output.say) as executor:
+        yield executor

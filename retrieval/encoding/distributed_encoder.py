@@ -1,0 +1,95 @@
+"""An encoder whose calls are blocks of work for an executor, several at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from data.block_work import BlockExecutor, BlockWorkers, in_order
+from retrieval.encoding.encoder import Encoder
+from retrieval.encoding.served import EncoderCall, EncoderProperties, ServedEncoder, answer_call, encoder_properties
+from retrieval.errors import RetrievalError
+
+
+class _Encoded(NamedTuple):
+    """A worker's answer. fingerprint: of the encoder that it opened."""
+
+    vectors: NDArray[np.float32]
+    fingerprint: str
+
+
+class _Served:
+    """A worker's part: opens the encoder, and answers calls. None asks for the encoder's properties."""
+
+    def __init__(self, make: Callable[[], Encoder]) -> None:
+        self._encoder = make()
+
+    def __call__(self, call: EncoderCall | None) -> EncoderProperties | _Encoded:
+        if call is None:
+            return encoder_properties(self._encoder)
+        return _Encoded(answer_call(self._encoder, call), self._encoder.fingerprint)
+
+
+class DistributedEncoder(ServedEncoder):
+    """The Encoder that ``make`` opens in each worker of an executor. Calls are the same as in this process.
+
+    The first use starts the workers; ``rest`` ends them. Thread-safe.
+    """
+
+    def __init__(self, executor: BlockExecutor, make: Callable[[], Encoder]) -> None:
+        """make: picklable; its result's token counter must be as well (PicklableCounting).
+
+        Uses raise what ``make`` raises in a worker, WorkerError, and RetrievalError if two workers open encoders with
+        different fingerprints.
+        """
+        self._executor, self._make = executor, make
+        self._known: EncoderProperties | None = None
+        self._workers: BlockWorkers[EncoderCall | None, EncoderProperties | _Encoded] | None = None
+        self._lock = threading.Lock()
+
+    def properties(self) -> EncoderProperties:
+        """What is known of the encoder, from the first worker."""
+        if self._known is None:
+            found = self._started().submit(None).result()
+            if not isinstance(found, EncoderProperties):
+                raise TypeError(f"a worker gave {type(found).__name__}, not the encoder's properties")
+            self._known = found
+        return self._known
+
+    def call(self, call: EncoderCall) -> NDArray[np.float32]:
+        """(N, E) vectors of length 1, from one worker."""
+        return next(self._calls((call,)))
+
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+        """See ConcurrentEncoder."""
+        return self._calls(EncoderCall(list(texts), way) for texts in calls)
+
+    def rest(self) -> None:
+        """End the workers and release their memory; the next call that needs vectors starts others."""
+        with self._lock:
+            workers, self._workers = self._workers, None
+        if workers is not None:
+            workers.close()
+
+    def _started(self) -> BlockWorkers[EncoderCall | None, EncoderProperties | _Encoded]:
+        with self._lock:
+            if self._workers is None:
+                self._workers = self._executor.workers(partial(_Served, self._make))
+            return self._workers
+
+    def _calls(self, calls: Iterable[EncoderCall]) -> Iterator[NDArray[np.float32]]:
+        known = self.properties()
+        for found in in_order(self._started(), calls):
+            if not isinstance(found, _Encoded):
+                raise TypeError(f"a worker gave {type(found).__name__}, not vectors")
+            if found.fingerprint != known.fingerprint:
+                raise RetrievalError(
+                    f"a worker's encoder has the fingerprint {found.fingerprint[:12]}, another's "
+                    f"{known.fingerprint[:12]}: all workers need the same model files"
+                )
+            yield np.asarray(found.vectors, dtype=np.float32)
