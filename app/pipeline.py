@@ -314,6 +314,10 @@ class Pipeline:
             c = collections.c
             found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
             keys = {row.name: row.id for row in found}
+            known: set[str] = set()
+            if self.store.shared:  # a batch whose commit was not confirmed is stored again
+                ids = [result.id for result in results]
+                known.update(connection.execute(select(queries.c.id).where(queries.c.id.in_(ids))).scalars())
             rows = [
                 {
                     "id": result.id,
@@ -324,6 +328,7 @@ class Pipeline:
                     "created_at": utc_now(),
                 }
                 for result, name in zip(results, stored, strict=True)
+                if result.id not in known
             ]
             if rows:
                 connection.execute(insert(queries), rows)

@@ -17,6 +17,10 @@ class StoreLockedError(DataError):
     """Another process holds a named lock in the database."""
 
 
+class StoreUnavailableError(DataError):
+    """The database server does not answer; the same call succeeds when it does again."""
+
+
 class StoreFullError(DataError):
     """The database's disk is full; the same call may succeed once there is space."""
 

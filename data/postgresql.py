@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, text
-from sqlalchemy.exc import DBAPIError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import ConnectionPoolEntry
 
-from data.errors import DataError, StoreBusyError, StoreFullError, StoreLockedError
+from data.errors import DataError, StoreBusyError, StoreFullError, StoreLockedError, StoreUnavailableError
 from data.schema import metadata
 from data.sqlite import READERS, strict_json
 
@@ -19,6 +21,7 @@ WRITERS = 4
 """Number of open writing connections of one process; further writers wait."""
 _CONNECTION = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 """Seconds, of libpq. A server that lost its power is noticed within a minute."""
+_FRESH_S = 0.1
 _NO_TABLE = re.compile(r'relation "(?:\w+\.)?(\w+)" does not exist')
 _BUSY = frozenset({"55P03", "57014", "40001", "40P01", "53300"})
 """lock_not_available, query_canceled, serialization_failure, deadlock_detected, too_many_connections."""
@@ -45,14 +48,15 @@ def writer_engine(url: URL, timeout_s: float) -> Engine:
 
 
 def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
-    """Create an engine that replaces a connection before use if the server closed it (pool_pre_ping).
+    """Create an engine that replaces a connection that the server closed, before it is used.
 
-    Raises DataError if the driver is missing.
+    A connection that was in use within the last _FRESH_S seconds is not asked: that would be one round trip of about
+    four. Raises DataError if the driver is missing.
     """
     # A host that does not answer is an error after its connect_timeout, unless the URL gives another time.
     given = {name: value for name, value in _CONNECTION.items() if name not in url.query}
     try:
-        engine = create_engine(url, pool_pre_ping=True, json_serializer=strict_json, connect_args=given, **more)
+        engine = create_engine(url, json_serializer=strict_json, connect_args=given, **more)
     except (ImportError, NoSuchModuleError) as error:
         raise DataError(
             f"the driver of {url.drivername} is not installed ({error}): run pip install 'plumbline-rag[postgresql]' "
@@ -64,6 +68,19 @@ def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
         with connection.cursor() as cursor:
             cursor.execute(f"{_SESSION}; SET lock_timeout = {max(1, int(timeout_s * 1000))}")
         connection.commit()
+
+    @event.listens_for(engine, "checkin")
+    def returned(_connection: object, record: ConnectionPoolEntry) -> None:
+        record.info["returned"] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
+        if time.monotonic() - record.info.get("returned", time.monotonic()) < _FRESH_S:
+            return
+        try:
+            engine.dialect.do_ping(connection)
+        except Exception as error:  # whatever the driver raises: another connection is opened
+            raise DisconnectionError from error
 
     return engine
 
@@ -115,7 +132,7 @@ def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
             "Plumbline a new database"
         )
     if error.connection_invalidated or isinstance(error, OperationalError | InterfaceError):
-        return DataError(f"the database {name} does not answer ({says}): check that the server runs")
+        return StoreUnavailableError(f"the database {name} does not answer ({says}): check that the server runs")
     return None
 
 

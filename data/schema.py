@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from data.tables.corpus import collections, documents, generation_documents, generations, vectors
 from data.tables.measuring import label_draws, labels, run_questions, runs, samples, verdicts
-from data.tables.service import api_keys, jobs, queries
+from data.tables.service import api_keys, jobs, queries, rate_buckets
 from data.tables.shared import SCHEMA_VERSION, meta, metadata
 from data.tables.watching import anchor_checks, audit_labels, audits
 
@@ -28,6 +28,7 @@ __all__ = [
     "meta",
     "metadata",
     "queries",
+    "rate_buckets",
     "run_questions",
     "runs",
     "samples",

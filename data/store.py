@@ -267,6 +267,14 @@ class Store:
         return found
 
 
+def is_shared(url: str) -> bool:
+    """Whether the URL names a database server (see ``Store.shared``); False for a URL that cannot be read."""
+    try:
+        return _parse(url).get_backend_name() != "sqlite"
+    except DataError:
+        return False
+
+
 def _parse(url: str) -> URL:
     """Parse the URL. Raises DataError unless it names SQLite or PostgreSQL."""
     try:

@@ -55,7 +55,7 @@ from app.scoring.score import ScorePlan, score
 from app.settings import Settings
 from data.answers import answers_from_rows, load_answers
 from data.documents import Document
-from data.errors import DataError, SchemaVersionError, StoreBusyError, StoreFullError
+from data.errors import DataError, SchemaVersionError, StoreBusyError, StoreFullError, StoreUnavailableError
 from data.loaders import load_documents, load_question_files
 from data.questions import Question
 from evaluation.errors import EvaluationError, UnknownRunError
@@ -110,6 +110,7 @@ __all__ = [
     "Source",
     "StoreBusyError",
     "StoreFullError",
+    "StoreUnavailableError",
     "UnavailableError",
     "UnknownCollectionError",
     "UnknownRunError",

@@ -16,6 +16,20 @@ class CollectionBusyError(RetrievalError):
     """Another process is writing the collection; the same call may succeed later."""
 
 
+class MissingGenerationError(RetrievalError):
+    """The folder of a published index is not on this machine. folder: where it should be."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"the index {folder} is not on this machine: mount the home folder that all processes of this database "
+            "share, or copy the folder from it. If it is lost, run `plumbline index` again with the same sources"
+        )
+
+    def __reduce__(self) -> tuple[type[MissingGenerationError], tuple[str]]:
+        return type(self), (self.folder,)
+
+
 class UnknownCollectionError(RetrievalError):
     """No collection has this name. name: the requested one; known: the existing ones."""
 

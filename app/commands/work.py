@@ -12,11 +12,14 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
 from app.console import Output
-from app.errors import EXIT_OK
+from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from app.jobs.worker import Worker
@@ -29,6 +32,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_model
 
     parser.add_argument("--once", action="store_true", help="exit when no job is waiting")
+    parser.add_argument(
+        "--alive-file",
+        type=Path,
+        metavar="FILE",
+        help="touch this file every second, also during a job, for the health check of a container",
+    )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     add_model(parser)
 
@@ -39,8 +48,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.commands.serve import logging_to_stderr
     from app.jobs.worker import Worker
 
+    alive = _toucher(arguments.alive_file)
     with open_pipeline(arguments) as pipeline, logging_to_stderr():
-        worker = Worker(pipeline)
+        worker = Worker(pipeline, alive=alive)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
             worker.stopping.set()
@@ -60,6 +70,22 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             output.say("plumbline: working (Ctrl-C stops)")
         worker.run()
     return EXIT_OK
+
+
+def _toucher(file: Path | None) -> Callable[[], None]:
+    """A function that touches the file. Raises UsageError if it cannot be written."""
+    if file is None:
+        return lambda: None
+    try:
+        file.touch()
+    except OSError as error:
+        raise UsageError(f"--alive-file {file}: it cannot be written ({error.strerror})") from error
+
+    def touch() -> None:
+        with suppress(OSError):  # its health check then says that the worker is not well
+            file.touch()
+
+    return touch
 
 
 def _with_parent(worker: Worker) -> None:

@@ -17,16 +17,17 @@ from typing import Any
 from sqlalchemy import select
 
 from app.errors import USER_ERRORS
+from app.home.bucket_age import prune_buckets
 from app.home.query_age import prune_audits, prune_queries
 from app.jobs.evaluation_job import run_evaluation
 from app.jobs.index_job import Refusals, run_index
 from app.jobs.job import Job, Step
-from app.jobs.leases import LEASE_S, JobLeases
+from app.jobs.leases import LEASE_S, Heartbeat, JobLeases
 from app.jobs.staging import remove_orphans, remove_staging
 from app.jobs.stop_signal import JobStopped, StopReason
 from app.pipeline import Pipeline
 from data.columns import utc_now
-from data.errors import DataError, StoreBusyError
+from data.errors import DataError, StoreBusyError, StoreUnavailableError
 from data.schema import jobs
 from retrieval.errors import CollectionBusyError
 
@@ -36,20 +37,32 @@ POLL_S = 0.5
 UPLOADS_KEPT_DAYS = 7
 """Seconds for which uploads of a failed or cancelled job are kept, for a retry."""
 TIDY_S = 3600.0
+AWAY_S = 5.0
+"""Seconds before a database that did not answer is asked again."""
 BUSY_WAIT_S = 2.0
 """Seconds before a job is retried whose collection another process writes."""
 
 
 class Worker:
-    """One worker thread on one pipeline. Set ``stopping`` to end it; its current job is queued again."""
+    """One worker thread on one pipeline. Set ``stopping`` to end it; its current job is queued again.
+
+    alive: called about every second, also during a job.
+    """
 
     def __init__(
-        self, pipeline: Pipeline, *, leases: JobLeases | None = None, lease_s: float = LEASE_S, beat_s: float = BEAT_S
+        self,
+        pipeline: Pipeline,
+        *,
+        leases: JobLeases | None = None,
+        lease_s: float = LEASE_S,
+        beat_s: float = BEAT_S,
+        alive: Callable[[], None] = lambda: None,
     ) -> None:
         owner = f"{socket.gethostname()}/{os.getpid()}/{uuid.uuid4().hex[:8]}"
         self._pipeline = pipeline
         self._leases = leases or JobLeases(pipeline.store, owner, lease_s=lease_s)
         self._beat_s = min(beat_s, lease_s / 3)
+        self._alive = alive
         self.stopping = threading.Event()
         self._log = logging.getLogger(LOGGER)
 
@@ -57,17 +70,18 @@ class Worker:
         """Work until stopped. Waits while the database does not answer."""
         tidied = time.monotonic() - TIDY_S
         while not self.stopping.is_set():
+            self._alive()
             if time.monotonic() - tidied >= TIDY_S:
                 tidied = time.monotonic()
                 with suppress(DataError):
                     self.tidy()
             try:
-                did = self._leases.waiting() and self.run_one()
+                pause_s = 0.0 if self._leases.waiting() and self.run_one() else poll_s
             except DataError as error:
                 self._log.error("cannot query the job table: %s", error)
-                did = False
-            if not did:
-                self.stopping.wait(poll_s)
+                pause_s = max(poll_s, AWAY_S)
+            if pause_s:
+                self.stopping.wait(pause_s)
 
     def run_one(self) -> bool:
         """Take one job and run it; False if there is none. Raises DataError if the database does not answer."""
@@ -81,8 +95,9 @@ class Worker:
                 result = self._do(job, beating, refusals)
         except JobStopped as stopped:
             self._stopped(job, stopped.reason, refusals)
-        except (CollectionBusyError, StoreBusyError) as error:
-            # Another process writes the collection; saved work remains, and the job continues from there.
+        except (CollectionBusyError, StoreBusyError, StoreUnavailableError) as error:
+            # Another process writes the collection, or the database server is away. Saved work remains, and the job
+            # continues from there.
             self._log.info("job %s waits: %s", job.id, error)
             self._leases.give_back(job.id, BUSY_WAIT_S)
         except (*USER_ERRORS, OSError) as error:
@@ -99,8 +114,8 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads of unknown jobs and of jobs that failed long ago; stored queries and texts of audits
-        beyond the retention period.
+        """Remove uploads of unknown jobs and of jobs that failed long ago, and rate limits that are not used; stored
+        queries and texts of audits beyond the retention period.
         """
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
@@ -108,6 +123,8 @@ class Worker:
             wanted = select(jobs.c.id).where(jobs.c.status != "succeeded", waiting)
             known = connection.execute(wanted).scalars().all()
         remove_orphans(self._pipeline.home, known)
+        if self._pipeline.store.shared:
+            prune_buckets(self._pipeline.store)
         days = self._pipeline.settings.keep_queries_days
         if days:
             count = prune_queries(self._pipeline.store, timedelta(days=days))
@@ -141,7 +158,11 @@ class Worker:
 
     @contextmanager
     def _beating(self, job: Job) -> Iterator[_Beating]:
-        beating = _Beating(lambda steps, run: self._leases.renew(job.id, steps, run), self.stopping, self._beat_s)
+        def renew(steps: Sequence[Step], run: str | None) -> Heartbeat:
+            self._alive()
+            return self._leases.renew(job.id, steps, run)
+
+        beating = _Beating(renew, self.stopping, self._beat_s)
         thread = threading.Thread(target=beating.run, name=f"heartbeat {job.id[:8]}", daemon=True)
         thread.start()
         try:

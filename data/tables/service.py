@@ -1,4 +1,4 @@
-"""Tables of the running service: jobs, keys, queries."""
+"""Tables of the running service: jobs, keys and their rate limits, queries."""
 
 from __future__ import annotations
 
@@ -63,6 +63,18 @@ api_keys = Table("api_keys", metadata, _ApiKeyColumns)
 
 secret_sha256: of the entire key, which is not stored; it has 256 random bits, so that a slow hash would add no
 protection. limits: empty for the service's defaults.
+"""
+
+
+class _RateBucketColumns(TypedColumns):
+    name = Column(Text, primary_key=True)
+    full_at = Column(UtcDateTime, nullable=False, index=True)
+
+
+rate_buckets = Table("rate_buckets", metadata, _RateBucketColumns)
+"""Rate limits that several processes share.
+
+name: of the limit and the key. full_at: when the whole quota of a minute is available again.
 """
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, MetaData, String, Table, Text, TypedColumns
 
-SCHEMA_VERSION = "6"
+SCHEMA_VERSION = "7"
 """Incremented with every change to the tables, with a revision of that number in data/revisions/versions.
 
 The store compares it with meta.schema_version at start.

@@ -24,7 +24,7 @@ from retrieval.engines.engine import OpenIndexes
 from retrieval.engines.engines import LOCAL, Engines
 from retrieval.engines.local import VECTORS, open_local
 from retrieval.engines.record import EngineRecord, read_record, write_record
-from retrieval.errors import EngineError, RetrievalError
+from retrieval.errors import EngineError, MissingGenerationError, RetrievalError
 from retrieval.generations.index_params import IndexParams
 from retrieval.generations.manifest import (
     MANIFEST,
@@ -182,7 +182,11 @@ def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
 
 
 def check_folder(folder: Path, manifest: Manifest) -> None:
-    """Raise RetrievalError, naming the files, if the folder does not match the manifest."""
+    """Raise RetrievalError, naming the files, if the folder does not match the manifest, and MissingGenerationError if
+    there is no folder.
+    """
+    if not folder.is_dir():
+        raise MissingGenerationError(str(folder))
     problems = damaged_files(folder, manifest)
     if not problems:
         try:

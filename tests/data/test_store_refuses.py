@@ -1,5 +1,6 @@
 import os
 import sqlite3
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -189,6 +190,12 @@ def test_a_read_only_file_and_folder(public: Path) -> None:
         path.chmod(0o000)
         with pytest.raises(DataError, match="cannot be opened"):
             Store.open(url_of(path))
+
+
+def test_a_missing_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(DataError, match=r"plumbline-rag\[postgresql\]"):
+        Store.open("postgresql+psycopg://u@host/x")
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Stores queries and audits in the background after they are answered, several per transaction.
 
-A query is answered even if storing it fails; the log reports the loss. While the database is locked, items wait, up to
-a limit.
+A query is answered even if storing it fails; the log reports the loss. While the database is locked or its server does
+not answer, items wait, up to a limit.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Generic, TypeVar
 
 from app.service.observability.logs import LOGGER
-from data.errors import StoreBusyError
+from data.errors import StoreBusyError, StoreUnavailableError
 
 _MOST_WAITING = 4096
 _AT_ONCE = 128
+_RETRY_S = 0.5
 T = TypeVar("T")
 
 
@@ -62,18 +63,19 @@ class BackgroundWriter(Generic[T]):
                 taken = await asyncio.get_running_loop().run_in_executor(self._thread, self._store, batch)
                 if not taken and self._closing:
                     lost = count + len(self._waiting)
-                    self._log.error("%d %s are not stored: the database is locked", lost, self._what)
+                    self._log.error("%d %s are not stored: the database is locked or away", lost, self._what)
                     self._waiting.clear()
                 elif not taken:
                     self._waiting.extendleft(reversed(batch))
+                    await asyncio.sleep(_RETRY_S)
         finally:
             self._running = None
 
     def _store(self, batch: list[T]) -> bool:
-        """False if the database stayed locked for the store's timeout; the batch is then retried."""
+        """False if the database stayed locked for the store's timeout, or is away; the batch is then retried."""
         try:
             self._write(batch)
-        except StoreBusyError as error:
+        except (StoreBusyError, StoreUnavailableError) as error:
             self._log.error("%d %s wait to be stored: %s", len(batch), self._what, error)
             return False
         except Exception as error:  # the answers were delivered, so only log the loss

@@ -26,7 +26,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated
 
@@ -41,7 +42,8 @@ from sqlalchemy.exc import OperationalError
 from app.accounts.keys import LOCAL, PREFIX, SCOPES, KeyLimits, KeyStore, Scope
 from app.pipeline import Pipeline
 from app.service.http.errors import ApiError
-from app.service.http.rates import RateLimiter
+from app.service.http.rates import Rates
+from app.service.http.shared_rates import open_rates
 from data.errors import DataError, StoreBusyError
 
 COOKIE = "plumbline_key"
@@ -70,9 +72,9 @@ class Caller:
 class Access:
     """Authenticates callers. One per app, at ``app.state.access``. required: whether every request needs a key."""
 
-    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: RateLimiter | None = None) -> None:
+    def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: Rates | None = None) -> None:
         self.required = required
-        self.rates = rates or RateLimiter()
+        self.rates = rates or open_rates(pipeline)
         self._pipeline = pipeline
         # A separate thread pool: an overloaded service still rejects unauthorised requests at once.
         self._threads: anyio.CapacityLimiter | None = None
@@ -89,15 +91,14 @@ class Access:
             if self.required:
                 raise _unauthorised("an API key is needed: send it as Authorization: Bearer pl-...", "missing_api_key")
             return Caller()
-        self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         bucket = f"wrong keys {address}"
         if digest not in self._good:
-            wait = self.rates.wait(bucket, WRONG_KEYS_PER_MINUTE)
+            wait = await self._asked(self.rates.wait, bucket, WRONG_KEYS_PER_MINUTE)
             if wait:
                 raise _too_many("too many wrong API keys came from your address", wait)
         try:
-            found = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._threads)
+            found = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._limiter())
         except ApiError as error:
             if error.status == 401:
                 self._good.pop(digest, None)
@@ -108,15 +109,17 @@ class Access:
             del self._good[next(iter(self._good))]
         return found
 
-    def admit(self, caller: Caller) -> None:
-        """Count a request. Raises ApiError 429 if the caller's request or token limit is reached."""
+    async def admit(self, caller: Caller) -> None:
+        """Count a request. Raises ApiError 429 if the caller's request or token limit is reached, and 503 if the
+        database that counts does not answer.
+        """
         limits = caller.limits
         if limits.requests_per_minute is not None:
-            wait = self.rates.take(f"requests {caller.key_id}", limits.requests_per_minute)
+            wait = await self._asked(self.rates.take, f"requests {caller.key_id}", limits.requests_per_minute)
             if wait:
                 raise _too_many(f"this key may send {limits.requests_per_minute} requests a minute", wait)
         if limits.tokens_per_minute is not None:
-            wait = self.rates.take(f"tokens {caller.key_id}", limits.tokens_per_minute)
+            wait = await self._asked(self.rates.take, f"tokens {caller.key_id}", limits.tokens_per_minute)
             if wait:
                 raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
 
@@ -125,18 +128,40 @@ class Access:
         if caller.limits.tokens_per_minute is not None:
             self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
 
+    async def _asked(self, question: Callable[[str, int], float], bucket: str, per_minute: int) -> float:
+        """The answer of the rate limits, from a thread if they are in the database."""
+        if not self.rates.blocking:
+            return question(bucket, per_minute)
+
+        def ask() -> float:
+            with _database_problems():
+                return question(bucket, per_minute)
+
+        return await anyio.to_thread.run_sync(ask, limiter=self._limiter())
+
+    def _limiter(self) -> anyio.CapacityLimiter:
+        self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
+        return self._threads
+
     def _recognise(self, token: str) -> Caller:
-        try:
+        with _database_problems():
             key = KeyStore(self._pipeline.store).recognise(token)
-        except StoreBusyError as error:
-            raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
-        except (DataError, OperationalError) as error:
-            raise ApiError(
-                503, "the database is not available: try again", code="database_unavailable", retry_after=30
-            ) from error
         if key is None:
             raise _unauthorised("this API key is wrong, revoked or expired", "invalid_api_key")
         return Caller(key.tenant, key.scopes, key.limits, key.id, key.name)
+
+
+@contextmanager
+def _database_problems() -> Iterator[None]:
+    """Convert errors of the database to ApiError 503."""
+    try:
+        yield
+    except StoreBusyError as error:
+        raise ApiError(503, "the database is busy: try again", code="database_busy", retry_after=1) from error
+    except (DataError, OperationalError) as error:
+        raise ApiError(
+            503, "the database is not available: try again", code="database_unavailable", retry_after=30
+        ) from error
 
 
 _BEARER = HTTPBearer(
@@ -191,7 +216,7 @@ async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAut
             403, f"this key lacks permission: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
         )
     if not known:
-        access.admit(found)
+        await access.admit(found)
         request.state.caller = found
     return found
 

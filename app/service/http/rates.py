@@ -1,5 +1,7 @@
 """Rate limits per key: token buckets in the memory of one process. Does not depend on HTTP.
 
+Processes that share a database server count in the database (shared_rates.py).
+
 A bucket holds one minute's quota and refills continuously, so a key may spend a minute's quota at once and then waits
 for the refill (Turner 1986, "New directions in communications", the leaky bucket as a meter).
 """
@@ -10,8 +12,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-_MINUTE_S = 60.0
+MINUTE_S = 60.0
 _KEPT = 10_000
 
 
@@ -21,8 +24,30 @@ class _Bucket:
     at: float
 
 
+class Rates(Protocol):
+    """Token buckets by name. blocking: whether ``take`` and ``wait`` read a database, so that an event loop must call
+    them in a thread.
+    """
+
+    blocking: bool
+
+    def take(self, name: str, per_minute: int, amount: float = 1.0) -> float:
+        """See RateLimiter."""
+        ...
+
+    def wait(self, name: str, per_minute: int) -> float:
+        """See RateLimiter."""
+        ...
+
+    def owe(self, name: str, per_minute: int, amount: float) -> None:
+        """See RateLimiter."""
+        ...
+
+
 class RateLimiter:
     """Thread-safe. clock: monotonic time in seconds."""
+
+    blocking = False
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -40,12 +65,12 @@ class RateLimiter:
             if bucket.level >= needed:
                 bucket.level -= amount
                 return 0.0
-            return (needed - bucket.level) * _MINUTE_S / per_minute
+            return (needed - bucket.level) * MINUTE_S / per_minute
 
     def wait(self, name: str, per_minute: int) -> float:
         """Seconds until one unit is available; 0 if it is now. Takes nothing."""
         with self._lock:
-            return max(0.0, (1.0 - self._filled(name, per_minute).level) * _MINUTE_S / per_minute)
+            return max(0.0, (1.0 - self._filled(name, per_minute).level) * MINUTE_S / per_minute)
 
     def owe(self, name: str, per_minute: int, amount: float) -> None:
         """Deduct a used amount, into debt if necessary, because it is known only afterwards."""
@@ -57,8 +82,8 @@ class RateLimiter:
         bucket = self._buckets.get(name)
         if bucket is None:
             if len(self._buckets) >= _KEPT:  # a full bucket need not be stored
-                self._buckets = {k: b for k, b in self._buckets.items() if now - b.at < _MINUTE_S}
+                self._buckets = {k: b for k, b in self._buckets.items() if now - b.at < MINUTE_S}
             bucket = self._buckets[name] = _Bucket(float(per_minute), now)
-        bucket.level = min(float(per_minute), bucket.level + (now - bucket.at) * per_minute / _MINUTE_S)
+        bucket.level = min(float(per_minute), bucket.level + (now - bucket.at) * per_minute / MINUTE_S)
         bucket.at = now
         return bucket

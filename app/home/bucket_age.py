@@ -1,0 +1,16 @@
+"""Remove the rows of rate limits that are not used: a full bucket needs no row."""
+
+from __future__ import annotations
+
+from sqlalchemy import delete
+
+from data.columns import database_now
+from data.schema import rate_buckets
+from data.store import Store
+
+
+def prune_buckets(store: Store) -> int:
+    """Delete the buckets that are full again; returns their number."""
+    with store.write(exclusive=False) as connection:
+        gone = delete(rate_buckets).where(rate_buckets.c.full_at < database_now(connection))
+        return connection.execute(gone).rowcount

@@ -1,0 +1,56 @@
+"""The Dockerfile and compose.yaml as values."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+@cache
+def services() -> dict[str, Any]:
+    """The services of compose.yaml, with its anchors resolved."""
+    return dict(yaml.safe_load((ROOT / "compose.yaml").read_text())["services"])
+
+
+def substituted(value: str, **given: str) -> str:
+    """``${NAME:-default}`` and ``${NAME:?message}`` as docker compose resolves them; a missing name raises KeyError."""
+
+    def one(match: re.Match[str]) -> str:
+        name, kind, rest = match.groups()
+        return given[name] if name in given or kind == "?" else rest
+
+    return re.sub(r"\$\{(\w+):([-?])([^}]*)\}", one, value)
+
+
+def instructions() -> list[tuple[str, str]]:
+    """The Dockerfile's instructions with their arguments, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
+
+
+def image_environment() -> dict[str, str]:
+    """The environment that the last stage of the image sets."""
+    given = [rest for word, rest in instructions() if word == "ENV"][-1]
+    return dict(part.split("=", 1) for part in given.split())
+
+
+def build_context() -> list[str]:
+    """The tracked files that .dockerignore lets into the build."""
+    allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()]
+    return [name for name in names if name.split("/")[0] in allowed]
