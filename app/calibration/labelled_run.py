@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from app.calibration.query_scores import scores_at_query
 from app.errors import AppError, UsageError
 from app.pipeline import Pipeline
 from data.questions import Question
@@ -55,7 +56,8 @@ def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifi
     the first one that needs only what a query provides.
 
     Raises EvaluationError for an unknown run; UsageError for an unknown arm or verifier; AppError for a run that is not
-    finished, has no labels or labels drawn by strata, and for scores that need reference answers.
+    finished, has no labels or labels drawn by strata, and for scores that need reference answers; the errors of
+    ``scores_at_query``.
     """
     runs, store = RunStore(pipeline.store), LabelStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -82,8 +84,9 @@ def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifi
         )
     every = tuple(s for s in runs.load_samples(info.id) if s.decoding == stored.decoding)
     samples = tuple(s for s in every if s.arm == name)
-    judge = _verifier(pipeline, info, runs.load_questions(info.id), verifier)
-    scores = _scores(pipeline, info, samples, judge)
+    questions = runs.load_questions(info.id)
+    judge = _verifier(pipeline, info, questions, verifier)
+    scores = scores_at_query(pipeline, info, samples, questions, judge, _scores(pipeline, info, samples, judge))
     chosen = {
         question.question_id: (question.question_id, name, sample.sample)
         for question in stored.draw.questions

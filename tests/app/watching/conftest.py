@@ -63,6 +63,12 @@ def policy_world(
     return PolicyWorld(make_pipeline(make_settings(home_copy, audit_rate=1.0), says), says, policy_judge)
 
 
+def doubted(evaluation: AnswerEvaluation) -> AnswerEvaluation:
+    """The evaluation with a support of 0.25."""
+    verdicts = tuple(replace(v, label="unverifiable", support=0.25) for v in evaluation.verdicts)
+    return AnswerEvaluation("hallucinated", verdicts)
+
+
 @dataclass
 class WatchWorld:
     """One pipeline on a home whose collection "notes" has a certificate at alpha 0.1."""
@@ -113,10 +119,12 @@ class WatchWorld:
             store.save_labels([AuditLabel(number, "ann", label) for number in numbers], moment)
         return numbers
 
-    def run(self, questions: Sequence[str] = QUESTIONS, labelled: int = 12, wrong: int = 4) -> str:
+    def run(
+        self, questions: Sequence[str] = QUESTIONS, labelled: int = 12, wrong: int = 4, answerable: bool = True
+    ) -> str:
         """Store a run whose answers its verifier scored, and label some of them; the last ``wrong`` labels say that the
-        answer is hallucinated."""
-        asked = tuple(Question(f"q{number:03d}", text) for number, text in enumerate(questions))
+        answer is hallucinated. answerable: False marks all questions, whose stored support is then 0.25."""
+        asked = tuple(Question(f"q{n:03d}", text, answerable=answerable) for n, text in enumerate(questions))
         decoding = Decoding(temperature=0.0)
         arms = (ArmSpec("rag", "k=4"),)
         config = RunConfig(hash_questions(asked), arms, 1, decoding, 0, "g" * 64, self.judge.name, "0", "")
@@ -125,9 +133,12 @@ class WatchWorld:
             run_id = runs.create_or_open_run(config, asked, "a run", [("collection", "notes"), ("model", "m")])
             runs.set_status(run_id, "running")
             records = [
-                SampleRecord(q.id, "rag", decoding.label, 0, 0, ANSWER, (CHUNK,), (), self.judged[q.text])
+                SampleRecord(
+                    q.id, "rag", decoding.label, 0, 0, ANSWER, (CHUNK,), (),
+                    self.judged[q.text] if answerable else doubted(self.judged[q.text]),
+                )
                 for q in asked
-            ]
+            ]  # fmt: skip
             runs.save_samples(run_id, records)
             runs.set_status(run_id, "finished")
             drawn = open_draw(pipeline, run_id, DrawRequest(questions=labelled))
