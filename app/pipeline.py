@@ -181,14 +181,14 @@ class Pipeline:
         job: JobParams | None = None,
         progress: Callable[[IndexProgress], None] | None = None,
         in_subprocess: bool = False,
-        engine: EngineName | None = None,
+        vectors: EngineName | None = None,
         executor: BlockExecutor | None = None,
     ) -> IndexReport:
         """Make the collection contain exactly the source's documents (see retrieval.indexing.indexer.index_documents).
 
         in_subprocess: embed in a child process, which ends before the indexes are built. For callers that use the
         encoder for nothing else. executor: its workers embed, instead of this process.
-        engine: where the indexes go; None for the collection's own, and for the setting ``vectors`` if it is new.
+        vectors: where the indexes go; None for the collection's own, and for the setting ``vectors`` if it is new.
         """
         encoder = self.encoder_on(executor) if executor else self.subprocess_encoder if in_subprocess else self.encoder
         return index_documents(
@@ -202,7 +202,7 @@ class Pipeline:
             dense=dense,
             job=job,
             progress=progress,
-            engine=engine or self._engine_of_new(collection),
+            vectors=vectors or self._engine_of_new(collection),
             engines=self.engines,
         )
 

@@ -28,14 +28,18 @@ class Settings(BaseSettings):
     encoder_precision: Literal["fp32", "bf16", "auto"] = Field(
         default="auto", description="precision of passage embeddings: fp32, bf16, or auto: the collection's, see docs"
     )
-    vectors: Literal["", "local", "pgvector"] = Field(
+    vectors: Literal["", "local", "pgvector", "milvus"] = Field(
         default="",
-        description="where the index of a new collection goes: local (files in home, default) or pgvector",
+        description="where the index of a new collection goes: local (files in home, default), pgvector or milvus",
     )
     pgvector_url: SecretStr = Field(
         default=SecretStr(""),
         description="PostgreSQL URL for indexes in pgvector; by default database, if that is PostgreSQL",
     )
+    milvus_url: str = Field(
+        default="", description="http://HOST:19530, or a file ending in .db (Milvus Lite); by default one in home"
+    )
+    milvus_token: SecretStr = Field(default=SecretStr(""), description="user:password or API key of the Milvus server")
     model: str = Field(
         default="",
         description="reader, smollm2, decoder, checkpoint folder, FILE.gguf, transformers:FOLDER, openai:URL#MODEL",

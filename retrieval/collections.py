@@ -46,7 +46,7 @@ class CollectionInfo:
     """Facts about a collection.
 
     name: internal name. label: the name its tenant uses, None if it is the same. tenant: the owner. The other fields
-    describe the published generation; they are None (or 0) if there is none. engine: where its indexes are.
+    describe the published generation; they are None (or 0) if there is none. vectors: where its indexes are.
     """
 
     name: str
@@ -58,7 +58,7 @@ class CollectionInfo:
     published_at: datetime | None = None
     label: str | None = None
     tenant: str = ""
-    engine: EngineName | None = None
+    vectors: EngineName | None = None
 
     @property
     def shown(self) -> str:
@@ -292,5 +292,5 @@ def _info(connection: Connection, name: str, created_at: datetime) -> Collection
         generation_hash=manifest.hash,
         encoder=manifest.encoder,
         published_at=published.published_at,
-        engine=manifest.engine_name,
+        vectors=manifest.engine_name,
     )

@@ -145,7 +145,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
                     "chunks": info.chunks,
                     "generation": info.generation_hash,
                     "encoder": info.encoder,
-                    "vectors": info.engine,
+                    "vectors": info.vectors,
                     "created_at": info.created_at.isoformat(),
                     "published_at": info.published_at.isoformat() if info.published_at else None,
                     "search": saved.to_json() if (saved := tuned[info.name]) else None,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _SHOWN_EACH = 5
 _SHOWN = 20
-_ENGINES = ("local", "pgvector")
+_ENGINES = ("local", "pgvector", "milvus")
 _INDEXES = ("auto", "flat", "hnsw", "ivf", "sq8", "hnsw-sq8", "ivf-sq8")
 
 _OVERLAPS = ("overlap_sentences", "overlap_tokens")
@@ -85,8 +85,9 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--vectors",
         choices=_ENGINES,
         default=None,
-        help="where the index goes: local (files in the home folder) or pgvector (PostgreSQL, see "
-        "PLUMBLINE_PGVECTOR_URL); default: where the collection's index is, for a new one PLUMBLINE_VECTORS or local",
+        help="where the index goes: local (files in the home folder), pgvector (PostgreSQL, see "
+        "PLUMBLINE_PGVECTOR_URL) or milvus (PLUMBLINE_MILVUS_URL); default: where the collection's index is, for a "
+        "new one PLUMBLINE_VECTORS or local",
     )
     group.add_argument(
         "--workers", type=int, default=1, help="processes for parsing and for splitting (default 1 each)"
@@ -138,7 +139,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                     job=job,
                     progress=show,
                     in_subprocess=True,
-                    engine=arguments.vectors,
+                    vectors=arguments.vectors,
                     executor=executor,
                 )
             uploads.settle()
@@ -247,7 +248,7 @@ def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
     for group in refusal_groups((*report.refused, *report.notes), kept=_SHOWN_EACH):
         _show_group(group, output)
     recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
-    where = "" if report.engine == "local" else f" in {report.engine}"
+    where = "" if report.vectors == "local" else f" in {report.vectors}"
     output.data(f"vector index: {report.index}{where}{recall}")
     output.data(f"generation {report.generation_hash}{'' if report.rebuilt else ' (nothing had changed)'}")
 

@@ -7,7 +7,16 @@ from retrieval.engines.engines import Engines
 
 
 def engines_of(settings: Settings) -> Engines:
-    """Engines at the addresses of the settings. pgvector's default is the database itself, if it is PostgreSQL."""
+    """Engines at the addresses of the settings.
+
+    pgvector's default is the database itself, if it is PostgreSQL; Milvus's a file in the home.
+    """
     url = settings.database_url
     own = "" if url.startswith("sqlite") else url
-    return Engines(pgvector=settings.pgvector_url.get_secret_value(), own_database=own)
+    return Engines(
+        settings.pgvector_url.get_secret_value(),
+        settings.milvus_url,
+        milvus_token=settings.milvus_token.get_secret_value(),
+        own_database=own,
+        own_file=str(settings.home_folder / "milvus.db"),
+    )

@@ -9,8 +9,8 @@ from threading import Lock
 from types import TracebackType
 
 from retrieval.engines.engine import IndexEngine, IndexWriter
-from retrieval.engines.record import ENGINE_NAMES, EngineName, EngineRecord, new_record
-from retrieval.errors import EngineError, RetrievalError
+from retrieval.engines.record import EngineName, EngineRecord, new_record
+from retrieval.errors import EngineError
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +30,27 @@ class EngineTarget:
 class Engines:
     """Addresses of the engines. Thread-safe; a forked process must make its own.
 
-    pgvector: a PostgreSQL URL. An address that is not given is taken from the generation's record.
+    pgvector: a PostgreSQL URL. milvus: a server's address, or a file ending in .db. An address that is not given is
+    taken from the generation's record.
     """
 
-    def __init__(self, pgvector: str = "", *, own_database: str = "") -> None:
-        """own_database: URL of the project's own database if it is PostgreSQL; the default of ``pgvector``."""
-        self._given: dict[str, str] = {"pgvector": pgvector}
-        self._defaults: dict[str, str] = {"pgvector": own_database}
+    def __init__(
+        self,
+        pgvector: str = "",
+        milvus: str = "",
+        *,
+        milvus_token: str = "",
+        own_database: str = "",
+        own_file: str = "",
+    ) -> None:
+        """milvus_token: "user:password" or an API key.
+
+        own_database: URL of the project's own database if it is PostgreSQL; the default of ``pgvector``. own_file: the
+        default of ``milvus``.
+        """
+        self._given: dict[str, str] = {"pgvector": pgvector, "milvus": milvus}
+        self._defaults: dict[str, str] = {"pgvector": own_database, "milvus": own_file}
+        self._token = milvus_token
         self._open: dict[tuple[str, str], IndexEngine] = {}
         self._lock = Lock()
 
@@ -73,26 +87,22 @@ class Engines:
         with self._lock:
             engine = self._open.get((name, address))
             if engine is None:
-                engine = self._open[name, address] = _make(name, address)
+                engine = self._open[name, address] = self._make(name, address)
         return engine
 
+    def _make(self, name: EngineName, address: str) -> IndexEngine:
+        if name == "milvus":
+            from retrieval.engines.milvus_engine import MilvusEngine
 
-def checked_name(name: str) -> EngineName:
-    """The name of an engine. Raises RetrievalError, listing the names, for another one."""
-    for known in ENGINE_NAMES:
-        if name == known:
-            return known
-    raise RetrievalError(f"the engine must be one of {', '.join(ENGINE_NAMES)}, not {name!r}", parameter="engine")
+            return MilvusEngine(address, self._token)
+        from retrieval.engines.pgvector_engine import PgVectorEngine
 
-
-def _make(name: EngineName, address: str) -> IndexEngine:
-    from retrieval.engines.pgvector_engine import PgVectorEngine
-
-    return PgVectorEngine(address)
+        return PgVectorEngine(address)
 
 
 def _unaddressed(name: EngineName) -> EngineError:
-    error = EngineError(name, "", "it has no address: give the URL of a PostgreSQL database")
+    needed = "a Milvus server, or a file ending in .db" if name == "milvus" else "a PostgreSQL database"
+    error = EngineError(name, "", f"it has no address: give that of {needed}")
     error.parameter = f"{name}_url"
     return error
 

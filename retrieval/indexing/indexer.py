@@ -65,7 +65,7 @@ def index_documents(
     dense: DenseParams | None = None,
     job: JobParams | None = None,
     expected_hash: str | None = None,
-    engine: EngineName | None = None,
+    vectors: EngineName | None = None,
     engines: Engines = LOCAL,
     rewrite: bool = False,
 ) -> IndexReport:
@@ -76,9 +76,8 @@ def index_documents(
     committed on the way, so that a killed run resumes where it stopped and gives the same generation hash; only texts
     without a stored vector are embedded. ``progress`` is called repeatedly in this thread; an exception from it ends
     the run like a kill. expected_hash: required generation hash, if known. An encoder with several precisions uses the
-    collection's own (retrieval/encoding/adapted.py). engine: where the indexes go; None for the collection's own, and
-    for files if it is new. engines: addresses. rewrite: write
-    the indexes even if nothing has changed.
+    collection's own (retrieval/encoding/adapted.py). vectors: where the indexes go; None for the collection's own,
+    and for files if it is new. engines: addresses. rewrite: write the indexes even if nothing has changed.
 
     Raises RetrievalError for an invalid name, a concurrent run on the same collection, parameters that the encoder
     cannot serve, a source without documents, an encoder without usable vectors, or a generation that differs from
@@ -111,7 +110,7 @@ def index_documents(
     with collection_lock(store, home, collection) as lock:
         before = published_before(store, home, collection)
         work = replace(work, encoder=adapted(encoder, indexed_with(store, collection, before.published)))
-        work = replace(work, record=work.target(before, engine))
+        work = replace(work, record=work.target(before, vectors))
         remove_other_generations(work.folder, (before.published.folder.name,) if before.published else (), engines)
         reading = Reading()
         content = work.stream(before, source, reading)
@@ -140,7 +139,7 @@ def index_documents(
         seconds=perf_counter() - started,
         index=done.index,
         recall=done.recall,
-        engine=done.engine,
+        vectors=done.engine,
         removed_ids=tuple(sorted(document_id for document_id in before.versions if document_id not in new)),
     )
 

@@ -36,7 +36,7 @@ class IndexReport:
     read, notes those that need attention; for each reason the first are listed, then the number of the others. rebuilt:
     False if nothing had changed and the generation was kept. embedded: texts encoded in this run; reused: chunks that
     needed no encoding. seconds: wall-clock time. index: the kind of vector index; recall: recall of an approximate one
-    against exact search, measured at build time. engine: where the indexes are. removed_ids: sorted ids of removed
+    against exact search, measured at build time. vectors: where the indexes are. removed_ids: sorted ids of removed
     documents.
     """
 
@@ -55,7 +55,7 @@ class IndexReport:
     seconds: float
     index: str = "flat"
     recall: float | None = None
-    engine: EngineName = "local"
+    vectors: EngineName = "local"
     removed_ids: tuple[str, ...] = ()
     notes: tuple[Refused, ...] = ()
 

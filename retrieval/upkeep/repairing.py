@@ -211,7 +211,7 @@ def _rebuild(
         # The record of the parameters may itself be damaged: the rebuild then gives another generation, which is not
         # published.
         expected_hash=manifest.hash,
-        engine=manifest.engine_name,
+        vectors=manifest.engine_name,
         engines=engines,
         rewrite=manifest.engine is not None,
     )

@@ -74,7 +74,7 @@ def test_an_engine_without_an_address_names_the_variable(
     assert command("index", str(notes), "--collection", "n", "--vectors", "pgvector") == 1
     assert "PLUMBLINE_PGVECTOR_URL" in capsys.readouterr().err
     assert command("index", str(notes), "--collection", "n", "--workers", "0", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["engine"] == "local"
+    assert json.loads(capsys.readouterr().out)["vectors"] == "local"
     assert command("collections", "list", "--json") == 0
     assert json.loads(capsys.readouterr().out)[0]["vectors"] == "local"
 

@@ -32,7 +32,7 @@ def test_index_query_verify_and_delete_without_a_flag_after_the_first(
     assert "harbour" in json.dumps(found)
     assert json.loads(run("collections", "verify", "n", "--json").splitlines()[-1])["ok"] is True
     (tmp_path / "notes" / "a.txt").unlink()
-    assert json.loads(run(*index, "--json"))["engine"] == "pgvector"
+    assert json.loads(run(*index, "--json"))["vectors"] == "pgvector"
     assert "Lagos" not in run("retrieve", "When does the harbour open?", "--collection", "n", "--json")
     run("collections", "delete", "n", "--yes")
     engine = create_engine(database_url)
@@ -49,9 +49,9 @@ def test_the_setting_is_for_new_collections(
     (tmp_path / "a.txt").write_text("The lamp burns oil for nine hours.")
     index = ("index", str(tmp_path / "a.txt"), "--workers", "0", "--json", "--collection")
     assert main([*index, "old"]) == 0
-    assert json.loads(capsys.readouterr().out)["engine"] == "local"
+    assert json.loads(capsys.readouterr().out)["vectors"] == "local"
     monkeypatch.setenv("PLUMBLINE_VECTORS", "pgvector")
     monkeypatch.setenv("PLUMBLINE_PGVECTOR_URL", database_url)
     for name, engine in (("old", "local"), ("new", "pgvector")):
         assert main([*index, name]) == 0
-        assert json.loads(capsys.readouterr().out)["engine"] == engine
+        assert json.loads(capsys.readouterr().out)["vectors"] == engine

@@ -17,10 +17,11 @@ from retrieval.indexing.indexer import index_documents
 from retrieval.indexing.report import IndexReport
 from retrieval.retriever import Retriever
 from tests.databases import new_database
+from tests.retrieval.engines.milvus_servers import milvus
 from tests.scale.postgresql import Server, server
 
-ENGINES = ["local", pytest.param("pgvector", marks=pytest.mark.scale)]
-OUTSIDE = [pytest.param("pgvector", marks=pytest.mark.scale)]
+OUTSIDE = [pytest.param(name, marks=pytest.mark.scale) for name in ("pgvector", "milvus", "milvus-server")]
+ENGINES = ["local", *OUTSIDE]
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Bench:
     address: str = ""
 
     def index(self, documents: Any, collection: str = "c", **options: Any) -> IndexReport:
-        given = {"engine": self.engine, "engines": self.engines, **options}
+        given = {"vectors": self.engine, "engines": self.engines, **options}
         return index_documents(self.store, self.home, collection, documents, self.encoder, **given)
 
     def open(self, collection: str = "c") -> Retriever:
@@ -53,6 +54,12 @@ def postgresql() -> Iterator[Server]:
 
 
 @pytest.fixture
+def milvus_server(tmp_path: Path) -> Iterator[str]:
+    with milvus(tmp_path / "served.db") as started:
+        yield started.url
+
+
+@pytest.fixture
 def vector_database(postgresql: Server) -> Iterator[str]:
     with new_database(postgresql.url) as url:
         yield url
@@ -60,8 +67,17 @@ def vector_database(postgresql: Server) -> Iterator[str]:
 
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any) -> Iterator[Bench]:
-    """Parametrised indirectly by the engine's name."""
-    name: EngineName = request.param
-    address = request.getfixturevalue("vector_database") if name == "pgvector" else ""
-    with Engines(pgvector=address) as engines:
-        yield Bench(store, home, encoder, name, engines, address)
+    """Parametrised indirectly by the engine's name; milvus-server: Milvus Lite in another process."""
+    if request.param == "pgvector":
+        address = request.getfixturevalue("vector_database")
+        with Engines(pgvector=address) as engines:
+            yield Bench(store, home, encoder, "pgvector", engines, address)
+    elif request.param == "local":
+        with Engines() as engines:
+            yield Bench(store, home, encoder, "local", engines)
+    else:
+        address = str(home / "m.db")
+        if request.param == "milvus-server":
+            address = request.getfixturevalue("milvus_server")
+        with Engines(milvus=address) as engines:
+            yield Bench(store, home, encoder, "milvus", engines, address)

@@ -94,15 +94,15 @@ def test_a_collection_moves_between_engines_without_embedding(bench: Bench, make
     expected = ids(bench)
     bench.encoder.encoded.clear()
     moved = bench.index(given)
-    assert (moved.generation_hash, moved.rebuilt, moved.engine) == (first.generation_hash, True, bench.engine)
+    assert (moved.generation_hash, moved.rebuilt, moved.vectors) == (first.generation_hash, True, bench.engine)
     assert ids(bench) == expected
     assert not reader.is_current()
     # Without a wish the collection stays where it is.
-    assert bench.index(make_documents(7), engine=None).engine == bench.engine
-    assert list_collections(bench.store)[0].engine == bench.engine
+    assert bench.index(make_documents(7), vectors=None).vectors == bench.engine
+    assert list_collections(bench.store)[0].vectors == bench.engine
     bench.encoder.encoded.clear()
     back = bench.local().index(given)
-    assert (back.generation_hash, back.engine, bench.encoder.encoded) == (first.generation_hash, "local", [])
+    assert (back.generation_hash, back.vectors, bench.encoder.encoded) == (first.generation_hash, "local", [])
     assert bench.local().index(given).rebuilt is False
     assert contents(bench) == []
 
@@ -153,7 +153,7 @@ def test_an_export_is_of_files_and_an_engine_is_not_imported(
     taken = import_collection(bench.store, bench.home, tmp_path / "c.tar", name="d")
     assert taken.generation_hash == exported.generation_hash
     assert ids(bench, "d") == expected
-    infos = {info.name: info.engine for info in list_collections(bench.store)}
+    infos = {info.name: info.vectors for info in list_collections(bench.store)}
     assert infos == {"c": bench.engine, "d": "local"}
     assert sorted(path.name for path in tmp_path.glob(".c.tar*")) == []
 
@@ -161,7 +161,8 @@ def test_an_export_is_of_files_and_an_engine_is_not_imported(
 @outside
 def test_an_unreachable_engine_keeps_the_collection_from_being_deleted(bench: Bench, make_documents: Documents) -> None:
     bench.index(make_documents(3))
-    with Engines(pgvector="postgresql://postgres@127.0.0.1:1/none") as wrong, pytest.raises(EngineError):
+    nowhere = Engines(pgvector="postgresql://postgres@127.0.0.1:1/none", milvus="http://127.0.0.1:1")
+    with nowhere as wrong, pytest.raises(EngineError):
         delete_collection(bench.store, bench.home, "c", wrong)
     assert ids(bench)
     with pytest.raises(RetrievalError):

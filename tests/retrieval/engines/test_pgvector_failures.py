@@ -119,7 +119,7 @@ def test_a_database_without_the_extension_and_without_the_right_to_create_it(
         bench.index(make_documents(3))
     with engine.begin() as connection:
         connection.execute(text("GRANT CREATE ON SCHEMA public TO reader"))
-    assert bench.index(make_documents(3)).engine == "pgvector"
+    assert bench.index(make_documents(3)).vectors == "pgvector"
     assert bench.open().retrieve(QUERY, 3)
     with engine.begin() as connection:
         connection.execute(text("DROP OWNED BY reader"))

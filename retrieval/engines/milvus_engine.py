@@ -1,0 +1,262 @@
+"""The indexes of a generation in Milvus: a collection of vectors, and one of sparse vectors with the words' weights.
+
+The address is a server's (http://host:19530), or a file ending in .db, which Milvus Lite serves inside this process.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from retrieval.engines.engine import BuiltVectors, IndexFacts, IndexWriter, OpenIndexes, VectorProgress
+from retrieval.engines.milvus_search import ANSWER_S, DEEPEST, MilvusVectors, MilvusWords, vectors_name, words_name
+from retrieval.errors import EngineError, EngineUnavailableError, GenerationGoneError
+from retrieval.sparse.lexical import LexicalIndex
+from retrieval.sparse.params import Bm25Params
+from retrieval.sparse.served import Bm25Index, load_vocabulary
+from retrieval.vectors.building import vector_blocks
+from retrieval.vectors.faiss_index import Vectors
+from retrieval.vectors.params import DenseParams, resolved_kind
+from retrieval.vectors.search_depth import deepened, recall_trial
+
+NAME = "milvus"
+_FILE = ".db"
+_WORK_S = 3_600.0
+"""Seconds for an insert, a flush or the building of an index."""
+_ROWS = 1_000
+_LINKS_UP_TO = 2_048
+_NOT_FOUND = 100
+_UNAVAILABLE = (1, 2)
+"""Codes of errors in connecting."""
+_files: Counter[str] = Counter()
+_files_lock = Lock()
+
+
+class MilvusEngine:
+    """Milvus at an address. It connects when it is first needed."""
+
+    def __init__(self, address: str, token: str = "") -> None:
+        """token: "user:password" or an API key of the server. Raises EngineError for an address of another kind."""
+        if not (address.startswith(("http://", "https://")) or address.endswith(_FILE)):
+            raise EngineError(NAME, address, f"give http://HOST:19530, or a file whose name ends in {_FILE}")
+        self.address = self.recorded = address
+        self._token = token
+        self._client: Any = None
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Close the connection, and the file if no other engine of this process uses it."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is None:
+            return
+        with suppress(Exception):  # the server may be gone
+            client.close()
+        if self.address.endswith(_FILE):
+            with _files_lock:
+                _files[self.address] -= 1
+                last = not _files[self.address]
+            if last:
+                from milvus_lite.server_manager import server_manager_instance
+
+                server_manager_instance.release_server(self.address)
+
+    def check(self, params: DenseParams, bm25: Bm25Params, dimension: int) -> None:
+        """See ``IndexEngine.check``."""
+        problem = _unsupported(params, bm25)
+        if problem:
+            raise EngineError(NAME, self.address, problem)
+        with self.connected() as client:
+            client.list_collections(timeout=ANSWER_S)
+
+    @contextmanager
+    def writer(self, build_id: str, folder: Path, generation: str, collection: str) -> Iterator[IndexWriter]:
+        """See ``IndexEngine.writer``. What is not published is removed: Milvus has no transactions."""
+        try:
+            yield _Writer(self, build_id, folder, f"Plumbline: generation {generation} of {collection}")
+        except BaseException:
+            with suppress(EngineError):
+                self.drop(build_id)
+            raise
+
+    def open(self, build_id: str, folder: Path, facts: IndexFacts) -> OpenIndexes:
+        """See ``IndexEngine.open``. The vectors are written last, so that their number shows that all is there."""
+        name = vectors_name(build_id)
+        with self.connected(name) as client:
+            client.load_collection(name, timeout=_WORK_S)
+            client.load_collection(words_name(build_id), timeout=_WORK_S)
+            rows = client.query(
+                name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=ANSWER_S
+            )
+        if int(rows[0]["count(*)"]) != facts.chunks:
+            raise self.gone(name)
+        dense = MilvusVectors(self, build_id, facts.chunks, facts.dimension, facts.kind == "hnsw")
+        if facts.kind == "hnsw" and facts.search_depth is not None:
+            dense.deepen(facts.search_depth)
+        return OpenIndexes(dense, MilvusWords(self, build_id, load_vocabulary(folder)))
+
+    def drop(self, build_id: str) -> None:
+        """See ``IndexEngine.drop``."""
+        with self.connected() as client:
+            there = set(client.list_collections(timeout=ANSWER_S))
+            for name in (vectors_name(build_id), words_name(build_id)):
+                if name in there:
+                    client.drop_collection(name, timeout=ANSWER_S)
+
+    @contextmanager
+    def connected(self, name: str = "") -> Iterator[Any]:
+        """The client. Errors of the server and of the network become EngineError. name: of the collection in use."""
+        import grpc
+        from pymilvus.exceptions import MilvusException
+
+        try:
+            yield self._opened()
+        except MilvusException as error:
+            if error.code == _NOT_FOUND and name:
+                raise self.gone(name) from error
+            if error.code in _UNAVAILABLE or isinstance(error.__cause__, grpc.RpcError):
+                raise self._unavailable(str(error.message)) from error
+            raise EngineError(NAME, self.address, f"it failed: {error.message}") from error
+        except (grpc.RpcError, grpc.FutureTimeoutError, ValueError) as error:
+            # ValueError: the channel was closed
+            details = error.details() if isinstance(error, grpc.Call) else str(error)
+            raise self._unavailable(str(details)) from error
+
+    def gone(self, name: str) -> GenerationGoneError:
+        """The error for a collection that is not there, or lacks rows."""
+        reason = (
+            f"there is no complete collection {name} of this generation; open the collection again if a newer "
+            "generation was published, or else index the same sources again"
+        )
+        return GenerationGoneError(NAME, self.address, reason)
+
+    def _opened(self) -> Any:
+        with self._lock:
+            if self._client is not None:
+                return self._client
+            try:
+                from pymilvus import MilvusClient
+
+                if self.address.endswith(_FILE):
+                    import milvus_lite  # noqa: F401 - pymilvus would ask for another package
+            except ImportError as error:
+                reason = f"its client is not installed ({error}): run pip install 'plumbline-rag[milvus]'"
+                raise EngineError(NAME, self.address, reason) from error
+            for library in ("pymilvus", "milvus_lite"):  # they log each error with its traceback
+                logging.getLogger(library).setLevel(logging.CRITICAL)
+            if self.address.endswith(_FILE):
+                Path(self.address).absolute().parent.mkdir(parents=True, exist_ok=True)
+            # A connection of its own, without gRPC's shared pause after a failure: a server that comes back is found.
+            alone = {"dedicated": True, "grpc_options": {"grpc.use_local_subchannel_pool": 1}}
+            self._client = MilvusClient(self.address, token=self._token, timeout=ANSWER_S, **alone)
+            if self.address.endswith(_FILE):
+                with _files_lock:
+                    _files[self.address] += 1
+            return self._client
+
+    def _unavailable(self, reason: str) -> EngineUnavailableError:
+        if not self.address.endswith(_FILE):
+            self.close()  # the client would not find a server that comes back
+        advice = "Check that the server runs and the address is right"
+        if self.address.endswith(_FILE):
+            advice = "One process at a time can open the file: for several, run a Milvus server and give its address"
+        return EngineUnavailableError(NAME, self.address, f"it does not answer ({' '.join(reason.split())}). {advice}")
+
+
+class _Writer:
+    """Writes both collections."""
+
+    def __init__(self, engine: MilvusEngine, build_id: str, folder: Path, description: str) -> None:
+        self._engine, self._build_id, self._folder, self._description = engine, build_id, folder, description
+
+    def write_words(self, lexical: LexicalIndex) -> None:
+        """Store one sparse vector a chunk that has words; the vocabulary becomes a file."""
+        if not isinstance(lexical, Bm25Index):
+            raise AssertionError("check() refuses the other backend")
+        from pymilvus import DataType
+
+        name = words_name(self._build_id)
+        self._create(name, "words", DataType.SPARSE_FLOAT_VECTOR, {})
+        data, indices, indptr = lexical.columns
+        words = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        order = np.argsort(indices, kind="stable")
+        chunks, words, weights = np.asarray(indices)[order], words[order], np.asarray(data)[order]
+        starts = np.flatnonzero(np.concatenate([[True], chunks[1:] != chunks[:-1]])) if len(chunks) else []
+        ends = [*starts[1:], len(chunks)]
+        rows: list[dict[str, Any]] = []
+        for start, end in zip(starts, ends, strict=False):
+            weighted = dict(zip(words[start:end].tolist(), weights[start:end].tolist(), strict=True))
+            rows.append({"position": int(chunks[start]), "words": weighted})
+            if len(rows) == _ROWS:
+                self._insert(name, rows)
+                rows = []
+        self._insert(name, rows)
+        self._index(name, "words", "SPARSE_INVERTED_INDEX", {})
+        lexical.save_vocabulary(self._folder)
+
+    def write_vectors(self, vectors: Vectors, params: DenseParams, progress: VectorProgress) -> BuiltVectors:
+        """Store the vectors and build their index."""
+        from pymilvus import DataType
+
+        count, dimension = int(vectors.shape[0]), int(vectors.shape[1])
+        kind = resolved_kind(params, count)
+        name = vectors_name(self._build_id)
+        self._create(name, "vector", DataType.FLOAT_VECTOR, {"dim": dimension})
+        for start, block in vector_blocks(vectors):
+            for at in range(0, len(block), _ROWS):
+                part = block[at : at + _ROWS]
+                rows = [{"position": start + at + row, "vector": vector} for row, vector in enumerate(part)]
+                self._insert(name, rows)
+            progress(start + len(block), count)
+        if kind == "flat":
+            self._index(name, "vector", "FLAT", {})
+            return BuiltVectors("flat", None)
+        self._index(name, "vector", "HNSW", {"M": params.links, "efConstruction": params.build_depth})
+        if count < 2:
+            return BuiltVectors("hnsw", None)
+        index = MilvusVectors(self._engine, self._build_id, count, dimension, graph=True)
+        return BuiltVectors("hnsw", deepened(index, recall_trial(vectors), params, 32))
+
+    def _create(self, name: str, field: str, kind: Any, options: dict[str, Any]) -> None:
+        from pymilvus import DataType
+
+        with self._engine.connected() as client:
+            schema = client.create_schema(
+                auto_id=False, enable_dynamic_field=False, description=self._description[:250]
+            )
+            schema.add_field("position", DataType.INT64, is_primary=True)
+            schema.add_field(field, kind, **options)
+            client.create_collection(name, schema=schema, consistency_level="Strong", timeout=ANSWER_S)
+
+    def _insert(self, name: str, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            with self._engine.connected(name) as client:
+                client.insert(name, rows, timeout=_WORK_S)
+
+    def _index(self, name: str, field: str, kind: str, options: dict[str, Any]) -> None:
+        with self._engine.connected(name) as client:
+            client.flush(name, timeout=_WORK_S)
+            wanted = client.prepare_index_params()
+            wanted.add_index(field, index_type=kind, metric_type="IP", params=options)
+            client.create_index(name, wanted, timeout=_WORK_S)
+            client.load_collection(name, timeout=_WORK_S)
+
+
+def _unsupported(params: DenseParams, bm25: Bm25Params) -> str:
+    """Why such indexes cannot be held; "" if they can."""
+    if params.quantisation != "none":
+        return "Plumbline stores no vectors of 8 bits there: use an index without int8, or local files"
+    if params.kind == "ivf":
+        return "Plumbline builds flat and hnsw indexes there: use one of them, or local files"
+    if bm25.weighting != "lucene" or bm25.backend != "bm25s":
+        return f"it holds the BM25 weighting 'lucene' only, not {bm25.weighting!r} of {bm25.backend}: use local files"
+    if params.kind != "flat" and (params.links > _LINKS_UP_TO or (params.search_depth or 0) > DEEPEST):
+        return f"HNSW supports {_LINKS_UP_TO} links, and a search depth of {DEEPEST}"
+    return ""

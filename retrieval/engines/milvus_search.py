@@ -1,0 +1,279 @@
+"""Search the collections of a generation in Milvus. Scores are computed here, with the same sums as for local files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval.errors import EngineError
+from retrieval.ranking.hits import NO_HITS, Hits, ranked
+from retrieval.sparse.lexical import Allowed, Words
+from retrieval.sparse.served import Bm25Index, Vocabulary
+from retrieval.vectors.faiss_index import Vectors, check_queries
+
+ANSWER_S = 15.0
+"""Seconds that an answer may take."""
+DEEPEST = 1_024
+_MORE = 8
+"""Fetched beyond k, and twice as many while the last ones tie: Milvus breaks ties in an order of its own."""
+_MOST = 16_384
+"""The most results of one search of Milvus."""
+_AT_ONCE = 2_000
+_EXACT_UP_TO = 1_000
+"""So few allowed vectors are fetched and searched here."""
+_CLOSE = 1e-4
+"""Relative difference below which Milvus's scores and ours may differ in order."""
+
+Found = tuple[NDArray[np.int64], NDArray[np.float64], list[Any]]
+"""Positions, scores and values of a field, best first."""
+
+
+class Client(Protocol):
+    """Hands out the client of Milvus."""
+
+    address: str
+
+    def connected(self, name: str = "") -> AbstractContextManager[Any]:
+        """The client. name: of the collection in use."""
+
+    def gone(self, name: str) -> Exception:
+        """The error for a collection that is not there, or lacks rows."""
+
+
+def vectors_name(build_id: str) -> str:
+    """Name of the collection (position, vector)."""
+    return f"plumbline_{build_id}_vectors"
+
+
+def words_name(build_id: str) -> str:
+    """Name of the collection (position, words)."""
+    return f"plumbline_{build_id}_words"
+
+
+class MilvusVectors:
+    """The VectorIndex on a collection of vectors: FLAT or HNSW."""
+
+    def __init__(self, engine: Client, build_id: str, size: int, dimension: int, graph: bool) -> None:
+        self._engine, self._name = engine, vectors_name(build_id)
+        self._size, self._dimension = size, dimension
+        self._depth: int | None = 32 if graph else None
+
+    @property
+    def size(self) -> int:
+        """N, the number of vectors."""
+        return self._size
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return self._dimension
+
+    @property
+    def search_depth(self) -> int | None:
+        """HNSW's ef, or None for an exact index."""
+        return self._depth
+
+    @property
+    def deepest(self) -> int:
+        """The greatest useful depth."""
+        return DEEPEST
+
+    def deepen(self, depth: int) -> None:
+        """Set the search depth. Raises AssertionError for an exact index, which has none."""
+        if self._depth is None:
+            raise AssertionError("an exact index has no search depth")
+        self._depth = depth
+
+    def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
+        """See ``VectorIndex.search``. A graph is searched exactly where at most 1,000 chunks are allowed."""
+        check_queries(queries, allowed, self._size, self._dimension)
+        found = self._size if allowed is None else int(np.count_nonzero(allowed))
+        k = min(k, found)
+        if k <= 0 or not len(queries):
+            return (NO_HITS,) * len(queries)
+        contiguous = np.ascontiguousarray(queries, dtype=np.float32)
+        if allowed is not None and found <= _EXACT_UP_TO:
+            positions = np.flatnonzero(allowed)
+            return self._among(contiguous, positions, k)
+        where = restriction(allowed)
+        hits = tuple(self._one(query, k, found, where) for query in contiguous)
+        if allowed is not None and any(len(one) < k for one in hits):  # the graph lost its way among the others
+            return self._among(contiguous, np.flatnonzero(allowed), k)
+        return hits
+
+    def vectors(self, positions: NDArray[np.int64]) -> Vectors:
+        """Return the stored vectors (P, E) at these positions. Raises GenerationGoneError if rows are missing."""
+        wanted, inverse = np.unique(np.asarray(positions, dtype=np.int64), return_inverse=True)
+        stored = np.empty((len(wanted), self._dimension), dtype=np.float32)
+        for start in range(0, len(wanted), _AT_ONCE):
+            part = wanted[start : start + _AT_ONCE]
+            rows = fetched(self._engine, self._name, f"position in {part.tolist()}", "vector")
+            if len(rows) != len(part):
+                raise self._engine.gone(self._name)
+            for number, position in enumerate(part.tolist(), start):
+                stored[number] = rows[position]
+        return stored[inverse]
+
+    def _one(self, query: Any, k: int, found: int, where: str) -> Hits:
+        def search(limit: int) -> Found:
+            options = {} if self._depth is None else {"ef": min(max(self._depth, limit), 32_768)}
+            return nearest(self._engine, self._name, query, limit, "vector", where, options)
+
+        positions, _, vectors = settled(search, k, found)
+        if not len(positions):
+            return NO_HITS
+        stored = np.asarray(vectors, dtype=np.float32)
+        # One sum a pair, as FaissIndex computes them (docs/decisions/0009).
+        return ranked(positions, np.einsum("e,ke->k", query, stored))[:k]
+
+    def _among(self, queries: Vectors, positions: NDArray[np.int64], k: int) -> tuple[Hits, ...]:
+        best: list[Hits] = [NO_HITS] * len(queries)
+        for start in range(0, len(positions), _AT_ONCE):
+            part = positions[start : start + _AT_ONCE]
+            stored = self.vectors(part)
+            for number, query in enumerate(queries):
+                both = np.concatenate([best[number].positions, part])
+                scores = np.einsum("e,ke->k", query, stored).astype(np.float64)
+                best[number] = ranked(both, np.concatenate([best[number].scores, scores]))[:k]
+        return tuple(best)
+
+
+class MilvusWords:
+    """The LexicalIndex on a collection of sparse vectors: Milvus finds candidates, their weights are summed here."""
+
+    def __init__(self, engine: Client, build_id: str, known: Vocabulary) -> None:
+        self._engine, self._name, self._size = engine, words_name(build_id), known.size
+        self._words = {word: number for number, word in enumerate(known.words)}
+
+    @property
+    def size(self) -> int:
+        """N, the number of chunks."""
+        return self._size
+
+    def scores(self, query: Words) -> NDArray[np.float64]:
+        """(N,) scores; see ``LexicalIndex``. Reads the whole collection."""
+        return self._whole().scores(query)
+
+    def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
+        """Return at most k chunks with at least one query word, best first, ties by position."""
+        counts: dict[str, float] = {}
+        for word in query:
+            counts[word] = counts.get(word, 0.0) + 1.0
+        positions, index = self._candidates(counts, k, allowed)
+        return _moved(index.search(query, k), positions)
+
+    def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
+        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        positions, index = self._candidates({w: weight for w, weight in query.items() if weight > 0}, k, allowed)
+        return _moved(index.search_weighted(query, k), positions)
+
+    def save(self, folder: Path) -> None:
+        """Write the files of an equal local index."""
+        self._whole().save(folder)
+
+    def _candidates(
+        self, query: Mapping[str, float], k: int, allowed: Allowed | None
+    ) -> tuple[NDArray[np.int64], Bm25Index]:
+        """Positions, ascending, that hold the k best chunks, and an index of them alone for the query's words."""
+        words = [word for word in query if word in self._words]
+        sparse = {self._words[word]: query[word] for word in words}
+        found = self._size if allowed is None else int(np.count_nonzero(allowed))
+        if not sparse or k <= 0 or not found:
+            return np.zeros(0, dtype=np.int64), _index([], [], [], 0)
+        where = restriction(allowed)
+
+        def search(limit: int) -> Found:
+            return nearest(self._engine, self._name, sparse, limit, "words", where, {})
+
+        positions, _, weights = settled(search, min(k, found), found)
+        order = np.argsort(positions)
+        numbers = [self._words[word] for word in words]
+        return positions[order], _index([weights[number] for number in order.tolist()], numbers, words, len(order))
+
+    def _whole(self) -> Bm25Index:
+        rows: dict[int, Any] = {}
+        for start in range(0, self._size, _AT_ONCE):
+            where = f"position >= {start} and position < {start + _AT_ONCE}"
+            rows.update(fetched(self._engine, self._name, where, "words"))
+        words = list(self._words)
+        return _index([rows.get(position, {}) for position in range(self._size)], range(len(words)), words, self._size)
+
+
+def nearest(
+    engine: Client, name: str, query: Any, limit: int, field: str, where: str, options: dict[str, Any]
+) -> Found:
+    """One search. field: searched, and returned."""
+    if limit > _MOST:
+        raise EngineError("milvus", engine.address, f"it returns at most {_MOST} chunks a search, not {limit}")
+    with engine.connected(name) as client:
+        (rows,) = client.search(
+            name,
+            [query],
+            filter=where,
+            limit=limit,
+            anns_field=field,
+            search_params={"metric_type": "IP", "params": options},
+            output_fields=["position", field],
+            timeout=ANSWER_S,
+        )
+    positions = np.asarray([row["entity"]["position"] for row in rows], dtype=np.int64)
+    scores = np.asarray([row["distance"] for row in rows], dtype=np.float64)
+    return positions, scores, [row["entity"][field] for row in rows]
+
+
+def settled(search: Callable[[int], Found], k: int, found: int) -> Found:
+    """Search with a growing limit until what ties with the k-th chunk is included.
+
+    search: the limit -> at most so many results. found: chunks that may be returned.
+    """
+    limit = min(k + _MORE, found, max(_MOST, k))
+    while True:
+        positions, scores, values = search(limit)
+        enough = len(positions) < limit or limit >= min(found, _MOST)
+        if enough or scores[-1] < scores[k - 1] - _CLOSE * abs(scores[k - 1]):
+            return positions, scores, values
+        limit = min(2 * limit, found, _MOST)
+
+
+def fetched(engine: Client, name: str, where: str, field: str) -> dict[int, Any]:
+    """Values of a field by position, of the rows that pass the filter; at most 16,384."""
+    with engine.connected(name) as client:
+        rows = client.query(name, filter=where, output_fields=["position", field], limit=_MOST, timeout=ANSWER_S)
+    return {int(row["position"]): row[field] for row in rows}
+
+
+def restriction(allowed: Allowed | None) -> str:
+    """The filter expression of a mask: the shorter of the allowed and the other positions."""
+    if allowed is None:
+        return ""
+    passing, others = np.flatnonzero(allowed), np.flatnonzero(~allowed)
+    if len(passing) <= len(others):
+        return f"position in {passing.tolist()}"
+    return f"position not in {others.tolist()}" if len(others) else ""
+
+
+def _index(rows: list[Any], numbers: Any, words: list[str], size: int) -> Bm25Index:
+    """An index of the words with these numbers, of ``size`` chunks with the weights {number: weight}."""
+    data: list[NDArray[np.float32]] = []
+    indices: list[NDArray[np.int32]] = []
+    by_word: dict[int, list[tuple[int, float]]] = {int(number): [] for number in numbers}
+    for chunk, row in enumerate(rows):
+        for number, weight in row.items():
+            if number in by_word:
+                by_word[number].append((chunk, weight))
+    for pairs in by_word.values():
+        indices.append(np.asarray([chunk for chunk, _ in pairs], dtype=np.int32))
+        data.append(np.asarray([weight for _, weight in pairs], dtype=np.float32))
+    indptr = np.cumsum([0, *map(len, data)], dtype=np.int64)
+    flat = np.concatenate([np.zeros(0, dtype=np.float32), *data])
+    return Bm25Index(flat, np.concatenate([np.zeros(0, dtype=np.int32), *indices]), indptr, words, size)
+
+
+def _moved(hits: Hits, positions: NDArray[np.int64]) -> Hits:
+    """Hits among candidates as hits of the whole index; ties keep their order, since positions ascend."""
+    return Hits(positions[hits.positions], hits.scores)
