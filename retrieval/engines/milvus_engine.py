@@ -188,7 +188,7 @@ class _Writer:
         words = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
         order = np.argsort(indices, kind="stable")
         chunks, words, weights = np.asarray(indices)[order], words[order], np.asarray(data)[order]
-        starts = np.flatnonzero(np.concatenate([[True], chunks[1:] != chunks[:-1]])) if len(chunks) else []
+        starts = np.flatnonzero(np.diff(chunks, prepend=-1)).tolist()
         ends = [*starts[1:], len(chunks)]
         rows: list[dict[str, Any]] = []
         for start, end in zip(starts, ends, strict=False):
