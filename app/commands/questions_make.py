@@ -18,6 +18,7 @@ from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from app.questions.make import MakeResult
+    from evaluation.question_sets.making import MadeSet
 
 _LARGEST = 100_000
 
@@ -100,6 +101,27 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     return EXIT_OK
 
 
+def shortage(generated: MadeSet, unanswerable: int) -> list[str]:
+    """Why there are fewer questions than wanted, and which options would keep more."""
+    from evaluation.question_sets.round_trip import NOT_FOUND
+
+    missing = sum(generated.wanted.values()) - len(generated.kept)
+    if missing <= 0:
+        return []
+    lines = [f"{missing} fewer than wanted: the documents give no more, and each fact is asked about once"]
+    if count := generated.refused.get(NOT_FOUND):
+        lines[0] += f"; --no-round-trip checks {count} of the refused ones no further"
+    wanted = generated.wanted["unanswerable"]
+    if 0 < unanswerable < wanted:
+        lines.append("few near misses were found, and their share is kept: a lower --unanswerable keeps more questions")
+    elif wanted and not unanswerable:
+        lines.append(
+            "no near miss was found, so no question of this set is unanswerable: it does not show whether a model "
+            "declines. plumbline questions review marks questions as unanswerable; add some of your own"
+        )
+    return lines
+
+
 def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> None:
     from collections import Counter
 
@@ -132,13 +154,6 @@ def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> Non
         output.data(f"  {count} refused: {reason}")
     if generated.without:
         output.data(f"  {generated.without} documents without a sentence to ask about")
-    if len(generated.kept) < wanted:
-        output.say(
-            f"{wanted - len(generated.kept)} fewer than wanted: the documents give no more; --no-round-trip keeps more"
-            + (
-                ", and so does a lower --unanswerable: too few near misses were found, whose share is kept"
-                if kept["unanswerable"] < generated.wanted["unanswerable"]
-                else ""
-            )
-        )
+    for line in shortage(generated, kept["unanswerable"]):
+        output.say(line)
     output.say(f"plumbline questions review {path} shows them; plumbline evaluate {path} measures with them")

@@ -103,7 +103,7 @@ def report_data(
             f"{by_references} {were} reference answers, the other {figures.judged} by the documents of the trusted "
             "collection: each question the same way in every arm."
         )
-    if left_out:
+    if not_compared:
         notes.append(left_out_note(not_compared))
     pairs = [(p.baseline, p.other) for p in summary.pairs]
     looked = analyse_further(

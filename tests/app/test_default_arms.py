@@ -53,6 +53,7 @@ def test_the_facade_says_what_is_left_out(pipeline: Pipeline) -> None:
     plain = plumbline.evaluate(pipeline, QUESTIONS, collection="notes")
     assert [arm.arm for arm in plain.summary.arms] == ["rag", "oracle"]
     assert f"{CLOSED_BOOK_LEFT_OUT}." in plain.notes
+    assert not any(note.startswith("0 questions") for note in plain.notes)
     named = plumbline.evaluate(pipeline, QUESTIONS, collection="notes", arms=ARMS)
     assert [arm.arm for arm in named.summary.arms] == list(ARMS)
     assert not any(note.startswith(CLOSED_BOOK_LEFT_OUT) for note in named.notes)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from evaluation.citations.figures import ArmCitations, FaultyCitation
-from evaluation.reports.report import template_environment
+from evaluation.reports.report import render_report, template_environment
 from evaluation.robustness.breakdown import ArmBreakdown, Row
 from evaluation.robustness.repeated import PassRate
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
+from tests.evaluation.test_first_screen import report
 
 RATE = HallucinationEstimate(0.25, 0.1, 0.5, 0.95, 4, 4, 1, 3, "effective_clopper_pearson")
 
@@ -40,3 +44,17 @@ def test_citations_are_listed() -> None:
     assert "wrong [1] [3], question q1, sample 1" in html
     assert "missing, question q2, sample 2" in html
     assert "&lt;i&gt;" in html
+
+
+def test_the_contents_link_the_sections_that_are_there() -> None:
+    bare = report({"rag": ["hallucinated", "supported"] * 20})
+    assert not {"#breakdown", "#citations"} & set(re.findall(r'href="(#\w+)"', render_report(bare)))
+    row = Row("number", 4, 8, RATE, RATE)
+    full = replace(
+        bare,
+        breakdown=(ArmBreakdown("rag", (row, row), (), (), ()),),
+        citations=(ArmCitations("rag", 4, 8, 8, 1, RATE, RATE, 2, 1, 0, ()),),
+    )
+    page = render_report(full)
+    for name in ("breakdown", "citations"):
+        assert page.count(f'href="#{name}"') == page.count(f'id="{name}"') == 1
