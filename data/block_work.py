@@ -80,12 +80,24 @@ class _LocalWorkers(Generic[Block, Result]):
 def in_order(workers: BlockWorkers[Block, Result], blocks: Iterable[Block]) -> Iterator[Result]:
     """Yield the result of each block, in order. At most ``workers.ahead`` blocks are taken before their results are.
 
-    Raises what the function raises for a block, at its place, and WorkerError.
+    Raises what the function raises for a block, at its place, WorkerError, and what ``blocks`` raises, after the
+    results of the blocks before.
     """
     waiting: deque[Future[Result]] = deque()
-    for block in blocks:
+    source = iter(blocks)
+    error: Exception | None = None
+    while True:
+        try:
+            block = next(source)
+        except StopIteration:
+            break
+        except Exception as raised:  # the results of the blocks before are not lost
+            error = raised
+            break
         waiting.append(workers.submit(block))
         if len(waiting) >= workers.ahead:
             yield waiting.popleft().result()
     while waiting:
         yield waiting.popleft().result()
+    if error is not None:
+        raise error

@@ -45,6 +45,22 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
     rare(group, "--address", "--ray-workers", "--gpus-per-worker")
 
 
+def check_distributable(arguments: argparse.Namespace, choice: str) -> None:
+    """Raise UsageError if --engine ray was given for a verifier that has no model of its own to distribute."""
+    if arguments.engine == "ray" and choice not in ("auto", "entailment"):
+        raise UsageError(f"--engine ray distributes the entailment verifier, not {choice}: leave one of the two out")
+
+
+def judging_device(arguments: argparse.Namespace) -> str:
+    """The device of --device or of the settings; "auto" for workers of a cluster, which resolve it. Raises as
+    ``device_name`` does.
+    """
+    from app.commands.options import device_name
+    from app.settings import Settings
+
+    return device_name(arguments) if arguments.engine == "local" else str(arguments.device or Settings().device)
+
+
 @contextmanager
 def block_executor(arguments: argparse.Namespace, output: Output) -> Iterator[BlockExecutor | None]:
     """The executor that the arguments name, closed at the end; None for the local engine.

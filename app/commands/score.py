@@ -39,6 +39,7 @@ _FIELDS = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.engine_options import add_engine
     from app.commands.fail_if import add_fail_if
     from app.commands.options import add_device, add_limit, add_report, add_skip_bad
     from app.commands.verifier_options import add_verifier
@@ -80,6 +81,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
     judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
     add_device(judging)
+    add_engine(parser)
     out = parser.add_argument_group("output")
     out.add_argument(
         "--export",
@@ -114,8 +116,8 @@ _MEANING = {
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Read, judge, print, and write the requested files."""
+    from app.commands.engine_options import block_executor, check_distributable, judging_device
     from app.commands.fail_if import checked_gate
-    from app.commands.options import device_name
     from app.commands.verifier_options import verifier_choice, verifier_source
     from app.judging.answer_judge import JudgePlan
     from app.scoring.json_output import AnswerLines
@@ -125,6 +127,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     _check(arguments)
     choice, source = cast("Choice", verifier_choice(arguments)), verifier_source(arguments)
+    check_distributable(arguments, choice)
     gate = checked_gate(arguments.fail_if)
     names = {field: getattr(arguments, f"{field}_field") for field in _FIELDS}
     file = load_answers(
@@ -135,19 +138,20 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         skip_bad=arguments.skip_bad,
         limit=arguments.limit,
     )
-    device = device_name(arguments)
+    device = judging_device(arguments)
     evidence, model = arguments.evidence, arguments.verifier_model
     judging = JudgePlan(choice, evidence, model, arguments.threshold, device, source)
     plan = ScorePlan(judging, arguments.baseline, arguments.level, marks=arguments.report is not None)
     lines = AnswerLines(arguments.answers) if arguments.answers else None
     try:
-        with output.progress() as bar:
+        with block_executor(arguments, output) as executor, output.progress() as bar:
             result = score(
                 file,
                 plan,
                 known=lines.known if lines else None,
                 keep=lines.keep if lines else None,
                 progress=lambda done, total: bar.update("answers", done, total),
+                executor=executor,
             )
         if lines is not None:
             lines.finish(result.answers)

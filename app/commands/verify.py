@@ -17,7 +17,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,13 +29,17 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, AppError, UsageErr
 
 if TYPE_CHECKING:
     from app.judging.answer_judge import Choice
-    from app.judging.verification import CheckedClaim, ClaimChecker
+    from app.judging.verification import CheckedClaim, ClaimChecker, ClaimPair
+    from data.block_work import BlockWorkers
     from evaluation.outcomes import Verdict
     from evaluation.verifiers.evidence import EvidenceText
+
+    ClaimWorkers = BlockWorkers[Sequence[ClaimPair], tuple[CheckedClaim, ...]]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.engine_options import add_engine
     from app.commands.options import add_device, add_skip_bad
     from app.commands.verifier_options import add_verifier
 
@@ -53,15 +58,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_skip_bad(parser)
     add_verifier(parser, CLAIM_VERIFIERS, "entailment; facts and judge need --facts and --judge")
     add_device(parser)
+    add_engine(parser)
     parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Judge one claim, or pairs."""
-    from app.commands.options import device_name
+    from app.commands.engine_options import block_executor, check_distributable, judging_device
     from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.answer_judge import JudgePlan
+    from app.judging.distributed import open_claim_checker
     from app.judging.verification import ClaimChecker
+    from data.block_work import LocalExecutor
 
     check_threshold(arguments)
     if (arguments.pairs is None) == (arguments.claim is None):
@@ -73,6 +81,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.unanswerable and not arguments.question:
         raise UsageError("--unanswerable marks a question: give --question too")
     choice, source = verifier_choice(arguments), verifier_source(arguments)
+    check_distributable(arguments, choice)
+    if arguments.engine == "ray" and arguments.pairs is None:
+        raise UsageError("--engine ray is for many claims: give them with --pairs, or leave it out")
     if choice == "labels":
         raise UsageError("--labels judges labelled answers (plumbline score --labels), not single claims")
     if arguments.claim is not None and not arguments.evidence and choice != "facts":
@@ -80,13 +91,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.claim is not None and not any(c.isalnum() for c in arguments.claim):
         raise UsageError(f"the claim {arguments.claim!r} has no letter and no digit")
     evidence = tuple(_evidence(arguments.evidence)) if arguments.claim is not None else ()
-    device = device_name(arguments)
+    device = judging_device(arguments)
     kind: Choice = "facts" if choice == "facts" else "judge" if choice == "judge" else "entailment"
     plan = JudgePlan(kind, "contexts", arguments.verifier_model, arguments.threshold, device, source)
-    checker = ClaimChecker(plan)
-    if arguments.claim is not None:
-        return _one(arguments, output, checker, evidence)
-    return _pairs(arguments, output, checker)
+    with block_executor(arguments, output) as executor:
+        if executor is not None:
+            workers = executor.workers(partial(open_claim_checker, plan, words=arguments.words))
+            return _pairs(arguments, output, workers, needs_evidence=True)
+        checker = ClaimChecker(plan)
+        if arguments.claim is not None:
+            return _one(arguments, output, checker, evidence)
+        workers = LocalExecutor().workers(lambda: partial(checker.check, words=arguments.words))
+        return _pairs(arguments, output, workers, needs_evidence=checker.needs_evidence)
 
 
 def _one(
@@ -104,20 +120,26 @@ def _one(
     return _code(arguments, [checked])
 
 
-def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker) -> int:
+def _pairs(arguments: argparse.Namespace, output: Output, workers: ClaimWorkers, *, needs_evidence: bool) -> int:
     from app.judging.verification import AT_ONCE, ClaimPair, checked_json, pairs_of
+    from data.block_work import in_order
     from data.refused import Refused
 
-    pairs = pairs_of(_numbered(arguments.pairs), checker.needs_evidence)
-    codes: set[int] = set()
-    first_bad, bad, done = "", 0, 0
-    with output.progress() as bar:
+    refused: list[Refused] = []
+
+    def blocks() -> Iterator[list[ClaimPair]]:
+        pairs = pairs_of(_numbered(arguments.pairs), needs_evidence)
         while block := list(islice(pairs, AT_ONCE)):
-            refused = [item for item in block if isinstance(item, Refused)]
-            if refused and not arguments.skip_bad:
-                raise AppError(f"{refused[0]}; fix the line or skip such lines with --skip-bad")
-            bad, first_bad = bad + len(refused), first_bad or (str(refused[0]) if refused else "")
-            results = checker.check([item for item in block if isinstance(item, ClaimPair)], arguments.words)
+            bad = [item for item in block if isinstance(item, Refused)]
+            if bad and not arguments.skip_bad:
+                raise AppError(f"{bad[0]}; fix the line or skip such lines with --skip-bad")
+            refused.extend(bad)
+            yield [item for item in block if isinstance(item, ClaimPair)]
+
+    codes: set[int] = set()
+    done = 0
+    with output.progress() as bar:
+        for results in in_order(workers, blocks()):
             for checked in results:
                 if output.as_json:
                     output.json(checked_json(checked))
@@ -128,8 +150,8 @@ def _pairs(arguments: argparse.Namespace, output: Output, checker: ClaimChecker)
             bar.update("claims", done, None)
     if not done:
         raise AppError(f"there is no pair in {arguments.pairs}: nothing to judge")
-    if bad:
-        output.say(f"{bad} bad lines left out, the first: {first_bad}")
+    if refused:
+        output.say(f"{len(refused)} bad lines left out, the first: {refused[0]}")
     return next((code for code in (EXIT_THRESHOLD, EXIT_PARTIAL) if code in codes), EXIT_OK)
 
 

@@ -1,10 +1,10 @@
-"""Judge answers of other systems: choose the verifier and its evidence, and handle verifier failures."""
+"""Choose the verifier of answers of other systems, and its evidence."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.errors import AppError
@@ -17,17 +17,12 @@ from app.judging.verifier_sources import (
 )
 from data.answer_records import AnswerRecord
 from data.questions import Question
-from evaluation.claims.extraction import Extraction
-from evaluation.errors import EvaluationError
-from evaluation.outcomes import AnswerEvaluation, Claim, Verdict, outcome_of
-from evaluation.runs.records import storable
 from evaluation.verifiers.cached_scorer import CachedScorer
 from evaluation.verifiers.context_evidence import AnsweredQuestion, ContextEvidence
 from evaluation.verifiers.entailment import THRESHOLD, EntailmentVerifier
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import RoutedVerifier
-from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier
-from evaluation.verifiers.verifier import failed as verifier_failed
+from evaluation.verifiers.verifier import Verifier
 from model.pairs.scoring import PairScorer
 
 ScorerLoader = Callable[[str | None, str], PairScorer]
@@ -37,9 +32,6 @@ Kind = Literal["contexts", "references", "references and contexts", "facts", "la
 Measure = Literal["factuality", "faithfulness"]
 _SENTENCE_WORDS = 4
 """Minimum number of words of a reference that makes a statement; a shorter one only names the answer."""
-AT_ONCE = 64
-"""Answers judged in one call. The scorer sorts them by length; at most this many are lost if the process dies."""
-_FIRST = min(8, AT_ONCE)
 FAILURES_IN_A_ROW = 8
 """Number of consecutive verifier failures after which the remaining answers stay unscored."""
 
@@ -68,7 +60,7 @@ class AnswerJudge:
 
     entailment: the verifier, if it judges by entailment. threshold: support from which a claim is supported, None if
     not applicable. measure: what the verdicts measure. kind: kind of evidence. missing: for each answer, why it has no
-    evidence, "" if it has. notes: remarks for the user.
+    evidence, "" if it has. notes: remarks for the user. texts: the evidence of entailment by question id.
     """
 
     verifier: Verifier
@@ -79,6 +71,14 @@ class AnswerJudge:
     entailment: EntailmentVerifier | None = None
     notes: tuple[str, ...] = ()
     threshold: float | None = None
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def on_this_machine(plan: JudgePlan) -> JudgePlan:
+    """The plan with the device "auto" resolved. Raises ModelError for a device that this machine lacks."""
+    from model.hardware.device import pick_device
+
+    return replace(plan, device=str(pick_device(plan.device))) if plan.device == "auto" else plan
 
 
 def load_scorer(name: str | None, device: str) -> PairScorer:
@@ -141,9 +141,11 @@ def open_answer_judge(
         judgeable = [bool(r.references) or not r.answerable for r in records]
         missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
         if both:
-            verifier = _references_and_contexts(records, plan, load)
-            kind_of_truth: Kind = "references and contexts"
-            return AnswerJudge(verifier, questions, missing, "factuality", kind_of_truth, None, tuple(notes))
+            own = _texts_beside_references(records)
+            verifier = verifier_by_texts("references and contexts", own, plan, _scorer(plan, load))
+            return AnswerJudge(
+                verifier, questions, missing, "factuality", "references and contexts", None, tuple(notes), texts=own
+            )
         return AnswerJudge(ReferenceVerifier(), questions, missing, "factuality", "references", None, tuple(notes))
     kind: Evidence = plan.evidence
     texts = [r.contexts if kind == "contexts" else r.references for r in records]
@@ -155,40 +157,53 @@ def open_answer_judge(
         )
     missing = tuple("" if texts_of_one else f"the answer came with no {kind[:-1]}" for texts_of_one in texts)
     # Each answer has its own evidence, so each is judged under its own question.
-    source = ContextEvidence({str(i): texts_of_one for i, texts_of_one in enumerate(texts)}, kind[:-1])
+    by_id = {str(i): texts_of_one for i, texts_of_one in enumerate(texts)}
     questions = tuple(AnsweredQuestion(str(i), r.question, answerable=r.answerable) for i, r in enumerate(records))
     measure: Measure = "faithfulness" if kind == "contexts" else "factuality"
     threshold = plan.threshold
     if choice == "judge":
+        source = ContextEvidence(by_id, kind[:-1])
         language_judge = open_language_judge(plan.source, source, threshold, plan.device)
         return AnswerJudge(language_judge, questions, missing, measure, kind, None, tuple(notes), threshold)
-    scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
-    together = reads_together(scorer, plan.source.together)
-    entailment = EntailmentVerifier(scorer, source, threshold, split=plan.source.split, together=together)
-    return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes), threshold)
+    entailment = _entailment(kind, by_id, plan, _scorer(plan, load))
+    return AnswerJudge(entailment, questions, missing, measure, kind, entailment, tuple(notes), threshold, by_id)
 
 
-def _references_and_contexts(
-    records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None
-) -> RoutedVerifier:
-    """References judge whether an answer is right; contexts (and references that are sentences) judge its other
-    statements.
+def _scorer(plan: JudgePlan, load: ScorerLoader | None) -> PairScorer:
+    return CachedScorer((load or load_scorer)(plan.model, plan.device))
+
+
+def verifier_by_texts(kind: Kind, texts: Mapping[str, Sequence[str]], plan: JudgePlan, scorer: PairScorer) -> Verifier:
+    """The verifier of a kind of evidence. texts: ``AnswerJudge.texts``, or those of some answers.
+
+    For "references and contexts" references judge whether an answer is right; contexts (and references that are
+    sentences) judge its other statements.
     """
-    texts = {
-        str(i): (*r.contexts, *(t for t in r.references if len(t.split()) >= _SENTENCE_WORDS))
-        for i, r in enumerate(records)
-        if r.contexts and r.references
-    }
-    scorer = CachedScorer((load or load_scorer)(plan.model, plan.device))
-    entailment = EntailmentVerifier(
+    if kind == "references and contexts":
+        # A question without references is wrong by its mark, or unscored: only references judge it.
+        entailment = _entailment("contexts", texts, plan, scorer)
+        return RoutedVerifier(ReferenceVerifier(), entailment, has_evidence=lambda question: question.id in texts)
+    return _entailment(kind, texts, plan, scorer)
+
+
+def _entailment(
+    kind: Kind, texts: Mapping[str, Sequence[str]], plan: JudgePlan, scorer: PairScorer
+) -> EntailmentVerifier:
+    return EntailmentVerifier(
         scorer,
-        ContextEvidence(texts),
+        ContextEvidence(texts, kind[:-1]),
         plan.threshold,
         split=plan.source.split,
         together=reads_together(scorer, plan.source.together),
     )
-    # A question without references is wrong by its mark, or unscored: only references judge it.
-    return RoutedVerifier(ReferenceVerifier(), entailment, has_evidence=lambda question: question.id in texts)
+
+
+def _texts_beside_references(records: Sequence[AnswerRecord]) -> dict[str, tuple[str, ...]]:
+    return {
+        str(i): (*r.contexts, *(t for t in r.references if len(t.split()) >= _SENTENCE_WORDS))
+        for i, r in enumerate(records)
+        if r.contexts and r.references
+    }
 
 
 def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
@@ -215,99 +230,3 @@ def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
         digest.update(len(data).to_bytes(8, "big"))
         digest.update(data)
     return digest.hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedAnswer:
-    """A judged answer. place: index of the record. failed: whether the verifier failed on it."""
-
-    place: int
-    evaluation: AnswerEvaluation
-    failed: bool = False
-
-
-def judge_answers(
-    records: Sequence[AnswerRecord],
-    judge: AnswerJudge,
-    known: Mapping[int, AnswerEvaluation] | None = None,
-    progress: Callable[[int, int], None] | None = None,
-) -> Iterator[tuple[JudgedAnswer, ...]]:
-    """Judge all answers except ``known``, in batches, in order; yields results as they are done.
-
-    If the verifier raises or returns NaN for a batch, its answers are judged one by one; each that fails is unscored
-    with the reason. After FAILURES_IN_A_ROW failures the verifier is not called again.
-    """
-    known = known or {}
-    open_places = [i for i in range(len(records)) if i not in known]
-    done = len(records) - len(open_places)
-    if progress is not None:
-        progress(done, len(records))
-    in_a_row = 0
-    for indices in _growing(open_places):
-        if in_a_row >= FAILURES_IN_A_ROW:
-            found = [JudgedAnswer(i, AnswerEvaluation("unscored", (), _GIVEN_UP), True) for i in indices]
-        else:
-            try:
-                found = _judge(records, judge, indices)
-            except Exception:  # judge one by one to find the failing answer
-                found = []
-                for i in indices:
-                    one = _judge_one(records, judge, i, in_a_row)
-                    in_a_row = in_a_row + 1 if one.failed else 0
-                    found.append(one)
-            else:
-                for one in found:
-                    in_a_row = in_a_row + 1 if one.failed else 0
-        done += len(found)
-        if progress is not None:
-            progress(done, len(records))
-        yield tuple(found)
-
-
-def _growing(indices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Batches that double in size up to AT_ONCE: the first ones soon give a time estimate."""
-    start, size = 0, _FIRST
-    while start < len(indices):
-        yield indices[start : start + size]
-        start, size = start + size, min(2 * size, AT_ONCE)
-
-
-_GIVEN_UP = f"the verifier failed on {FAILURES_IN_A_ROW} answers in a row and was not called again"
-
-
-def _judge_one(records: Sequence[AnswerRecord], judge: AnswerJudge, index: int, in_a_row: int) -> JudgedAnswer:
-    if in_a_row >= FAILURES_IN_A_ROW:
-        return JudgedAnswer(index, AnswerEvaluation("unscored", (), _GIVEN_UP), True)
-    try:
-        return _judge(records, judge, [index])[0]
-    except Exception as error:  # one answer must not end the scoring
-        message = f"{type(error).__name__}: {error}"[:500]
-        return JudgedAnswer(index, AnswerEvaluation("unscored", (), storable(f"{FAILED}: {message}")), True)
-
-
-def _judge(records: Sequence[AnswerRecord], judge: AnswerJudge, indices: Sequence[int]) -> list[JudgedAnswer]:
-    verifier = judge.verifier
-    extracted: dict[int, Extraction] = {}
-    for i in indices:
-        if records[i].answer.strip():
-            extracted[i] = verifier.extract(judge.questions[i], records[i].answer)
-    judged = [i for i in extracted if extracted[i].claims and not judge.missing[i]]
-    items = [VerificationItem(judge.questions[i], extracted[i].claims, records[i].answer) for i in judged]
-    found = verifier.verify(items) if items else ()
-    if [tuple(v.claim for v in verdicts) for verdicts in found] != [item.claims for item in items]:
-        raise EvaluationError("its verdicts do not match the given claims")
-    verdicts = dict(zip(judged, found, strict=True))
-    results = []
-    for i in indices:
-        if i not in extracted:
-            results.append(JudgedAnswer(i, AnswerEvaluation("unscored", (), "the answer is empty")))
-            continue
-        own = verdicts[i] if i in verdicts else _unjudged(extracted[i].claims, judge.missing[i], verifier.name)
-        results.append(
-            JudgedAnswer(i, outcome_of(own, extracted[i].refused, extracted[i].reason), any(map(verifier_failed, own)))
-        )
-    return results
-
-
-def _unjudged(claims: Sequence[Claim], reason: str, verifier: str) -> tuple[Verdict, ...]:
-    return tuple(Verdict(claim, "unscored", None, reason, (), verifier) for claim in claims)

@@ -7,19 +7,21 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from app.errors import USER_ERRORS, AppError
+from app.judging.answer_batches import JudgedAnswer, judge_answers
 from app.judging.answer_judge import (
     AnswerJudge,
-    JudgedAnswer,
     JudgePlan,
     ScorerLoader,
     answer_key,
-    judge_answers,
+    on_this_machine,
     open_answer_judge,
 )
+from app.judging.distributed import judge_elsewhere
 from app.scoring.groups import group_names, group_notes, sample_numbers
 from app.scoring.result import ScoredAnswer, ScoreResult
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile
+from data.block_work import BlockExecutor
 from evaluation.analysis.abstentions import abstention_line, count_abstentions
 from evaluation.detection.metrics import THRESHOLD as MIDDLE
 from evaluation.detection.scores import DetectionTable, ScoredStatement, detection_table
@@ -59,19 +61,21 @@ def score(
     load: ScorerLoader | None = None,
     progress: Callable[[int, int], None] | None = None,
     keep: Callable[[Sequence[ScoredAnswer]], None] | None = None,
+    executor: BlockExecutor | None = None,
 ) -> ScoreResult:
     """Judge and aggregate.
 
     known: verdicts of an earlier call by ``answer_key``. keep: called with answers as they are judged. load: loads the
-    entailment scorer. Raises AppError if there is no evidence or the baseline is not an arm, and the errors of loading
-    the scorer.
+    entailment scorer, and is picklable if there is an executor. executor: its workers judge, if a scorer is needed.
+    Raises AppError if there is no evidence or the baseline is not an arm, the errors of loading the scorer, and
+    WorkerError.
     """
     plan = plan or ScorePlan()
     records = file.records
     arms = tuple(dict.fromkeys(r.arm for r in records))
     if plan.baseline is not None and plan.baseline not in arms:
         raise AppError(f"there is no system {plan.baseline!r} among these answers: choose from {', '.join(arms)}")
-    judge = open_answer_judge(records, plan.judging, load)
+    judge = open_answer_judge(records, on_this_machine(plan.judging), load)
     groups = group_names(records)
     samples = sample_numbers(records, groups)
     keys = [answer_key(r, judge) for r in records]
@@ -81,7 +85,8 @@ def score(
     def scored(i: int, evaluation: AnswerEvaluation) -> ScoredAnswer:
         return ScoredAnswer(records[i], groups[i], samples[i], evaluation, support_of(evaluation), keys[i])
 
-    for batch in judge_answers(records, judge, found, progress):
+    elsewhere = None if executor is None else judge_elsewhere(executor, records, judge, plan.judging, load)
+    for batch in judge_answers(records, judge, found, progress, elsewhere):
         found |= {judged.place: judged.evaluation for judged in batch}
         failed += sum(judged.failed for judged in batch)
         if keep is not None:

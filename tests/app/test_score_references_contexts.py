@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.judging.answer_judge import JudgePlan, answer_key, judge_answers, open_answer_judge
+from app.judging.answer_batches import judge_answers
+from app.judging.answer_judge import JudgePlan, answer_key, open_answer_judge
 from data.answer_records import AnswerRecord
 
 CONTEXT = "The kiln is fired at dawn. It cools for two days."

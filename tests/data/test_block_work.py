@@ -48,6 +48,17 @@ def test_blocks_are_taken_as_they_are_needed(executor: BlockExecutor, taken: int
     assert len(given) == taken
 
 
+def test_blocks_that_fail_to_come_lose_no_result() -> None:
+    def blocks() -> Iterator[int]:
+        yield from (1, 2, 3)
+        raise OSError("the file ends here")
+
+    results = in_order(ThreadExecutor(3).workers(doubling), blocks())
+    assert [next(results) for _ in range(3)] == [2, 4, 6]
+    with pytest.raises(OSError, match="ends here"):
+        next(results)
+
+
 def test_the_local_executor_opens_its_function_once_and_only_for_work() -> None:
     opened: list[int] = []
     workers = LocalExecutor().workers(partial(halving, opened))

@@ -68,3 +68,17 @@ def test_without_ray_the_error_names_the_extra(
 def test_numbers_that_make_no_sense_are_refused(workers: int | None, gpus: float) -> None:
     with pytest.raises(WorkerError):
         ClusterOptions(workers=workers, gpus=gpus)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["verify", "--evidence", "x.txt", "A claim."],
+        ["verify", "--pairs", "x.jsonl", "--facts", "facts.csv"],
+        ["score", "x.jsonl", "--verifier", "reference"],
+        ["score", "x.jsonl", "--judge", "openai:http://127.0.0.1:1#m"],
+    ],
+)
+def test_only_what_a_cluster_can_share_is_sent_there(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*arguments, "--engine", "ray"]) == 2
+    assert "--engine ray" in capsys.readouterr().err

@@ -1,0 +1,88 @@
+"""Judging with the workers of an executor: what a worker opens, and the blocks that are sent to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from app.judging.answer_batches import JudgeBatches, JudgedAnswer, judge_batch
+from app.judging.answer_judge import (
+    AnswerJudge,
+    JudgePlan,
+    Kind,
+    Measure,
+    ScorerLoader,
+    load_scorer,
+    on_this_machine,
+    verifier_by_texts,
+)
+from app.judging.verification import CheckedClaim, ClaimChecker, ClaimPair
+from data.answer_records import AnswerRecord
+from data.block_work import BlockExecutor, in_order
+from data.questions import Question
+from evaluation.verifiers.cached_scorer import CachedScorer
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerBlock:
+    """Answers to judge with all that their verdicts depend on besides the verifier; see AnswerJudge."""
+
+    records: tuple[AnswerRecord, ...]
+    questions: tuple[Question, ...]
+    missing: tuple[str, ...]
+    texts: Mapping[str, Sequence[str]]
+    kind: Kind
+    measure: Measure
+
+
+class AnswerBlockJudge:
+    """A worker's part: judges blocks with one scorer."""
+
+    def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
+        """Load the scorer. The device "auto" is this machine's. Raises the errors of loading."""
+        plan = on_this_machine(plan)
+        self._plan, self._scorer = plan, (load or load_scorer)(plan.model, plan.device)
+
+    def __call__(self, block: AnswerBlock) -> tuple[JudgedAnswer, ...]:
+        """The results; their indices are those in the block."""
+        # A cache for each block: scores do not depend on the blocks that the worker had before.
+        verifier = verifier_by_texts(block.kind, block.texts, self._plan, CachedScorer(self._scorer))
+        judge = AnswerJudge(verifier, block.questions, block.missing, block.measure, block.kind)
+        return tuple(judge_batch(block.records, judge, range(len(block.records))))
+
+
+def judge_elsewhere(
+    executor: BlockExecutor,
+    records: Sequence[AnswerRecord],
+    judge: AnswerJudge,
+    plan: JudgePlan,
+    load: ScorerLoader | None = None,
+) -> JudgeBatches | None:
+    """Judge batches with the executor's workers; None for a judge without a scorer. load: picklable."""
+    if not judge.texts:
+        return None
+    workers = executor.workers(partial(AnswerBlockJudge, plan, load))
+
+    def block(indices: Sequence[int]) -> AnswerBlock:
+        questions = tuple(judge.questions[i] for i in indices)
+        return AnswerBlock(
+            tuple(records[i] for i in indices),
+            questions,
+            tuple(judge.missing[i] for i in indices),
+            {question.id: judge.texts[question.id] for question in questions if question.id in judge.texts},
+            judge.kind,
+            judge.measure,
+        )
+
+    def judged(batches: Sequence[Sequence[int]]) -> Iterator[Sequence[JudgedAnswer]]:
+        results = in_order(workers, map(block, batches))
+        for indices, found in zip(batches, results, strict=True):
+            yield [replace(one, place=i) for i, one in zip(indices, found, strict=True)]
+
+    return judged
+
+
+def open_claim_checker(plan: JudgePlan, *, words: bool) -> Callable[[Sequence[ClaimPair]], tuple[CheckedClaim, ...]]:
+    """A worker's part: ``ClaimChecker.check``. The device "auto" is this machine's. Raises as ClaimChecker does."""
+    return partial(ClaimChecker(on_this_machine(plan)).check, words=words)
