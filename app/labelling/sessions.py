@@ -170,8 +170,24 @@ class Labelling(Protocol):
         """Labels of all annotators."""
 
 
+def equal_answers(run: LabelledRunInfo) -> dict[ResponseKey, tuple[ResponseKey, ...]]:
+    """For each drawn response, the drawn responses to its question with the same text, itself included.
+
+    Policies give many answers unchanged, and an answer is right or wrong whoever gave it.
+    """
+    texts = {(s.question_id, s.arm, s.sample): s.completion.text for s in run.samples if s.completion is not None}
+    drawn = wanted_items(run.stored)
+    groups: dict[tuple[str, object], list[ResponseKey]] = {}
+    for key in drawn:
+        groups.setdefault((key[0], texts.get(key, key)), []).append(key)
+    return {key: tuple(group) for group in groups.values() for key in group}
+
+
 class LabelSession:
-    """One annotator's labelling of one run. Every label is committed at once; nothing else is stored here."""
+    """One annotator's labelling of one run. Every label is committed at once; nothing else is stored here.
+
+    items: the first of equal answers to a question only; its label counts for all of them.
+    """
 
     def __init__(self, store: Store, run: LabelledRunInfo, annotator: str, adjudicate: bool = False) -> None:
         """adjudicate: only items with disagreement; each label settles one. Raises EvaluationError for an invalid
@@ -185,6 +201,9 @@ class LabelSession:
             mine = {g.key for g in self._load_labels() if g.settles and g.annotator == self.annotator}
             disputed = set(self.progress().disputed)
             keys = [key for key in keys if key in disputed or key in mine]
+        self._equal = equal_answers(run)
+        first = dict.fromkeys(next((k for k in keys if k in self._equal[key]), key) for key in keys)
+        keys = [key for key in keys if key in first]
         self.items = label_items(store, run.info, run.stored.decoding, keys, run.samples, questions)
 
     @property
@@ -204,9 +223,9 @@ class LabelSession:
         }
 
     def label(self, item: LabelItem, label: Outcome) -> None:
-        """Commit one label; replaces this annotator's earlier one."""
-        given = GivenLabel(item.key, self.annotator, label, self._settles)
-        self._labels.save(self.run_id, self._run.stored.decoding, [given])
+        """Commit one label, for all equal answers to the question; replaces this annotator's earlier one."""
+        given = [GivenLabel(key, self.annotator, label, self._settles) for key in self._equal[item.key]]
+        self._labels.save(self.run_id, self._run.stored.decoding, given)
 
     def first_open(self) -> int | None:
         """Index of the first item that this annotator has not labelled, None if there is none."""
@@ -297,8 +316,16 @@ def parsed_labels(
 
 
 def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
-    """Commit them, all or none. Raises EvaluationError if the run has changed meanwhile."""
-    LabelStore(store).save(run.info.id, run.stored.decoding, found.given)
+    """Commit them, all or none; a label counts for all equal answers to the question that the file does not label.
+
+    Raises EvaluationError if the run has changed meanwhile.
+    """
+    equal = equal_answers(run)
+    named = {(g.annotator, g.key) for g in found.given}
+    copied = [
+        replace(g, key=key) for g in found.given for key in equal.get(g.key, ()) if (g.annotator, key) not in named
+    ]
+    LabelStore(store).save(run.info.id, run.stored.decoding, (*copied, *found.given))
     return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
 
 

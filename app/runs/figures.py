@@ -13,6 +13,7 @@ from app.runs.comparison import export_run
 from app.runs.evaluate import EvaluationPlan, evaluate, full_run_id
 from app.runs.rates_line import rates_html, rates_line
 from app.runs.report import report_data
+from evaluation.analysis.policy_figures import PolicyFigures
 from evaluation.analysis.run_analysis import RunAnalysis
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.exports.responses import JudgedResponse, run_responses
@@ -30,6 +31,7 @@ class RunFigures:
 
     id: of the run. summary: rates and paired differences by the verifier. corrected: corrected by human labels, None
     without labels. analysis: further analyses. notes: remarks for the reader. responses: every judged response.
+    policies: rates, costs and curves of policies, None for a run without any.
     """
 
     id: str
@@ -38,6 +40,7 @@ class RunFigures:
     analysis: RunAnalysis | None
     notes: tuple[str, ...]
     responses: tuple[JudgedResponse, ...] = ()
+    policies: PolicyFigures | None = None
 
     def to_pandas(self) -> pd.DataFrame:
         """Every response as a row: question, arm, answer, outcome, support, contexts and more (docs/score.md).
@@ -59,7 +62,7 @@ def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None
     full = full_run_id(pipeline, run_id)
     data = report_data(pipeline, full, looking)
     responses = tuple(run_responses(export_run(pipeline, full)))
-    return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes, responses)
+    return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes, responses, data.policies)
 
 
 def evaluated(

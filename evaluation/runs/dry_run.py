@@ -10,6 +10,7 @@ from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
 from evaluation.runs.cells import CellDrawer
+from evaluation.runs.policy_arm import PolicyArm
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.run_store import Cell
 from evaluation.verifiers.verifier import Verifier
@@ -21,7 +22,8 @@ PROBED = 8
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """cells: questions times arms, of which ``committed`` are drawn already. generations: samples still to draw.
+    """cells: questions times arms, of which ``committed`` are drawn already. generations: answers still to draw; with
+        policies the most that each draws by itself, though policies of one question share what they draw alike.
 
     prompts, prompt_tokens: prompts to process, and their tokens by the probe's mean.
     new_tokens: by the probe's mean; most_new_tokens: if every answer reached its limit.
@@ -81,18 +83,20 @@ def probe(
             reason = records[0].evaluation.reason
             continue
         times.append(clock() - started)
-        prompt_tokens.append(drawn[0].usage.prompt_tokens)
-        new_tokens += sum(c.usage.completion_tokens for c in drawn)
+        costs = [r.policy.cost for r in records if r.policy is not None]
+        prompt_tokens.append(sum(c.prompt_tokens for c in costs) or drawn[0].usage.prompt_tokens)
+        new_tokens += sum(c.completion_tokens for c in costs) or sum(c.usage.completion_tokens for c in drawn)
     left, timed = len(pending), len(times)
+    answers = sum(_most_answers(arm) for _, arm in pending)
     most = sum(config.samples_of(d) * d.max_tokens for d in config.decodings)
     return DryRun(
         len(questions) * len(arms),
         len(questions) * len(arms) - left,
-        left * config.samples_per_cell,
+        answers * config.samples_per_cell,
         left,
         round(left * sum(prompt_tokens) / timed) if timed else None,
         round(left * new_tokens / timed) if timed else None,
-        left * most,
+        answers * most,
         timed,
         failed,
         sum(times),
@@ -101,6 +105,13 @@ def probe(
         left * max(times) if timed else None,
         reason,
     )
+
+
+def _most_answers(arm: Arm) -> int:
+    """Answers that are drawn for one sample at most."""
+    if not isinstance(arm, PolicyArm):
+        return 1
+    return arm.samples + (arm.plan.rounds if arm.plan.draws_again else 0)
 
 
 def _spread(pending: Sequence[tuple[Question, Arm]]) -> list[tuple[Question, Arm]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,9 +14,9 @@ import pytest
 
 from app.calibration.labelled_run import labelled_arm
 from app.judging.run_judge import VerifierPlan
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
 from app.runs.analysis import AnalysisOptions
-from app.runs.evaluate import EvaluationPlan, evaluate
+from app.runs.evaluate import EvaluationPlan, dry_run, evaluate
 from app.runs.policies import PolicyOptions, arms_of_policies
 from app.runs.report import report_data
 from data.questions import Question
@@ -110,6 +111,14 @@ def test_other_settings_are_another_run(policy_world: Any) -> None:
         PolicyOptions(rounds=0)
 
 
+def test_a_dry_run_counts_what_policies_draw(policy_world: Any) -> None:
+    arms = ("rag", "rag+best_of_n:4", "rag+correct")
+    plan = replace(PLAN, arms=arms, decoding=Decoding(0.7, max_tokens=32))
+    found = dry_run(policy_world.line, plan)
+    assert found.cells == 6 and found.generations == 2 * (1 + 4 + 3) and found.most_new_tokens == 16 * 32
+    assert found.new_tokens is not None and 2 * (1 + 4 + 1) * 2 <= found.new_tokens <= 2 * (1 + 4 + 3) * 2
+
+
 def test_arms_of_a_list_of_policies() -> None:
     assert arms_of_policies("none, strip,best_of_n+abstain", None) == ("rag", "rag+strip", "rag+best_of_n+abstain")
     assert arms_of_policies("strip", ("closed_book", "rag")) == ("closed_book", "rag", "rag+strip")
@@ -141,3 +150,26 @@ def test_what_cannot_be_asked_is_named(
     questions.write_text(json.dumps({"id": "q", "text": QUESTION, "references": ["three years"]}))
     done = typed("evaluate", questions, "--collection", "notes", "--home", home_copy, *words)
     assert done.code == 2 and named in done.err and "Traceback" not in done.err and not done.out
+
+
+def test_one_label_counts_for_equal_answers_to_a_question(policy_world: Any, tmp_path: Path) -> None:
+    policy_world.says.texts = [TRUE, f"{TRUE} {FALSE}"]  # the second question is answered with both sentences
+    line = policy_world.line
+    drawn = open_draw(line, evaluate(line, PLAN).run_id, DrawRequest(questions=2))
+    session = LabelSession(line.store, drawn, "me")
+    answers = [(item.key[0], item.answer) for item in session.items]
+    assert len(answers) == len(set(answers)) == 4  # three equal ones of q1; drawn, stripped and withheld of q2
+    for item in session.items:
+        session.label(item, "supported")
+    assert session.progress().complete == 2 and len(session.own()) == 6 and session.first_open() is None
+    first = next(item for item in session.items if item.key[0] == "q1")
+    session.label(first, "hallucinated")
+    assert {label for key, label in session.own().items() if key[0] == "q1"} == {"hallucinated"}
+    file = tmp_path / "labels.csv"
+    other = LabelSession(line.store, drawn, "you")
+    assert export_labels(other, file) == 4
+    rows = list(csv.DictReader(file.read_text("utf-8-sig").splitlines()))
+    lines = [f"{row['item']},abstained" for row in rows if row["question"] == QUESTION]
+    file.write_text("\n".join(("item,label", *lines)))
+    assert import_labels(line, drawn, file, "you", False).labels == 1
+    assert {key[1] for key in other.own()} == set(PLAN.arms or ()) and set(other.own().values()) == {"abstained"}
