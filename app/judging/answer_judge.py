@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from app.errors import AppError
+from app.judging.scorers import load_scorer
 from app.judging.verifier_sources import (
     VerifierSource,
     open_fact_verifier,
@@ -81,13 +82,6 @@ def on_this_machine(plan: JudgePlan) -> JudgePlan:
     return replace(plan, device=str(pick_device(plan.device))) if plan.device == "auto" else plan
 
 
-def load_scorer(name: str | None, device: str) -> PairScorer:
-    """The entailment scorer of this name, None for the shipped one. Raises AppError or ModelError as loading does."""
-    from app.models.evaluate import ModelRequest, load_verifier, model_role
-
-    if name is not None and model_role(name) != "verifier":
-        raise AppError(f"{name!r} is a reader: it generates answers, and cannot judge them")
-    return load_verifier(ModelRequest(name or "verifier", device))
 
 
 def open_answer_judge(

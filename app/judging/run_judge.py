@@ -62,7 +62,7 @@ class Judge:
 
 def load_scorer(name: str | Path | None, device: str) -> PairScorer:
     """The entailment scorer of this name, or the shipped one. Raises AppError and ModelError as loading does."""
-    from app.judging.answer_judge import load_scorer as load
+    from app.judging.scorers import load_scorer as load
 
     return load(None if name is None else str(name), device)
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.errors import AppError
-from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader, load_scorer
+from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader
+from app.judging.scorers import load_scorer
 from app.judging.verifier_sources import open_fact_verifier, open_language_judge, reads_together
 from data.refused import Refused
 from evaluation.claims.splitting import extract_by

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from app.errors import AppError, UsageError
+from app.errors import UsageError
 from app.models.evaluation_data import DataRequest, EvaluationData, file_format, load_evaluation
 from app.models.known_tokenizers import check_tokenizer
+from app.models.roles import Role, model_role
 from app.models.shipped_decoder import decoder_folder
 from app.settings import Settings
 from evaluation.detection.scores import DetectionScores
@@ -24,14 +23,6 @@ from generation.generator import Generator
 from model.pairs.presets import read_preset
 from model.pairs.scoring import PairScorer, answer_tokens
 
-Role = Literal["verifier", "reader"]
-_NAMES = (
-    "verifier, reader and decoder (the shipped ones), verifier-network (the verifier without the reader for "
-    "short answers), token-overlap and minilm-cosine (baselines), a folder written by plumbline train, a "
-    "Hugging Face folder (sequence classifier or decoder), or OWNER/NAME of a sequence classifier, "
-    "optionally prefixed by nli:, hhem:, minicheck: or alignscore:"
-)
-_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +94,6 @@ def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None =
     return _evaluate_verifier(request, data, watch)
 
 
-def model_role(name: str) -> Role:
-    """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError listing valid names."""
-    if name in ("verifier", "verifier-network", "token-overlap", "minilm-cosine"):
-        return "verifier"
-    if name == "reader":
-        return "reader"
-    if read_preset(name).preset is not None:
-        return "verifier"
-    folder = decoder_folder(name)
-    if not folder.is_dir():
-        if _HUB_NAME.fullmatch(name):
-            return "verifier"
-        raise AppError(f"{name!r} is not a model or a folder; choose from {_NAMES}")
-    if (folder / "verifier.json").is_file():
-        return "verifier"
-    if (folder / "reader.json").is_file():
-        return "reader"
-    return _checkpoint_role(folder)
 
 
 def load_verifier(request: ModelRequest) -> PairScorer:
@@ -168,23 +141,6 @@ def _support_scorer(folder: Path | None, device: str) -> PairScorer:
     return open_support_scorer(folder, device)
 
 
-def _checkpoint_role(folder: Path) -> Role:
-    config = folder / "config.json"
-    if not config.is_file():
-        raise AppError(f"{folder} holds no verifier.json, reader.json or config.json; choose from {_NAMES}")
-    try:
-        value = json.loads(config.read_text("utf-8"))
-        names = [str(name) for name in value.get("architectures") or ()]
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
-        raise AppError(f"{config} is damaged ({error}): fetch the checkpoint again") from error
-    if any(name.endswith("ForSequenceClassification") for name in names):
-        return "verifier"
-    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in names):
-        return "reader"
-    raise AppError(
-        f"{folder} is a {', '.join(names) or 'checkpoint without a named architecture'}: neither a sequence "
-        "classifier (a verifier) nor a decoder (a reader)"
-    )
 
 
 def _evaluate_verifier(

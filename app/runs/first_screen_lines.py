@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from evaluation.reports.first_screen import CHANGES, Action, FirstScreen
+from evaluation.reports.advice import Action
+from evaluation.reports.first_screen import FirstScreen
+from evaluation.reports.terms import CHANGES
 
 _RUN_COMMANDS: dict[Action, str] = {
     "retry": "plumbline evaluate ... --retry-failed",

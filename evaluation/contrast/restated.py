@@ -10,7 +10,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from evaluation.contrast.comparing import agreement, only_compares
-from evaluation.contrast.contrast import contrast, differing_limit
+from evaluation.contrast.contrast import contrast
+from evaluation.contrast.quantity_rules import differing_limit
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
 from evaluation.language.values import comparable
 from model.english import word_set

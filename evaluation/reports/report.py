@@ -14,10 +14,11 @@ from markupsafe import Markup
 from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view, setting_name
 from evaluation.reports.corrected_view import corrected_view
-from evaluation.reports.first_screen import CHANGES, OUTCOMES, arm_meaning, first_screen
+from evaluation.reports.first_screen import first_screen
 from evaluation.reports.policy_view import policy_view
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view, interval, left_out_words, p_value, percent, score, share
+from evaluation.reports.terms import CHANGES, OUTCOMES, arm_meaning
 
 _TEMPLATES = Path(__file__).parent / "templates"
 # HTML has no control characters and UTF-8 no lone surrogates: show a replacement character.

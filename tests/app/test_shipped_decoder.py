@@ -10,7 +10,7 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.models.evaluate import model_role
+from app.models.roles import model_role
 from app.models.generators import open_generator
 from app.models.shipped_decoder import decoder_folder
 from generation.causal.generator import CausalGenerator

@@ -10,7 +10,8 @@ from evaluation.outcomes import Claim, Evidence, Verdict, outcome_of
 from evaluation.reports.entailment_figures import GRID, entailment_figures, outcome_at
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
-from evaluation.reports.report_view import pieces, worst_first
+from evaluation.reports.answer_view import pieces
+from evaluation.reports.report_view import worst_first
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise

@@ -22,7 +22,8 @@ from evaluation.reports.report_data import (
     ShownQuestion,
     ShownSample,
 )
-from evaluation.reports.report_view import build_view, interval, percent, pieces
+from evaluation.reports.answer_view import pieces
+from evaluation.reports.report_view import build_view, interval, percent
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise

@@ -7,7 +7,8 @@ from html import unescape
 
 from evaluation.analysis.abstentions import Abstentions
 from evaluation.outcomes import Outcome
-from evaluation.reports.first_screen import arm_meaning, first_screen
+from evaluation.reports.first_screen import first_screen
+from evaluation.reports.terms import arm_meaning
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import ScoredFigures
 from tests.evaluation.test_first_screen import report

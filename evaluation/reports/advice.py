@@ -1,0 +1,93 @@
+"""Next steps for what limits a report most: unscored answers, search, model, number of questions, labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Literal
+
+from evaluation.reports.report_data import ReportData
+from evaluation.reports.report_view import percent
+from evaluation.reports.terms import counted
+from evaluation.statistics.summary import ArmSummary
+from evaluation.verifiers.verifier import FAILED
+
+Action = Literal["retry", "label", "plan", "tune", "model", "read"]
+"""Kinds of advice: draw failed samples again, label answers, plan a larger run, tune the search, choose another
+model or prompt, read the answers. Each front end adds its command or link.
+"""
+MOST_ADVICE = 3
+_WIDE = 0.05
+_GAP = 0.05
+_UNSCORED = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One next step. action: its kind."""
+
+    text: str
+    action: Action
+
+
+def advice_for(data: ReportData, main: ArmSummary) -> tuple[Advice, ...]:
+    """Next steps, most important first."""
+    return tuple(
+        found for found in (_unscored(data), _search(data), _model(data), _width(data, main), _labels(data)) if found
+    )
+
+
+def _unscored(data: ReportData) -> Advice | None:
+    arms = [arm for arm in data.summary.arms if (arm.unscored.default.rate or 0.0) > _UNSCORED]
+    if not arms:
+        return None
+    names = {arm.arm for arm in arms}
+    reasons = Counter(
+        s.reason for q in data.questions for a in q.arms if a.arm in names for s in a.samples if s.outcome == "unscored"
+    )
+    count = sum(reasons.values())
+    reason = reasons.most_common(1)[0][0] if reasons else ""
+    why = f", most of them because: {reason}" if reason and count > 1 else f", because: {reason}" if reason else ""
+    text = f"{counted(count, 'answer')} of {', '.join(sorted(names))} {'is' if count == 1 else 'are'} unscored{why}."
+    return Advice(text, "retry" if FAILED in reason else "read")
+
+
+def _search(data: ReportData) -> Advice | None:
+    """Advice if the run shows that other passages would help."""
+    pair = next((p for p in data.summary.pairs if (p.baseline, p.other) == ("rag", "oracle")), None)
+    found = pair.difference.default if pair else None
+    if found is None or found.rate is None or found.lower is None or found.lower <= 0 or found.rate <= _GAP:
+        return None
+    return Advice(
+        f"With the passages that hold the answer the model hallucinates {100 * found.rate:.1f} points less: better "
+        "search would lower the rate.",
+        "tune",
+    )
+
+
+def _model(data: ReportData) -> Advice | None:
+    """Where the run shows that passages alone do not help."""
+    oracle = next((arm.headline.default for arm in data.summary.arms if arm.arm == "oracle"), None)
+    if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
+        return None
+    return Advice(
+        f"Even with the passages that hold the answer {percent(oracle.rate)} of the answers are hallucinated: another "
+        "model or prompt is needed, search alone will not do.",
+        "model",
+    )
+
+
+def _width(data: ReportData, main: ArmSummary) -> Advice | None:
+    estimate = main.headline.default
+    if estimate.lower is None or estimate.upper is None or (estimate.upper - estimate.lower) / 2 <= _WIDE:
+        return None
+    half = 100 * (estimate.upper - estimate.lower) / 2
+    return Advice(f"{counted(main.questions, 'question')} leave ±{half:.0f} points of doubt: ask more.", "plan")
+
+
+def _labels(data: ReportData) -> Advice | None:
+    if data.corrected is not None and data.corrected.run is not None:
+        return None
+    if data.scored is not None:
+        return None if data.scored.labelled else Advice("The verifier's own errors are unknown: label answers.", "read")
+    return Advice("The verifier's own errors are unknown: label a random part of the answers.", "label")
