@@ -114,9 +114,8 @@ class Pipeline:
     @cached_property
     def device(self) -> str:
         """The device that models run on."""
-        from model.hardware.device import (
-            pick_device,
-        )  # Imports torch, which an index job loads only in its encoder process.
+        # Imports torch, which an index job loads only in its encoder process.
+        from model.hardware.device import pick_device
 
         return str(pick_device(self.settings.device))
 
@@ -130,7 +129,7 @@ class Pipeline:
 
     @cached_property
     def subprocess_encoder(self) -> Encoder:
-        """The encoder in a process of its own, for a job that needs the memory after embedding.
+        """The encoder in a subprocess, for a job that needs the memory after embedding.
 
         Returns ``encoder`` if it is already open in this process. The child process starts on first use and ends with
         ``rest`` or with this pipeline.

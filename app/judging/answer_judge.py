@@ -82,8 +82,6 @@ def on_this_machine(plan: JudgePlan) -> JudgePlan:
     return replace(plan, device=str(pick_device(plan.device))) if plan.device == "auto" else plan
 
 
-
-
 def open_answer_judge(
     records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None = None
 ) -> AnswerJudge:

@@ -13,10 +13,10 @@ from app.judging.answer_judge import (
     Kind,
     Measure,
     ScorerLoader,
-    load_scorer,
     on_this_machine,
     verifier_by_texts,
 )
+from app.judging.scorers import load_scorer
 from app.judging.verification import CheckedClaim, ClaimChecker, ClaimPair
 from data.answer_records import AnswerRecord
 from data.block_work import BlockExecutor, in_order

@@ -6,7 +6,6 @@ from app.errors import AppError
 from model.pairs.scoring import PairScorer
 
 
-
 def load_scorer(name: str | None, device: str) -> PairScorer:
     """The entailment scorer of this name, None for the shipped one. Raises AppError or ModelError as loading does."""
     from app.models.evaluate import ModelRequest, load_verifier

@@ -24,7 +24,6 @@ from model.pairs.presets import read_preset
 from model.pairs.scoring import PairScorer, answer_tokens
 
 
-
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """The model to evaluate. claim_first, supported_label: of an external sequence classifier."""
@@ -94,8 +93,6 @@ def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None =
     return _evaluate_verifier(request, data, watch)
 
 
-
-
 def load_verifier(request: ModelRequest) -> PairScorer:
     """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError if it cannot be loaded."""
     name, device = request.name, request.device
@@ -139,8 +136,6 @@ def _support_scorer(folder: Path | None, device: str) -> PairScorer:
     from app.models.support_scorers import open_support_scorer
 
     return open_support_scorer(folder, device)
-
-
 
 
 def _evaluate_verifier(

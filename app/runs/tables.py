@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from rich import box
 from rich.table import Table
 
-from evaluation.reports.terms import CHANGES
 from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import p_value
+from evaluation.reports.terms import CHANGES
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.summary import PairSummary, RunSummary
 

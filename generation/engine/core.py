@@ -18,7 +18,8 @@ from generation.engine.options import EngineOptions
 from generation.engine.prompt_pass import PromptPass, ending_bytes_per_position
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent, check_request
 from generation.engine.sequences import Rows, Sample, Ticket
-from generation.engine.step_rows import DrawnToken, RowDrawer
+from generation.engine.step_rows import RowDrawer
+from generation.engine.token_recording import record_token
 from generation.errors import GenerationError, ModelOutputError
 from model.decoder.decoder import Decoder
 from model.engine_state.arena import KeyValueArena
@@ -239,35 +240,12 @@ class Engine:
                 continue  # another part of the same request has just failed
             try:
                 for sample, token in zip(list(rows.samples), mine, strict=True):
-                    if sample.finish is None:
-                        self._note(rows, sample, token)
+                    if sample.finish is None and (event := record_token(rows.ticket, sample, token)) is not None:
+                        self._events.append(event)
             except Exception as error:  # an error in the request's own stop rule fails that request only
                 self._fail(rows.ticket, error)
             if rows.samples:  # absent if the request failed, or was cancelled by its own stop rule
                 self._drop_finished(rows)
-
-    def _note(self, rows: Rows, sample: Sample, token: DrawnToken) -> None:
-        ticket, request = rows.ticket, rows.ticket.request
-        if token.token_id in request.end_ids:
-            sample.finish = "stop"
-            self._events.append(TokenEvent(ticket.handle, sample.index, None, finish_reason="stop"))
-            return
-        sample.token_ids.append(token.token_id)
-        sample.logprobs.append(token.logprob)
-        sample.sources.append(token.sources)
-        if request.params.top_logprobs:
-            sample.top_logprobs.append(token.top_logprobs)
-        stops = request.stopped is not None and request.stopped(sample.index, sample.decoded())
-        if sample.finish is not None:
-            return  # the stop rule cancelled its own request
-        if stops:
-            sample.finish = "stop"
-        elif len(sample.token_ids) >= ticket.room:
-            sample.finish = "length"
-        event = TokenEvent(
-            ticket.handle, sample.index, token.token_id, token.logprob, token.top_logprobs, sample.finish
-        )
-        self._events.append(event)
 
     def _drop_finished(self, rows: Rows) -> None:
         if rows.seen is not None:

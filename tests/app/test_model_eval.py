@@ -15,8 +15,8 @@ import app.models.evaluate as model_evaluation
 from app.cli import main
 from app.errors import AppError
 from app.models.evaluate import ModelRequest, load_verifier
-from app.models.roles import model_role
 from app.models.evaluation_data import file_format
+from app.models.roles import model_role
 from data.errors import DataError
 from model.pairs.scoring import Pair, PairScorer
 

@@ -10,8 +10,8 @@ import pytest
 
 from app.cli import main
 from app.errors import AppError
-from app.models.roles import model_role
 from app.models.generators import open_generator
+from app.models.roles import model_role
 from app.models.shipped_decoder import decoder_folder
 from generation.causal.generator import CausalGenerator
 from generation.causal.transformers_generator import TransformersGenerator

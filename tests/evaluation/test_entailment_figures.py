@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from evaluation.outcomes import Claim, Evidence, Verdict, outcome_of
+from evaluation.reports.answer_view import pieces
 from evaluation.reports.entailment_figures import GRID, entailment_figures, outcome_at
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
-from evaluation.reports.answer_view import pieces
 from evaluation.reports.report_view import worst_first
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings

@@ -11,9 +11,9 @@ from app.runs.first_screen_lines import advice_command, summary_lines, term_line
 from evaluation.outcomes import Outcome
 from evaluation.reports.advice import MOST_ADVICE
 from evaluation.reports.first_screen import first_screen
-from evaluation.reports.terms import arm_meaning, counted
 from evaluation.reports.report_data import ConfigSection, ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
 from evaluation.reports.tabular import as_json, as_markdown
+from evaluation.reports.terms import arm_meaning, counted
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import summarise
 

@@ -11,6 +11,7 @@ import pytest
 
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Outcome, Verdict
+from evaluation.reports.answer_view import pieces
 from evaluation.reports.plots import Bar, chart
 from evaluation.reports.report import render_report, write_report
 from evaluation.reports.report_data import (
@@ -22,7 +23,6 @@ from evaluation.reports.report_data import (
     ShownQuestion,
     ShownSample,
 )
-from evaluation.reports.answer_view import pieces
 from evaluation.reports.report_view import build_view, interval, percent
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings

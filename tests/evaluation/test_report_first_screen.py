@@ -8,9 +8,9 @@ from html import unescape
 from evaluation.analysis.abstentions import Abstentions
 from evaluation.outcomes import Outcome
 from evaluation.reports.first_screen import first_screen
-from evaluation.reports.terms import arm_meaning
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import ScoredFigures
+from evaluation.reports.terms import arm_meaning
 from tests.evaluation.test_first_screen import report
 
 HALF: list[Outcome] = ["hallucinated", "supported"] * 20
