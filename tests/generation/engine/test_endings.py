@@ -24,7 +24,7 @@ SHORT = SamplingParams(max_tokens=2)
 def kept_bytes(engine: Engine) -> int:
     """Of all cached prompts: keys and values, and every tensor of their endings but the one last state."""
     total = 0
-    for prompt in engine._admission._cache._whole.values():  # what is kept is nobody else's business
+    for prompt in engine._admission._cache._exact.values():  # what is kept is nobody else's business
         total += prompt.own.length * bytes_per_position(engine._model.config, engine._model.dtype)
         ending = prompt.ending
         assert isinstance(ending, PromptEnd)
