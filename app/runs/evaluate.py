@@ -21,6 +21,7 @@ from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
 from retrieval.collections import collection_info
 from retrieval.retriever import Fusion, Mode
+from retrieval.search import Search
 
 LEFT_OUT = "left out"
 """Label of a stored run that explains why a default arm is missing."""
@@ -142,15 +143,16 @@ def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None
     return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
 
 
-def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
-    plan = with_arms(pipeline, plan)
-    named = _named(plan)
-    check_policies(named, plan.decoding, plan.grid)
-    collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
-    search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
-    judge = judge or judge_of(pipeline, plan)
-    parts = policy_parts(pipeline, plan.policies, judge) if with_policies(named) else None
-    arms = open_arms(named, plan.k, search, parts)
+def run_config(
+    pipeline: Pipeline,
+    plan: EvaluationPlan,
+    arms: Sequence[Arm],
+    judge: Judge,
+    search: Search | None,
+    *,
+    grid: Sequence[Decoding] = (),
+) -> RunConfig:
+    """The configuration of a run with these arms and this judge. search: None without retrieval."""
     config = configure(
         plan.questions,
         arms,
@@ -162,9 +164,21 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
         version=version("plumbline-rag"),
         generation=search.retriever.generation_hash if search else "",
         encoder=pipeline.encoder.fingerprint if search else "",
-        grid=plan.grid,
+        grid=grid,
     )
-    config = replace(config, owner=plan.owner)
+    return replace(config, owner=plan.owner)
+
+
+def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Opened:
+    plan = with_arms(pipeline, plan)
+    named = _named(plan)
+    check_policies(named, plan.decoding, plan.grid)
+    collection = pipeline.collection_name(plan.collection) if _searches(named) else ""
+    search = pipeline.search(collection, plan.mode, plan.fusion) if collection else None
+    judge = judge or judge_of(pipeline, plan)
+    parts = policy_parts(pipeline, plan.policies, judge) if with_policies(named) else None
+    arms = open_arms(named, plan.k, search, parts)
+    config = run_config(pipeline, plan, arms, judge, search, grid=plan.grid)
     published = collection_info(pipeline.store, collection).published_at if collection else None
     labels = (
         ("collection", collection),

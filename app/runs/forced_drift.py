@@ -7,19 +7,18 @@ and a label, by which the main run's report finds it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from importlib.metadata import version
+from dataclasses import dataclass
 
 from app.errors import UsageError
 from app.judging.run_judge import Judge, VerifierPlan, load_scorer, open_judge
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
-from app.runs.evaluate import EvaluationPlan, plain_arms
+from app.runs.evaluate import EvaluationPlan, plain_arms, run_config
 from evaluation.analysis.forced_run import FOLLOWS, ForcedRun, followers, mark_followers
 from evaluation.modifiers.modifier import ModifiedArm
 from evaluation.modifiers.planting import PLANTINGS, PlantedClaim
 from evaluation.runs.dry_run import DryRun, probe
-from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
+from evaluation.runs.experiment import Progress, RunResult, run_experiment
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.run_store import RunInfo, RunStore
@@ -129,16 +128,4 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> _Forced:
         "entailment", judging.model, judging.trusted, judging.threshold, judging.k, judging.source
     )
     judge = open_judge(pipeline, by_sentence, plan.questions, collection or plan.collection)
-    config = configure(
-        plan.questions,
-        arms,
-        pipeline.generator,
-        judge.verifier,
-        samples=plan.samples,
-        decoding=plan.decoding,
-        seed=plan.seed,
-        version=version("plumbline-rag"),
-        generation=search.retriever.generation_hash if search else "",
-        encoder=pipeline.encoder.fingerprint if search else "",
-    )
-    return _Forced(replace(config, owner=plan.owner), arms, judge)
+    return _Forced(run_config(pipeline, plan, arms, judge, search), arms, judge)

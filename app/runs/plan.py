@@ -16,7 +16,7 @@ from evaluation.correction.label_progress import progress_of
 from evaluation.correction.label_store import LabelStore
 from evaluation.correction.labelled_run import HALLUCINATED, LabelledRun, join_labels
 from evaluation.errors import EvaluationError
-from evaluation.planning.label_plan import LabelPlan, VerifierPilot, plan_labels
+from evaluation.planning.label_plan import LabelPlan, LabelSimulation, VerifierPilot, plan_labels
 from evaluation.planning.pilot import PilotData, QuestionModel, fit, pilot_of, simulated_pilots, with_difference
 from evaluation.planning.plan import Goal, Plan, PlanSettings, plan_model, plan_questions
 from evaluation.runs.run_store import RunStore
@@ -215,16 +215,19 @@ def make_plan(
     if pilot.verifier is not None and wanted.half_width is not None:
         samples = pilot.samples or wanted.samples[0]
         questions = label_questions or pilot.questions or plan.rows[0].questions or FEWEST_LABELLED
-        labels = plan_labels(
+        simulation = LabelSimulation(
             pilot.model,
-            pilot.verifier,
-            wanted.half_width,
             max(questions, FEWEST_LABELLED),
             samples,
             level=settings.level,
             replicates=settings.label_replicates,
-            refits=settings.label_refits,
             seed=settings.seed,
+        )
+        labels = plan_labels(
+            simulation,
+            pilot.verifier,
+            wanted.half_width,
+            refits=settings.label_refits,
             progress=partial(progress, "labels") if progress else None,
         )
     return FullPlan(pilot, wanted, plan, labels)

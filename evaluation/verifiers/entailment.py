@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from data.questions import Question
-from evaluation.claims.extraction import Extraction
 from evaluation.claims.sentences import plain_claim_text
-from evaluation.claims.splitting import extract_by, split_name
+from evaluation.claims.splitting import split_name
 from evaluation.contrast.verbatim import states
 from evaluation.errors import EvaluationError
 from evaluation.language.language_detection import other_language
@@ -32,6 +31,7 @@ from evaluation.verifiers.claim_requests import (
 )
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
+from evaluation.verifiers.evidence_verifier import EvidenceVerifier
 from evaluation.verifiers.failing_words import MarkedClaim, Weakness, weak_words
 from evaluation.verifiers.layered_scorer import without_reader
 from evaluation.verifiers.verifier import FAILED, VerificationItem
@@ -63,8 +63,10 @@ def sees_other_claims(verifier: str) -> bool:
     return any(part.endswith(TOGETHER) for part in verifier.split(" | "))
 
 
-class EntailmentVerifier:
+class EntailmentVerifier(EvidenceVerifier):
     """A claim is supported if the support by some window of its evidence reaches the threshold.
+
+    Its name is ``entailment/VERSION SCORER >=THRESHOLD EVIDENCE``.
 
     For questions marked as unanswerable, the reader of short answers is not used (see ``without_reader``).
     """
@@ -90,34 +92,21 @@ class EntailmentVerifier:
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
-        self._scorer, self._evidence, self._threshold = scorer, evidence, threshold
+        self._scorer, self._evidence = scorer, evidence
         if together and not answer_tokens(scorer):
             raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
-        self._split, self._together = split, together
+        self._together = together
         self._scoring, self._without_reader = SupportScoring(scorer, join), SupportScoring(without_reader(scorer), join)
         how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")
-        self._name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
-        if len(self._name) > 255:
-            raise EvaluationError(f"the verifier's name {self._name[:80]!r}... is longer than 255 characters")
-
-    @property
-    def name(self) -> str:
-        """``entailment/VERSION SCORER >=THRESHOLD EVIDENCE``."""
-        return self._name
+        name = f"entailment/{VERSION} {scorer.name} >={threshold:g} {evidence.name}{how}"
+        if len(name) > 255:
+            raise EvaluationError(f"the verifier's name {name[:80]!r}... is longer than 255 characters")
+        super().__init__(name, threshold, split)
 
     @property
     def scorer_name(self) -> str:
         """Name of the network that scores."""
         return self._scorer.name
-
-    @property
-    def threshold(self) -> float:
-        """Minimum support of a supported claim."""
-        return self._threshold
-
-    def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
-        return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of search and scorer."""

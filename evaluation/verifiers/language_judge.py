@@ -12,9 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from data.questions import Question
-from evaluation.claims.extraction import Extraction
-from evaluation.claims.splitting import extract_by, split_name
+from evaluation.claims.splitting import split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
 from evaluation.verifiers.claim_requests import (
@@ -28,6 +26,7 @@ from evaluation.verifiers.claim_requests import (
 )
 from evaluation.verifiers.entailment import THRESHOLD
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, EvidenceText
+from evaluation.verifiers.evidence_verifier import EvidenceVerifier
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from evaluation.verifiers.votes import count_votes, reading_of, support_of
 from generation.completion import Completion
@@ -44,8 +43,11 @@ _CHUNK_CHARACTERS = 6000
 """Maximum length of evidence in the prompt; chunks from a search are much shorter."""
 
 
-class LanguageJudge:
-    """Asks a generator about each claim with its evidence."""
+class LanguageJudge(EvidenceVerifier):
+    """Asks a generator about each claim with its evidence. The threshold applies to P(yes).
+
+    Its name is ``judge/VERSION MODEL votes=N >=THRESHOLD EVIDENCE``.
+    """
 
     def __init__(
         self,
@@ -64,24 +66,10 @@ class LanguageJudge:
             raise EvaluationError(f"the judge's threshold is {threshold}: it must be above 0 and at most 1")
         if votes < 1:
             raise EvaluationError(f"the judge votes {votes} times: at least once is needed")
-        self._generator, self._evidence = generator, evidence
-        self._threshold, self._votes, self._split = threshold, votes, split
+        self._generator, self._evidence, self._votes = generator, evidence, votes
         model = f"{generator.name[-60:]}/{generator.fingerprint[:12]}"
-        self._name = f"judge/{VERSION} {model} votes={votes} >={threshold:g} {evidence.name}{split_name(split)}"
-
-    @property
-    def name(self) -> str:
-        """``judge/VERSION MODEL votes=N >=THRESHOLD EVIDENCE``."""
-        return self._name
-
-    @property
-    def threshold(self) -> float:
-        """Minimum P(yes) of a supported claim."""
-        return self._threshold
-
-    def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
-        return extract_by(self._split, completion, question.text)
+        name = f"judge/{VERSION} {model} votes={votes} >={threshold:g} {evidence.name}{split_name(split)}"
+        super().__init__(name, threshold, split)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """One verdict per claim of every item (see ``Verifier.verify``).

@@ -129,6 +129,14 @@ class ValidationPlan:
     times: int = 10
 
 
+@dataclass(frozen=True, slots=True)
+class CheckpointOptions:
+    """seconds: between two checkpoints. part_bytes: maximum size of a file (see save_checkpoint); None for one file."""
+
+    seconds: float = 120.0
+    part_bytes: int | None = None
+
+
 def cosine(step: int, steps: int, warmup: float, floor: float) -> float:
     """Factor on the learning rate: linear rise over the first ``warmup`` share of steps, then half a cosine to floor.
 
@@ -156,8 +164,7 @@ def pretrain(
     *,
     corpus: str,
     validation: ValidationPlan | None = None,
-    checkpoint_seconds: float = 120.0,
-    part_bytes: int | None = None,
+    checkpoints: CheckpointOptions | None = None,
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[PretrainProgress], None] | None = None,
 ) -> PretrainResult:
@@ -166,7 +173,7 @@ def pretrain(
     corpus: identifies the stream's content; a checkpoint of another one is refused. A checkpoint holds weights and both
     moments in fp32, and a step's data is a function of its number, so that a resumed run ends with the same bits as an
     uninterrupted one (same machine, threads and precision; the precision is in the checkpoint). stop: called after each
-    step; if true a checkpoint is written and the call returns. part_bytes: see save_checkpoint.
+    step; if true a checkpoint is written and the call returns.
 
     Raises ModelError if the stream is shorter than a window, the folder holds another run's checkpoint, the disk is
     full, the GPU fails, or loss or gradient are no longer finite; the last checkpoint is kept each time.
@@ -175,6 +182,7 @@ def pretrain(
         raise ModelError(f"windows of {settings.context} tokens, but {model.config.max_positions} positions")
     plan = WindowPlan(stream, context=settings.context, batch=settings.windows_per_step, seed=settings.seed)
     steps = min(plan.steps(settings.epochs), settings.max_steps or plan.steps(settings.epochs))
+    checkpoints = checkpoints or CheckpointOptions()
     keep_freed_memory()
     device = model.device
     identity: dict[str, object] = {
@@ -222,9 +230,9 @@ def pretrain(
             if progress is not None:
                 progress(PretrainProgress(step, steps, loss_average, seconds, rate, rate * flops / peak, measured))
             stopping = stop()
-            if now - saved_at > checkpoint_seconds or step == steps or stopping:
+            if now - saved_at > checkpoints.seconds or step == steps or stopping:
                 stand = Progress(step, seconds, loss_average, found.bf16)
-                save_checkpoint(folder, model, optimizer, stand, identity, part_bytes)
+                save_checkpoint(folder, model, optimizer, stand, identity, checkpoints.part_bytes)
                 saved, saved_at = step, now
             if stopping:
                 break

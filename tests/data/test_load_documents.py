@@ -1,7 +1,6 @@
 import inspect
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,26 +10,7 @@ from data.errors import DataError
 from data.loaders import Refused, load_documents
 from data.outline import Heading, Outline
 from data.parsing.limits import ParsingLimits
-
-
-def write(folder: Path, files: dict[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return folder
-
-
-def good(items: Iterable[Document | Refused]) -> list[Document]:
-    return [item for item in items if isinstance(item, Document)]
-
-
-def refused(items: Iterable[Document | Refused]) -> dict[str, str]:
-    return {item.where: item.reason for item in items if isinstance(item, Refused)}
-
-
-def ids(items: Iterable[Document | Refused]) -> list[str]:
-    return [document.id for document in good(items)]
+from tests.data.document_files import good, ids, refused, write
 
 
 def test_a_folder_is_read_in_order_of_names_with_ids_below_it(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 import bz2
 import gzip
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,26 +9,7 @@ from hypothesis import strategies as st
 
 from data.documents import Document
 from data.loaders import Refused, load_documents
-
-
-def write(folder: Path, files: dict[str, str | bytes]) -> Path:
-    for name, content in files.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return folder
-
-
-def good(items: Iterable[Document | Refused]) -> list[Document]:
-    return [item for item in items if isinstance(item, Document)]
-
-
-def refused(items: Iterable[Document | Refused]) -> dict[str, str]:
-    return {item.where: item.reason for item in items if isinstance(item, Refused)}
-
-
-def ids(items: Iterable[Document | Refused]) -> list[str]:
-    return [document.id for document in good(items)]
+from tests.data.document_files import good, ids, refused, write
 
 
 def jsonl(*lines: object) -> str:

@@ -11,13 +11,9 @@ import pytest
 
 from data.errors import DataError
 from data.reading_examples import ReadingExample, load_reading
+from tests.data.example_files import check_bad_line, check_compressed_files, check_limit, write
 
 GOOD = {"question": "Who?", "answers": ["Ada", " "], "context": "Ada did.", "title": "T", "source": "own"}
-
-
-def write(path: Path, *lines: object) -> Path:
-    path.write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines), "utf-8")
-    return path
 
 
 def test_fields_and_defaults(tmp_path: Path) -> None:
@@ -36,13 +32,7 @@ def test_fields_and_defaults(tmp_path: Path) -> None:
 
 
 def test_compressed_files_and_a_byte_order_mark(tmp_path: Path) -> None:
-    text = json.dumps(GOOD).encode()
-    (tmp_path / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + text)
-    (tmp_path / "a.jsonl.bz2").write_bytes(bz2.compress(text))
-    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(text))
-    found = load_reading([tmp_path / "a.jsonl", tmp_path / "a.jsonl.bz2", tmp_path / "a.jsonl.gz"])
-    assert len(found.examples) == 3
-    assert len(set(found.examples)) == 1
+    check_compressed_files(load_reading, GOOD, tmp_path)
 
 
 BAD = [
@@ -67,20 +57,11 @@ BAD = [
 
 @pytest.mark.parametrize("bad", BAD, ids=lambda bad: str(bad)[:40])
 def test_a_bad_line_is_named_or_left_out_and_listed(bad: object, tmp_path: Path) -> None:
-    path = write(tmp_path / "a.jsonl", GOOD, bad, GOOD)
-    with pytest.raises(DataError, match=r"a\.jsonl:2: .+"):
-        load_reading([path])
-    found = load_reading([path], skip_bad=True)
-    assert len(found.examples) == 2
-    assert len(found.skipped) == 1
-    assert ":2: " in found.skipped[0]
+    check_bad_line(load_reading, GOOD, bad, ".", tmp_path)
 
 
 def test_limit_is_of_good_lines_a_file(tmp_path: Path) -> None:
-    one, two = write(tmp_path / "a.jsonl", "{", GOOD, GOOD, GOOD), write(tmp_path / "b.jsonl", GOOD, GOOD, "{")
-    found = load_reading([one, two], skip_bad=True, limit=2)
-    assert len(found.examples) == 4
-    assert len(found.skipped) == 1  # what stands after the limit is not read
+    check_limit(load_reading, GOOD, tmp_path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:

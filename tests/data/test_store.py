@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sqlalchemy import delete, func, insert, select, text, update
+from sqlalchemy import delete, func, insert, select, text
 from sqlalchemy.exc import IntegrityError, OperationalError
 
 from data import schema
@@ -14,26 +14,14 @@ from data.errors import DataError
 from data.schema import meta
 from data.sqlite import writer_lock
 from data.store import Store
+from tests.data.stored_vectors import count, url_of, vector
 
 ROOT = Path(__file__).parents[2]
-
-
-def url_of(path: Path) -> str:
-    return f"sqlite:///{path}"
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "er" / "plumbline.db"
-
-
-def count(store: Store) -> int:
-    with store.read() as connection:
-        return connection.scalar(select(func.count()).select_from(schema.vectors)) or 0
-
-
-def vector(number: int, size: int = 4) -> dict[str, object]:
-    return {"encoder": "e", "text_sha256": str(number), "vector": bytes(size)}
 
 
 def test_the_folder_is_made_and_what_is_committed_is_there_after_reopening(path: Path) -> None:
@@ -124,26 +112,6 @@ def test_a_closed_store_says_so(path: Path) -> None:
     with pytest.raises(DataError, match="closed"), store.write():
         pass
     assert not path.with_name("plumbline.db-wal").exists()  # the last connection brought everything home
-
-
-def test_threads_take_turns_and_none_loses_an_update(path: Path) -> None:
-    with Store.open(url_of(path)) as store:
-        with store.write() as connection:
-            connection.execute(insert(meta).values(key="n", value="0"))
-
-        def add() -> None:
-            for _ in range(20):
-                with store.write() as connection:
-                    n = int(connection.scalar(select(meta.c.value).where(meta.c.key == "n")) or 0)
-                    connection.execute(update(meta).where(meta.c.key == "n").values(value=str(n + 1)))
-
-        threads = [threading.Thread(target=add) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        with store.read() as connection:
-            assert connection.scalar(select(meta.c.value).where(meta.c.key == "n")) == "80"
 
 
 def python(code: str, *arguments: str) -> "subprocess.Popen[str]":

@@ -11,21 +11,13 @@ from sqlalchemy.exc import DBAPIError
 
 from data.schema import meta, vectors
 from data.store import Store
+from tests.data.stored_vectors import count, vector
 
 
 @pytest.fixture
 def store(database_url: str) -> Iterator[Store]:
     with Store.open(database_url) as opened:
         yield opened
-
-
-def vector(number: int) -> dict[str, object]:
-    return {"encoder": "e", "text_sha256": str(number), "vector": bytes(4)}
-
-
-def count(store: Store) -> int:
-    with store.read() as connection:
-        return connection.scalar(select(func.count()).select_from(vectors)) or 0
 
 
 def test_what_is_committed_is_there_after_reopening(database_url: str) -> None:

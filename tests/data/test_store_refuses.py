@@ -8,30 +8,18 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, insert, select, update
+from sqlalchemy import insert, select, update
 
 from data import schema
 from data.errors import DataError, SchemaVersionError, StoreBusyError
 from data.schema import SCHEMA_VERSION, meta
 from data.store import Store
-
-
-def url_of(path: Path) -> str:
-    return f"sqlite:///{path}"
+from tests.data.stored_vectors import count, url_of, vector
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "deep" / "er" / "plumbline.db"
-
-
-def count(store: Store) -> int:
-    with store.read() as connection:
-        return connection.scalar(select(func.count()).select_from(schema.vectors)) or 0
-
-
-def vector(number: int, size: int = 4) -> dict[str, object]:
-    return {"encoder": "e", "text_sha256": str(number), "vector": bytes(size)}
 
 
 def set_version(path: Path, version: str) -> None:

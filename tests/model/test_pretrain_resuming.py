@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from model.errors import ModelError
-from model.training.pretrain import PretrainProgress, pretrain
+from model.training.pretrain import CheckpointOptions, PretrainProgress, pretrain
 from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_shape import (
     new_decoder,
@@ -52,8 +52,7 @@ def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
                 folder,
                 corpus="c",
                 progress=die,
-                checkpoint_seconds=-1.0,
-                part_bytes=part_bytes,
+                checkpoints=CheckpointOptions(-1.0, part_bytes),
             )
         if kill % 2:
             (folder / ".step-0000099.part").mkdir()  # what a kill in the middle of writing leaves
@@ -65,7 +64,7 @@ def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
             assert all(size <= part_bytes for size in sizes)
             assert kill == 1 or len(sizes) > 3
         resumed = new_decoder(CONFIG, 0)
-        again = pretrain(resumed, stream, SETTINGS, folder, corpus="c", part_bytes=part_bytes)
+        again = pretrain(resumed, stream, SETTINGS, folder, corpus="c", checkpoints=options)
         assert again.resumed_at == kill - 1
         assert again.loss == result.loss
         assert same(weights(uninterrupted), weights(resumed))
@@ -80,17 +79,23 @@ def test_told_to_stop_it_writes_a_checkpoint_and_goes_on_from_it(
     uninterrupted = new_decoder(CONFIG, 0)
     result = pretrain(uninterrupted, streams["train"], SETTINGS, tmp_path / "whole", corpus="c")
     calls, model = 0, new_decoder(CONFIG, 0)
-    asked: list[bool] = []
+    stops: list[bool] = []
 
     def third() -> bool:
-        asked.append(True)
-        return len(asked) % 3 == 0
+        stops.append(True)
+        return len(stops) % 3 == 0
 
     while True:
-        part_bytes = 4000 if calls % 2 else None  # whole and in parts by turns
+        options = CheckpointOptions(part_bytes=4000 if calls % 2 else None)
         model = new_decoder(CONFIG, 0)
         found = pretrain(
-            model, streams["train"], SETTINGS, tmp_path / "parts", corpus="c", stop=third, part_bytes=part_bytes
+            model,
+            streams["train"],
+            SETTINGS,
+            tmp_path / "parts",
+            corpus="c",
+            stop=third,
+            checkpoints=options,
         )
         assert found.resumed_at == 3 * calls
         calls += 1
@@ -102,7 +107,14 @@ def test_told_to_stop_it_writes_a_checkpoint_and_goes_on_from_it(
 
 
 def test_another_runs_checkpoint_is_refused_by_name(streams: dict[str, TokenStream], tmp_path: Path) -> None:
-    pretrain(new_decoder(CONFIG, 0), streams["train"], SETTINGS, tmp_path, corpus="c", part_bytes=4000)
+    pretrain(
+        new_decoder(CONFIG, 0),
+        streams["train"],
+        SETTINGS,
+        tmp_path,
+        corpus="c",
+        checkpoints=CheckpointOptions(part_bytes=4000),
+    )
     for settings, corpus, seed, named in (
         (SETTINGS, "d", 0, "other corpus:"),
         (dataclasses.replace(SETTINGS, clip=2.0), "c", 0, "other settings:"),
@@ -131,8 +143,7 @@ def test_a_full_disk_keeps_the_last_checkpoint(
             tmp_path,
             corpus="c",
             progress=fill,
-            checkpoint_seconds=-1.0,
-            part_bytes=part_bytes,
+            checkpoints=CheckpointOptions(-1.0, part_bytes),
         )
     assert [path.name for path in tmp_path.iterdir()] == ["step-0000002"]
     assert pretrain(new_decoder(CONFIG, 0), streams["train"], SETTINGS, tmp_path, corpus="c").resumed_at == 2
@@ -166,7 +177,7 @@ def test_a_gpu_that_fails_gets_one_message(
             tmp_path,
             corpus="c",
             progress=seen.append,
-            checkpoint_seconds=-1.0,
+            checkpoints=CheckpointOptions(-1.0),
         )
     assert "\n" not in str(caught.value)
     assert f"checkpoint of step 2 in {tmp_path} is kept" in str(caught.value)

@@ -22,7 +22,14 @@ from model.checkpoints.llama_export import largest_tensor_bytes, save_llama
 from model.checkpoints.loading import load_decoder
 from model.errors import ModelError
 from model.training.bpe import END_ID, PAD_ID, BpeEncoder, write_tokenizer
-from model.training.pretrain import PretrainProgress, PretrainResult, PretrainSettings, ValidationPlan, pretrain
+from model.training.pretrain import (
+    CheckpointOptions,
+    PretrainProgress,
+    PretrainResult,
+    PretrainSettings,
+    ValidationPlan,
+    pretrain,
+)
 from model.training.pretrain_corpus import TokenStream
 from model.training.pretrain_shape import Size, new_decoder, parameter_count, pretrain_config
 from model.training.pretrain_validation import Validation, validate
@@ -120,8 +127,7 @@ def pretrain_decoder(
         folder / "checkpoints",
         corpus=corpus.folder.name,
         validation=measured,
-        checkpoint_seconds=recipe.checkpoint_seconds,
-        part_bytes=recipe.shard_bytes,
+        checkpoints=CheckpointOptions(recipe.checkpoint_seconds, recipe.shard_bytes),
         stop=out_of_time,
         progress=progress,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from generation.reader.vocabulary import ReaderVocabulary
 from model.decoder.decline_head import Decline
@@ -18,27 +19,34 @@ LEAST_ROWS, LEAST_HELD_OUT = 400, 100
 """Minimum number of rows to fit on and of rows of other articles, of both kinds."""
 
 
+@dataclass(frozen=True, slots=True)
+class DeclineSettings:
+    """max_rows: maximum number of rows to fit on. initial: the correction of the reader that training started from."""
+
+    max_rows: int
+    seed: int
+    tokens_per_batch: int
+    initial: Decline | None = None
+
+
 def fit_declining(
     model: Decoder,
     rows: Sequence[TokenRow],
     held_out_rows: Sequence[TokenRow],
     vocabulary: ReaderVocabulary,
+    settings: DeclineSettings,
     *,
-    most: int,
-    seed: int,
-    tokens_per_batch: int,
-    begun: Decline | None = None,
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Decoder, DeclineFit | None]:
-    """Fit the reader's decline correction on at most ``most`` of ``rows``, drawn at random.
+    """Fit the reader's decline correction on a random sample of ``rows``.
 
-    Keeps the best of the new fit, ``begun`` (the correction of the reader it started from) and no correction, by the
-    loss on ``held``, rows of articles excluded from training. Returns None and reports it if there are too few rows of
+    Keeps the best of the new fit, the initial correction and no correction, by the loss on ``held_out_rows``, rows of
+    articles excluded from training. Returns None and reports it if there are too few rows of
     either kind; the reader then has no correction.
     """
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
-    shown = random.Random(seed).sample(shown, min(most, len(shown)))
+    shown = random.Random(settings.seed).sample(shown, min(settings.max_rows, len(shown)))
     with_passages = [row for row in held_out_rows if vocabulary.chunks[0] in row.prompt]
     held_out = "of other articles (--development)"
     for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, with_passages, LEAST_HELD_OUT)):
@@ -64,17 +72,17 @@ def fit_declining(
                 found,
                 null_id=NULL_ID,
                 first_copyable_id=FIRST_COPYABLE_ID,
-                tokens_per_batch=tokens_per_batch,
+                tokens_per_batch=settings.tokens_per_batch,
                 bf16=bf16_pays(model.device),
                 progress=count,
             )
         )
-    decline, fit = fit_decline(states[0], states[1], seed=seed, begun=begun)
+    decline, fit = fit_decline(states[0], states[1], seed=settings.seed, begun=settings.initial)
     say(
         f"decline correction fitted on {fit.rows} rows: loss on {fit.held} rows of other "
         f"articles {fit.loss_before:.4f} without it, {fit.loss_after:.4f} with it"
         + (f", {fit.loss_begun:.4f} with the initial correction" if fit.loss_begun is not None else "")
         + _KEPT[fit.used]
     )
-    chosen = {"fitted": decline, "begun": begun, "none": None}[fit.used]
+    chosen = {"fitted": decline, "begun": settings.initial, "none": None}[fit.used]
     return (with_decline(model, chosen) if chosen is not None else model), fit

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from app.errors import AppError
-from app.training.reader.decline_fitting import fit_declining
+from app.training.reader.decline_fitting import DeclineSettings, fit_declining
 from app.training.reader.reading_dataset import reading_dataset, reading_rows
 from data.reading_examples import ReadingExample
 from evaluation.reading.calibration import ReaderCalibration, calibrate_reader
@@ -140,10 +140,9 @@ def train_reader(
             material.rows,
             reading_rows(known, writer, vocabulary.tokenizer, recipe.mix, seed=recipe.settings.seed),
             vocabulary,
-            most=recipe.decline_rows,
-            seed=recipe.settings.seed,
-            tokens_per_batch=recipe.settings.tokens_per_batch,
-            begun=corrected,
+            DeclineSettings(
+                recipe.decline_rows, recipe.settings.seed, recipe.settings.tokens_per_batch, initial=corrected
+            ),
             say=say,
             progress=reading,
         )

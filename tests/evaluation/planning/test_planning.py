@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from evaluation.errors import EvaluationError
-from evaluation.planning.label_plan import VerifierPilot, half_width, plan_labels
+from evaluation.planning.label_plan import LabelSimulation, VerifierPilot, plan_labels
 from evaluation.planning.pilot import PilotData, QuestionModel, fit, pilot_of
 from evaluation.planning.plan import PlanSettings, plan_questions, simulate
 from evaluation.statistics.counts import ArmCounts, QuestionCounts
@@ -70,12 +70,14 @@ def test_what_cannot_be_reached_is_none() -> None:
 def test_labels_fall_with_a_better_verifier() -> None:
     model = QuestionModel((0.3,), (0.5,), 0.0)
     good, poor = VerifierPilot(38, 40, 38, 40), VerifierPilot(28, 40, 28, 40)
-    widths = [half_width(model, v.middle, 150, 400, 4, 0.95, 20, 1) for v in (good, poor)]
+    simulation = LabelSimulation(model, 400, 4, replicates=20, seed=1)
+    widths = [simulation.half_width(v.middle, 150) for v in (good, poor)]
     assert widths[0] < widths[1]
-    plan = plan_labels(model, good, 0.09, 300, 4, replicates=10, refits=3)
+    simulation = LabelSimulation(model, 300, 4, replicates=10)
+    plan = plan_labels(simulation, good, 0.09, refits=3)
     assert plan.labels is not None and 10 < plan.labels < 300 and plan.half_width_all < 0.09
-    assert half_width(model, good.middle, plan.labels, 300, 4, 0.95, 10, 0) <= 0.09
-    assert plan_labels(model, poor, 0.01, 100, 2, replicates=5, refits=2).labels is None
+    assert simulation.half_width(good.middle, plan.labels) <= 0.09
+    assert plan_labels(LabelSimulation(model, 100, 2, replicates=5), poor, 0.01, refits=2).labels is None
 
 
 def test_a_pilot_is_read_from_counts_on_shared_questions() -> None:
@@ -102,4 +104,6 @@ def test_bad_plans_are_refused() -> None:
     with pytest.raises(ValueError, match="fit"):
         VerifierPilot(3, 2, 1, 1)
     with pytest.raises(ValueError, match="at least 10"):
-        plan_labels(QuestionModel((0.3,), (0.5,), 0.0), VerifierPilot(1, 1, 1, 1), 0.1, 5, 1)
+        LabelSimulation(QuestionModel((0.3,), (0.5,), 0.0), 5, 1)
+    with pytest.raises(ValueError, match="target 1"):
+        plan_labels(LabelSimulation(QuestionModel((0.3,), (0.5,), 0.0), 10, 1), VerifierPilot(1, 1, 1, 1), 1.0)
