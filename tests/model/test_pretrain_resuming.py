@@ -64,7 +64,9 @@ def test_a_killed_run_ends_bitwise_where_an_undisturbed_one_does(
             assert all(size <= part_bytes for size in sizes)
             assert kill == 1 or len(sizes) > 3
         resumed = new_decoder(CONFIG, 0)
-        again = pretrain(resumed, stream, SETTINGS, folder, corpus="c", checkpoints=options)
+        again = pretrain(
+            resumed, stream, SETTINGS, folder, corpus="c", checkpoints=CheckpointOptions(part_bytes=part_bytes)
+        )
         assert again.resumed_at == kill - 1
         assert again.loss == result.loss
         assert same(weights(uninterrupted), weights(resumed))
