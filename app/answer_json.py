@@ -22,7 +22,7 @@ def timings_json(timings: Timings) -> dict[str, float | None]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """One claim's: where it stands in the answer, and where its evidence stands in its document."""
+    """One claim, with its offsets in the answer and those of its evidence in the document."""
     return {
         "start": verdict.claim.start,
         "end": verdict.claim.end,
@@ -37,7 +37,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
-    """One sample, with citations, and verdicts where they were asked for."""
+    """One sample, with citations, and with verdicts if requested."""
     completion, evaluation = answer.completion, answer.evaluation
     by_number = {source.number: source for source in sources if source.number is not None}
     return {
@@ -69,7 +69,7 @@ def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
 
 
 def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
-    """Every token with its likeliest alternatives, None where none were asked for (or a server gives no token ids)."""
+    """Every token with its likeliest alternatives, None if not requested (or if a server returns no token ids)."""
     if not completion.top_logprobs:
         return None
     return [

@@ -59,7 +59,7 @@ class SearchRecord:
 @dataclass(frozen=True, slots=True)
 class Timings:
     """Wall-clock seconds. queue: waiting for a turn. first_token: from the question's arrival to the first text of the
-    answer, None where nobody looked. verification: None where it was not asked for."""
+    answer, None if not checked. verification: None if not requested."""
 
     retrieval: float
     generation: float

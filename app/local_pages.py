@@ -84,7 +84,7 @@ def serve_pages(pages: Starlette, listener: socket.socket) -> None:
 
 
 def redirect(path: str) -> RedirectResponse:
-    """To another page, which the browser asks for anew."""
+    """Redirect to another page, which the browser requests by GET."""
     return RedirectResponse(path, status_code=303, headers={"Cache-Control": "no-store"})
 
 

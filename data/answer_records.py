@@ -172,8 +172,8 @@ class _Fields:
     def reference_is_evidence(self, references: tuple[str, ...], answer: str) -> bool:
         """Whether "reference" holds the evidence of the answer, as in RefChecker, and not an accepted answer.
 
-        It does if extracted claims are present, or beside a "response" if it is a passage (at least two sentences or 25
-        words, longer than the answer). Ragas, where it is the accepted answer, has "user_input".
+        It does if extracted claims are present, or next to a "response" if it is a passage (at least two sentences or
+        25 words, longer than the answer). Ragas, where it is the accepted answer, has "user_input".
         """
         if self._names.references is not None or self.name("references") != "reference":
             return False

@@ -45,7 +45,7 @@ def _folders(path: Path, split: str | None) -> list[Path]:
     named = _json(path / _DICT).get("splits")
     splits = [name for name in named if _is_plain(name)] if isinstance(named, list) else []
     if not splits:
-        raise DataError(f"{shown(path / _DICT)} names no split: write the dataset anew with save_to_disk")
+        raise DataError(f"{shown(path / _DICT)} names no split: write the dataset again with save_to_disk")
     if split == "all" and "all" not in splits:
         return [path / name for name in splits]
     if split is None and len(splits) > 1:
@@ -59,13 +59,13 @@ def _files(folder: Path) -> list[Path]:
     """The Arrow files, all of which exist."""
     state = folder / _STATE
     if not state.is_file():
-        raise DataError(f"{shown(folder)} has no {_STATE}: the split is incomplete; write it anew with save_to_disk")
+        raise DataError(f"{shown(folder)} has no {_STATE}: the split is incomplete; write it again with save_to_disk")
     listed = _json(state).get("_data_files")
     items: list[Any] = listed if isinstance(listed, list) else []
     names: list[Any] = [item.get("filename") for item in items if isinstance(item, dict)]
     files = [folder / name for name in names if _is_plain(name)]
     if not files or len(files) < len(names):
-        raise DataError(f"{shown(state)} does not name the Arrow files: write the dataset anew with save_to_disk")
+        raise DataError(f"{shown(state)} does not name the Arrow files: write the dataset again with save_to_disk")
     missing = [file for file in files if not file.is_file()]
     if missing:
         raise DataError(

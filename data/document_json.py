@@ -25,7 +25,7 @@ def document_from_fields(fields: Mapping[str, object]) -> Document:
     title = "" if given is None else as_text(given, "title")
     if is_blank(text):
         if is_blank(title):
-            raise FieldError(f'the "text" of document {document_id!r} is empty, and it has no "title" to stand for it')
+            raise FieldError(f'the "text" of document {document_id!r} is empty, and it has no "title" to use instead')
         title, text = "", title
     return Document(
         id=document_id,

@@ -69,7 +69,7 @@ class _Walk:
         if corpora:
             yield self._one_file(FoundFile(path, corpora[0].name))
             for other in corpora[1:]:
-                yield Refused(shown(other), f"{corpora[0].name} beside it was read instead")
+                yield Refused(shown(other), f"{corpora[0].name} in the same folder was read instead")
             for other in sorted(path.glob("[!.]*")):
                 if kind_of_file(other) and not other.name.startswith(_BEIR_FILES):
                     yield Refused(shown(other), f"its folder was read as a BEIR folder, by {corpora[0].name} only")

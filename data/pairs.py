@@ -15,9 +15,9 @@ from data.json_text import parse_json
 class PairExample:
     """Whether evidence supports a claim.
 
-    question: what the claim answers, empty if it stands alone. group: the unit that must not be divided by a split (by
+    question: what the claim answers, empty if there is none. group: the unit that must not be divided by a split (by
     default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported, if
-    known; else None. answer: the answer of its group that the claim is a sentence of, empty if it stands alone.
+    known; else None. answer: the answer of its group that the claim is a sentence of, empty if there is none.
     """
 
     evidence: str

@@ -78,7 +78,7 @@ def find_ragtruth(path: Path) -> tuple[Path, Path] | None:
 def load_ragtruth(
     path: Path, *, split: str | None = None, skip_bad: bool = False, limit: int | None = None
 ) -> RagTruthFile:
-    """Read a folder, or a file of responses with ``source_info.jsonl`` beside it.
+    """Read a folder, or a file of responses with ``source_info.jsonl`` in the same folder.
 
     split: "all", or the value of the field to keep; None takes "test" if any response has it, else all. limit: at most
     so many responses, the first of that split. Raises DataError, naming file and line, at the first bad one
@@ -86,7 +86,7 @@ def load_ragtruth(
     """
     files = find_ragtruth(path)
     if files is None:
-        raise DataError(f"{path}: no response.jsonl with a source_info.jsonl beside it, so not RAGTruth's layout")
+        raise DataError(f"{path}: not RAGTruth's layout, response.jsonl and source_info.jsonl in one folder")
     skipped: list[str] = []
     sources = _sources(files[1], skip_bad, skipped)
     read: list[tuple[RagResponse, bool]] = []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside ``path``, renamed to it at the end; removed on an error.
+    """Yield a temporary path in the folder of ``path``, renamed to it at the end; removed on an error.
 
     A special file (a device, a pipe) is written directly. Raises OSError naming ``path``.
     """

@@ -15,7 +15,7 @@ class EvaluationError(PlumblineError):
 
 
 class BaselineError(EvaluationError):
-    """A baseline is missing, cannot be read, or does not fit the run. It must be written anew from a run."""
+    """A baseline is missing, cannot be read, or does not fit the run. It must be written again from a run."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="renew")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 _WALL_SECONDS = 60.0  # beyond the CPU time: a machine may be busy
-# The path is appended last, so that no file beside the package shadows a standard module.
+# The path is appended last, so that no file next to the package shadows a standard module.
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
 # One thread and one heap each, because the address space is limited.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}

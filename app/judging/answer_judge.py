@@ -109,7 +109,7 @@ def open_answer_judge(
         if choice == "reference" and with_contexts:
             notes.append(
                 f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, "
-                "which judge the statements beside the answer itself; the verifier reference ignores those, "
+                "which judge the other statements of an answer; the verifier reference ignores those, "
                 "entailment measures faithfulness to the contexts alone."
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":

@@ -1,4 +1,4 @@
-"""Decoders by name: the shipped "decoder", and those of app.models.named_models, wherever a checkpoint can be given."""
+"""Decoders by name: the shipped "decoder", and those of app.models.named_models."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
         )
     if network.name != expected_verifier:
         raise ModelError(
-            f"{path} reads short answers beside the network {expected_verifier}, but this is {network.name}: the "
+            f"{path} reads short answers with the network {expected_verifier}, but this is {network.name}: the "
             "calibration does not fit its support, restore the file or calibrate again (python -m "
             "benchmarks.short_answers --fit SOURCE)"
         )

@@ -41,7 +41,7 @@ class RetrievalEvaluation:
 
 
 def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ...]:
-    """The questions of a file, or of queries.jsonl beside a BEIR folder's qrels.
+    """The questions of a file, or of queries.jsonl next to a BEIR folder's qrels.
 
     Raises DataError or AppError naming what is missing.
     """

@@ -1,4 +1,4 @@
-"""Rates corrected by labels, beside the uncorrected ones, as tables that fit a terminal of 80 columns."""
+"""Rates corrected by labels, next to the uncorrected ones, as tables that fit a terminal of 80 columns."""
 
 from __future__ import annotations
 

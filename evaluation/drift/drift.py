@@ -123,18 +123,18 @@ def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, 
     if reading == "levels":
         return (
             f"Responses to one question differ in how many of their claims are unsupported {found}, but the "
-            f"unsupported ones do not stand together within a response. {NOT_CONTAGION}"
+            f"unsupported ones do not cluster within a response. {NOT_CONTAGION}"
         )
     if reading == "positions":
         slope = ""
         if trend.lower is not None and trend.upper is not None and (trend.lower > 0 or trend.upper < 0):
             slope = f" The share changes by {100 * (trend.slope or 0.0):+.1f} points a claim over positions."
         return (
-            f"Unsupported claims stand together {direction} often than by chance order, and where they stand in a "
+            f"Unsupported claims cluster {direction} often than by chance order, and their position in a "
             f"question explains it: samples of one question are as often unsupported at the same positions "
             f"{found}.{slope} {NOT_CONTAGION}"
         )
     return (
-        f"Unsupported claims stand next to each other {direction} often than order by chance and than question and "
+        f"Unsupported claims are adjacent {direction} often than order by chance and than question and "
         f"position explain {found}: neighbouring claims are dependent. {NOT_CONTAGION}"
     )

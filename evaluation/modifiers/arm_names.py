@@ -167,14 +167,14 @@ def _is_valid(value: str, kind: ModifierKind) -> bool:
 
 def _unknown_arm(text: str, kind: str) -> str:
     if kind in KINDS:
-        return f"the arm {text!r} must say what it stands on: rag+{text} or oracle+{text}"
+        return f"the arm {text!r} must name its base: rag+{text} or oracle+{text}"
     return f"there is no arm {text!r}{_suggestion(kind)}: {_bases()}"
 
 
 def _bases() -> str:
     alone = ", ".join(name for name, kind in KINDS.items() if kind.alone)
     return (
-        f"arms are {', '.join(BASES)}, each with modifiers behind a plus (+{', +'.join(KINDS)}); {alone} may stand "
+        f"arms are {', '.join(BASES)}, each with modifiers after a plus (+{', +'.join(KINDS)}); {alone} may stand "
         "alone. See docs/arms.md"
     )
 

@@ -118,8 +118,8 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
         notes.append(f"{figures.used} of the {figures.wanted} questions that are to be labelled are.")
     if figures.ties:
         notes.append(
-            f"On {figures.ties} responses annotators differ evenly and nobody settled it "
-            "(adjudication): they count as those of which people could not tell."
+            f"On {figures.ties} responses annotators are evenly divided and no adjudicator decided "
+            "(adjudication): they count as 'cannot tell'."
         )
     return tuple(notes)
 

@@ -118,7 +118,7 @@ class RunConfig:
         labels = [d.label for d in self.decodings]
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
-            raise EvaluationError(f"the decoding {twice[0]!r} stands in the grid twice: name each setting once")
+            raise EvaluationError(f"the decoding {twice[0]!r} is in the grid twice: name each setting once")
 
     @property
     def decodings(self) -> tuple[Decoding, ...]:

@@ -40,7 +40,7 @@ class AnswerMix:
 
 
 def by_answer(examples: Sequence[PairExample]) -> tuple[list[PairExample], list[list[PairExample]]]:
-    """(those that stand by themselves, those of each answer together), both in order."""
+    """(separate claims, the claims of each answer), both in order."""
     alone: list[PairExample] = []
     answers: dict[tuple[str, ...], list[PairExample]] = defaultdict(list)
     for example in examples:
@@ -98,7 +98,7 @@ def answer_rows(
         text = read_evidence(answer[0].evidence).text
         for part in parts:
             yield _row([claims[i] for i in part], question, text, tokens, mix.windows, weights, kept)
-        if len(kept) > 64:  # answers to one evidence stand together
+        if len(kept) > 64:  # answers to one evidence are adjacent
             kept.clear()
 
 

@@ -22,7 +22,7 @@ _AT_ONCE = 2000
 class WindowMix:
     """most: windows of one row at most; of longer evidence those that share most tokens with the claim are kept.
 
-    strangers: how often a row of one window gets a window of another example's evidence beside its own, as retrieval
+    strangers: how often a row of one window also gets a window of another example's evidence, as retrieval
     brings passages that have nothing to do with the claim.
     """
 
@@ -78,7 +78,7 @@ def closest(parts: Sequence[tuple[int, ...]], wanted: AbstractSet[int], most: in
 
 
 def wrong_words(example: PairExample, claim: Encoding) -> tuple[int, ...]:
-    """Labels of the claim's tokens: all right where it is supported, none where nobody marked what is wrong in it."""
+    """Labels of the claim's tokens: all correct if it is supported, none if its wrong words are not marked."""
     if not example.supported and example.wrong is None:
         return ()
     spans = () if example.supported else (example.wrong or ())

@@ -22,7 +22,7 @@ class AnsweredQuestion(Question):
 
 
 class ContextEvidence:
-    """An EvidenceSource with the texts of each question. A question may stand for a single answer."""
+    """An EvidenceSource with the texts of each question. A question may represent a single answer."""
 
     def __init__(self, texts: Mapping[str, Sequence[str]], kind: str = "context") -> None:
         """texts: by question id. kind: display name of a text, "context" or "reference"; texts are numbered from 1."""

@@ -178,7 +178,7 @@ class SupportScoring:
             if (source, room) not in cut:
                 cut[source, room] = self._windows(source, room)
             windows.extend(cut[source, room])
-        if case.evidence not in wholes:  # one text for all claims that are held against it
+        if case.evidence not in wholes:  # one text for all claims that it judges
             wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
         full_text = wholes[case.evidence] if len(windows) > 1 else ""
         return _Read(parts, question, room, tuple(windows), full_text, answer)

@@ -86,4 +86,6 @@ class FactVerifier:
         if fact.relation not in self._others:
             self._others[fact.relation] = self._table.values_of(fact.relation, _OTHER_VALUES)
         other = gives_another_value(fact, claim, question, self._others[fact.relation])
-        return match if other is None else Match("contradicted", 0.0, f"gives {other!r} where another value stands")
+        if other is None:
+            return match
+        return Match("contradicted", 0.0, f"gives {other!r}, but the table has another value")

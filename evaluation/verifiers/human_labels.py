@@ -53,7 +53,7 @@ class LabelVerifier:
             item.question, item.completion, claim=False
         )
         if label is None:
-            return Verdict(claim, "unscored", None, "nobody labelled this answer", (), self._name)
+            return Verdict(claim, "unscored", None, "this answer has no label", (), self._name)
         if label.label == "abstained":
             return Verdict(claim, "unscored", None, "people say that this claims nothing", (), self._name)
         support = 1.0 if label.label == "supported" else 0.0

@@ -26,8 +26,8 @@ class Chunk:
 
 
 def ending_bytes_per_position(model: Decoder) -> int:
-    """Bytes kept of a prompt beside its keys and values, for each position: a copying head's states, keys and token
-    ids.
+    """Bytes kept of a prompt in addition to its keys and values, for each position: a copying head's states, keys and
+    token ids.
 
     A causal model keeps a single state, whatever the prompt's length.
     """

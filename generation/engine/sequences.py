@@ -60,7 +60,8 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class PromptEnd:
-    """Final states kept of a prompt beside its keys: the last hidden state (1, E); for a copying head also all of them.
+    """Final states kept of a prompt in addition to its keys: the last hidden state (1, E); for a copying head also all
+    of them.
 
     A copying head keeps the states (1, P, E), the tokens' ids (1, P) and the head's keys (1, P, E).
     """
@@ -73,7 +74,7 @@ class PromptEnd:
 
 @dataclass(eq=False, slots=True)
 class PromptRun:
-    """A prompt being read, of which ``done`` positions are finished. kept.own is the range for the rest."""
+    """A prompt being read; ``done`` positions are finished. kept.own is the range for the rest."""
 
     kept: CachedPrompt
     done: int

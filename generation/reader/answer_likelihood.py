@@ -85,7 +85,7 @@ class _CachedPrompt:
         return (), None
 
     def _after(self, answer: Sequence[int]) -> Tensor:
-        """The distribution (V,) after an answer's tokens, all but the last of which are in the cache."""
+        """The distribution (V,) after an answer's tokens; all except the last are in the cache."""
         hidden = self._model(torch.tensor([[answer[-1]]], device=self._model.device), self._cache)
         return self._next(hidden[:, -1], answer)
 

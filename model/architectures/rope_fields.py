@@ -51,7 +51,7 @@ def _scaling(inner: Fields, outer: Fields, max_positions: int) -> RopeScaling | 
     for key, value in inner.source.items():
         if key not in _SHARED | keys and value is not None:
             refuse(inner.prefix + key, value, f"a scaling of kind {kind!r} with it is not supported")
-    # As in transformers: a field beside the scaling takes precedence over the one inside it.
+    # As in transformers: a field outside the scaling takes precedence over the one inside it.
     original = outer.integer(_ORIGINAL, inner.integer(_ORIGINAL, max_positions))
     return make(inner, original, max_positions)
 
@@ -85,7 +85,7 @@ def _yarn(inner: Fields, original: int, positions: int) -> RopeScaling:
 
 
 _YARN = ("attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow", "truncate", _ORIGINAL)
-# Kind -> its constructor, and its keys beside the shared ones.
+# Kind -> its constructor, and its keys in addition to the shared ones.
 _KINDS: Mapping[str, tuple[Callable[[Fields, int, int], RopeScaling], frozenset[str]]] = {
     "linear": (_linear, frozenset((_ORIGINAL,))),
     "dynamic": (_dynamic, frozenset((_ORIGINAL,))),

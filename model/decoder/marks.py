@@ -16,7 +16,7 @@ PLAIN_MARK = MARKS - 1
 
 
 def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
-    """(B, T), (B, T) -> (B, T): 3 * part + 0, 1 or 2 (absent, present, present beside the same neighbour).
+    """(B, T), (B, T) -> (B, T): 3 * part + 0, 1 or 2 (absent, present, present next to the same neighbour).
 
     PLAIN_MARK if the part is NOTHING. The other side of a question or claim token is the evidence, and vice versa.
     """

@@ -1,6 +1,6 @@
 """A decoding step of fixed shapes, which a captured CUDA graph can replay while sequences grow, join and leave.
 
-Every row reads ``capacity`` positions through an index into the arena, of which its length is used; only numbers in
+Every row reads ``capacity`` positions through an index into the arena and uses its own length of them; only numbers in
 these tensors change between steps. This copies what is read, but saves the launch of every kernel.
 """
 

@@ -136,7 +136,7 @@ def _read_every_row(
 
 
 def _compiled(*, kept: bool) -> Any:
-    """kept: cached on disk for the next process, beside this file or in the user's cache folder: compiling takes
+    """kept: cached on disk for the next process, next to this file or in the user's cache folder: compiling takes
     seconds.
     """
     try:

@@ -31,7 +31,7 @@ class PairScorer(Protocol):
         """Name and fingerprint: scorers with equal names give equal scores. At most 120 characters."""
 
     def room(self, claim: str, question: str = "") -> int:
-        """Tokens (by ``count``) of evidence that fit beside this claim and question; at least 1."""
+        """Tokens (by ``count``) of evidence that fit with this claim and question; at least 1."""
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
         """Number of tokens of each text."""
@@ -47,7 +47,7 @@ class PairScorer(Protocol):
 def answer_tokens(scorer: PairScorer) -> int:
     """Maximum tokens of claims that a scorer reads together (``Pair.answer``): its ``answer_tokens``, 0 if it has none.
 
-    The room for evidence beside them is ``scorer.room(" ".join(claims), question)``.
+    The room for evidence with them is ``scorer.room(" ".join(claims), question)``.
     """
     return int(getattr(scorer, "answer_tokens", 0))
 

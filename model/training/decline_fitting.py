@@ -149,7 +149,7 @@ def _plain(train: FirstStates) -> Decline:
 
 
 def _descend(decline: Decline, states: Tensor, pointed: Tensor, wanted: Tensor) -> None:
-    """In place; random numbers are torch's own, from where they stand."""
+    """In place; uses torch's current random state."""
     free = [p for name, p in decline.named_parameters() if name.startswith(("inner", "outer"))]
     optimizer = torch.optim.AdamW(
         [{"params": free, "weight_decay": _DECAY}, {"params": [decline.scale], "weight_decay": 0.0}], lr=_RATE

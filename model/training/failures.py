@@ -21,15 +21,15 @@ def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | N
     AcceleratorError and OutOfMemoryError are subclasses), on the CPU distinguishable by the text alone.
     """
     message = " ".join(str(error).split())[:200]
-    stand = f"the checkpoint of step {kept} in {folder} is kept" if kept else f"{folder} holds no checkpoint yet"
+    state = f"the checkpoint of step {kept} in {folder} is kept" if kept else f"{folder} holds no checkpoint yet"
     again = "the same command resumes from it" if kept else "the same command starts from the beginning"
     if isinstance(error, MemoryError | torch.OutOfMemoryError) or any(text in message for text in _NO_MEMORY):
         return ModelError(
-            f"out of memory in training ({message or type(error).__name__}): {stand}; free memory and {again}, or "
+            f"out of memory in training ({message or type(error).__name__}): {state}; free memory and {again}, or "
             "lower the tokens per batch, which is another run: give it another folder"
         )
     if isinstance(error, torch.AcceleratorError) or any(text in message for text in _NO_DEVICE):
-        return ModelError(f"the GPU failed in training ({message}): {stand}; once the GPU works again, {again}")
+        return ModelError(f"the GPU failed in training ({message}): {state}; once the GPU works again, {again}")
     return None
 
 

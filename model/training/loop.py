@@ -200,9 +200,9 @@ def run_steps(
         if now - saved > checkpoint_seconds or done == steps or over:
             if limit is not None:
                 schedules = ((0, done),)
-            stand = Progress(done, seconds, loss_average, found.bf16, schedules, first)
+            state = Progress(done, seconds, loss_average, found.bf16, schedules, first)
             with machine_failures(kept, folder):  # weights are read from the device
-                save_state(folder, model, optimizer, stand, record)
+                save_state(folder, model, optimizer, state, record)
             saved, kept = now, done
     model.eval()
     done = max(steps, done) if limit is None else done

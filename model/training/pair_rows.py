@@ -64,7 +64,7 @@ class PairRow:
         end = 0
         for claim in self.claims:
             if claim.start < end:
-                raise ModelError("the claims of a pair row must stand one after another")
+                raise ModelError("the claims of a pair row must be consecutive")
             end = claim.end
         if end > min(map(len, self.windows)):
             raise ModelError(f"a claim ends at token {end} of a window of {min(map(len, self.windows))}")

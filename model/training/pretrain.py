@@ -231,8 +231,8 @@ def pretrain(
                 progress(PretrainProgress(step, steps, loss_average, seconds, rate, rate * flops / peak, measured))
             stopping = stop()
             if now - saved_at > checkpoints.seconds or step == steps or stopping:
-                stand = Progress(step, seconds, loss_average, found.bf16)
-                save_checkpoint(folder, model, optimizer, stand, identity, checkpoints.part_bytes)
+                state = Progress(step, seconds, loss_average, found.bf16)
+                save_checkpoint(folder, model, optimizer, state, identity, checkpoints.part_bytes)
                 saved, saved_at = step, now
             if stopping:
                 break

@@ -165,7 +165,7 @@ def open_corpus(folder: Path) -> CorpusFacts | None:
     damage = _damaged(folder, facts)
     if damage is not None:
         raise ModelError(
-            f"{folder / damage} is missing or damaged: fetch it again, or remove {folder} to tokenise anew"
+            f"{folder / damage} is missing or damaged: fetch it again, or remove {folder} to tokenise again"
         )
     return facts
 

@@ -59,7 +59,7 @@ def weights_sha256(model: nn.Module) -> str:
 def save_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, progress: Progress, identity: dict[str, object]
 ) -> None:
-    """Write step-N/ (trainable weights, both moments, progress) beside the previous checkpoint, then remove that."""
+    """Write step-N/ (trainable weights, both moments, progress) next to the previous checkpoint, then remove that."""
     target = folder / f"step-{progress.step:07d}"
     aside = folder / f".{target.name}.part"
     shutil.rmtree(aside, ignore_errors=True)

@@ -12,7 +12,7 @@ from model.verifier.encoder import SupportEncoder, SupportFeatures, warm_start_s
 from model.verifier.files import CONFIG as VERIFIER
 
 _KEPT = ("embedding.", "positions.", "embedding_norm.", "blocks.")
-_A_PART = (MARKS - 1) // 3  # marks of each part: absent, present, present beside the same neighbour
+_A_PART = (MARKS - 1) // 3  # marks of each part: absent, present, present next to the same neighbour
 
 
 def is_reader(folder: Path) -> bool:

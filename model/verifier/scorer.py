@@ -45,7 +45,7 @@ class SupportScorer:
         return f"embedded/{self._fingerprint[:16]}"
 
     def room(self, claim: str, question: str = "") -> int:
-        """Tokens of evidence that fit beside this claim and question."""
+        """Tokens of evidence that fit with this claim and question."""
         return self.tokens.room(self._encode(claim), self._encode(question))
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:

@@ -29,11 +29,11 @@ class SupportTokens:
         self._window = window_tokens
 
     def room(self, claim: Encoding, question: Encoding) -> int:
-        """Tokens of evidence that fit beside them."""
+        """Tokens of evidence that fit with them."""
         return self.evidence_room(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
 
     def evidence_room(self, claim_tokens: int, question: Encoding) -> int:
-        """Tokens of evidence that fit beside claims of so many tokens, MAX_CLAIM_TOKENS at most."""
+        """Tokens of evidence that fit with claims of so many tokens, MAX_CLAIM_TOKENS at most."""
         taken = claim_tokens + min(len(question.token_ids), MAX_QUESTION_TOKENS)
         return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
 

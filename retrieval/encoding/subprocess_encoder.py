@@ -1,6 +1,6 @@
 """An encoder in a separate process, which ends when it is released.
 
-Its library and weights (some 0.8 GB with MiniLM) are then not resident beside the index that a job builds.
+Its library and weights (some 0.8 GB with MiniLM) are then not in memory while a job builds the index.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class SubprocessEncoder(ServedEncoder):
         return running, known
 
     def _reply(self, running: _Running, call: EncoderCall | None) -> Any:
-        """Return the reply to a call; None stands for the start message."""
+        """Return the reply to a call; None means the start message."""
         try:
             if call is not None:
                 running.pipe.send(call)

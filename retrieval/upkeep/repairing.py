@@ -216,7 +216,7 @@ def _rebuild(
         rewrite=manifest.engine is not None,
     )
     return [
-        f"the index was rebuilt from {report.documents} stored documents, {report.embedded} chunks of which were "
+        f"the index was rebuilt from {report.documents} stored documents; {report.embedded} chunks were "
         f"embedded again: the same generation {report.generation_hash[:12]}"
     ]
 

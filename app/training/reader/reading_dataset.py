@@ -215,7 +215,7 @@ def _counts(examples: Sequence[ReadingExample]) -> str:
 
 
 def _distractors(pool: ChunkPool) -> Callable[[str, int], Sequence[int]]:
-    """Distractors by BM25 over the pool's chunks: what the retriever would return beside the right passage."""
+    """Distractors by BM25 over the pool's chunks: what the retriever would return in addition to the right passage."""
     tokenising = TokenisingParams()
     index = build_bm25(tokenise_all((chunk.text for chunk in pool.chunks), tokenising), Bm25Params())
 

@@ -191,7 +191,7 @@ def _calibrate(
     device: str,
     progress: Callable[[int, int], None] | None,
 ) -> ReaderCalibration | None:
-    """Choose temperature and null bias on held-out examples and write them beside the weights; None if all are of one
+    """Choose temperature and null bias on held-out examples and write them next to the weights; None if all are of one
     kind.
     """
     if len({example.answerable for example in examples}) < 2:

@@ -23,7 +23,7 @@ _DAYS = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day")
 
 
 def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
-    """Exchange two numbers, or two names, of the evidence, one of which a supported claim mentions.
+    """Exchange two numbers, or two names, of the evidence. A supported claim mentions one of them.
 
     Returns None if every two values may be stated of the same thing: they must never share a sentence of the evidence
     or a claim. An unsupported claim must not mention either, because it may be unsupported because of it. The resulting

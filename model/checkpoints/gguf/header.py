@@ -112,7 +112,7 @@ class _Reader:
         for _ in range(num_values):
             key = self._string("a metadata key")
             if key in metadata:
-                raise ModelError(f"{self._path}: the metadata key {key} stands there twice: the file is damaged")
+                raise ModelError(f"{self._path}: the metadata key {key} occurs twice: the file is damaged")
             metadata[key] = self._value(self._number("I"), key)
         described = [self._tensor() for _ in range(num_tensors)]
         return GgufHeader(self._path, MappingProxyType(metadata), self._placed(described, metadata))
@@ -143,7 +143,7 @@ class _Reader:
                     f"{len(self._data):,}: fetch it again"
                 )
             if name in tensors:
-                raise ModelError(f"{self._path}: tensor {name} stands there twice: the file is damaged")
+                raise ModelError(f"{self._path}: tensor {name} occurs twice: the file is damaged")
             tensors[name] = GgufTensor(name, self._path, shape, kind.name, start + offset, size)
         return tuple(tensors.values())
 

@@ -21,7 +21,7 @@ _KEY = "tokenizer.ggml."
 # Values of tokenizer.ggml.token_type.
 _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6
 _SPACE = "▁"
-# Tokens that end a completion, beside those in the metadata; llama.cpp finds them by name as well.
+# Tokens that end a completion, in addition to those in the metadata; llama.cpp finds them by name as well.
 _END_NAMES = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>")
 _END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 
