@@ -47,7 +47,7 @@ def test_what_people_may_say(tmp_path: Path, label: dict[str, Any], outcome: str
     verifier = labels(tmp_path, {"question_id": "q1", "answer": "Twelve\n metres", **label})
     assert judged(verifier, " Twelve metres ").outcome == outcome
     other = judged(verifier, "Twelve metres", Question("q2", "How long is it?"))
-    assert other.outcome == "unscored" and "nobody labelled" in other.reason
+    assert other.outcome == "unscored" and "has no label" in other.reason
 
 
 def test_by_the_questions_words_and_for_any_question(tmp_path: Path) -> None:
