@@ -119,7 +119,7 @@ def role_of(message: Mapping[str, Any]) -> str:
 
 
 def _last_answer(items: list[Any], depth: int) -> str | None:
-    """The last text of the assistant in a list of messages or choices; items without a role count as the assistant's."""
+    """The last text of the assistant in a list of messages or choices; without roles, of all items."""
     for item in reversed(items):
         if isinstance(item, Mapping) and role_of(item) not in ("", "assistant", "text"):
             continue
