@@ -90,7 +90,7 @@ class AuditStore:
         with self._store.read() as connection:
             for start in range(0, len(numbers), _AT_ONCE):
                 part = numbers[start : start + _AT_ONCE]
-                chosen = select(*audits.c, _KEPT).where(audits.c.number.in_(part))
+                chosen = select(*audits.c, _KEPT).where(audits.c.number.in_(part)).order_by(audits.c.number)
                 found.update((row["number"], _audit(row)) for row in connection.execute(chosen).mappings())
         return found
 

@@ -18,11 +18,12 @@ from app.jobs.job_store import JobStore
 from app.jobs.leases import JobLeases
 from data.columns import utc_now
 from data.errors import DataError, SchemaVersionError, StoreBusyError, StoreLockedError
-from data.schema import collections, meta, vectors
+from data.schema import SCHEMA_VERSION, collections, meta, vectors
 from data.store import Store
 from retrieval.errors import CollectionBusyError
 from retrieval.generations.collection_folder import collection_lock
 from retrieval.indexing.vector_cache import write_vectors
+from tests.data.test_store_migrates import as_version_2
 from tests.scale.postgresql import Server, server
 
 pytestmark = pytest.mark.scale
@@ -40,6 +41,17 @@ def test_stores_that_open_a_new_database_at_once_make_its_tables_once(database_u
         opened = list(threads.map(lambda _: Store.open(database_url), range(6)))
     with opened[0].read() as connection:
         assert connection.execute(select(func.count()).select_from(meta)).scalar_one() == 1
+    for store in opened:
+        store.close()
+
+
+def test_stores_that_open_an_older_database_at_once_bring_it_along_once(database_url: str) -> None:
+    as_version_2(database_url)
+    with ThreadPoolExecutor(4) as threads:
+        opened = list(threads.map(lambda _: Store.open(database_url), range(4)))
+    with opened[0].read() as connection:
+        assert connection.execute(select(meta.c.value)).scalar_one() == SCHEMA_VERSION
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalars().all() == [SCHEMA_VERSION]
     for store in opened:
         store.close()
 
