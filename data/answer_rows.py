@@ -186,8 +186,10 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
             header = next((cells for cells in reader if any(c.strip() for c in cells)), None)
             if header is None:
                 return []
-            _check_header(header, name)
-            return [_cells(header, cells, reader.line_num, name) for cells in reader if any(cells)]
+            lines = [(reader.line_num, cells) for cells in reader if any(cells)]
+            kept = _kept_columns(header, lines)
+            _check_header([header[n] for n in kept], name)
+            return [_cells(header, cells, number, name, kept) for number, cells in lines]
     except csv.Error as error:
         raise DataError(f"{name} is no table that can be read ({error}): check its quotes and its separator") from error
     except UnicodeDecodeError as error:
@@ -198,11 +200,22 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
         csv.field_size_limit(before)
 
 
-def _cells(header: list[str], cells: list[str], number: int, name: str) -> Row | Refused:
+def _kept_columns(header: list[str], lines: list[tuple[int, list[str]]]) -> list[int]:
+    """The columns without copies of an earlier one: data frames write their index beside a column of its name."""
+    kept: list[int] = []
+    for n, column in enumerate(header):
+        first = header.index(column)
+        copied = first < n and bool(lines) and all(len(c) == len(header) and c[n] == c[first] for _, c in lines)
+        if not (copied and column.strip()):
+            kept.append(n)
+    return kept
+
+
+def _cells(header: list[str], cells: list[str], number: int, name: str, kept: list[int]) -> Row | Refused:
     where = f"{name}:{number}"
     if len(cells) != len(header):
         return Refused(where, f"the row ends here with {len(cells)} cells, the header has {len(header)}")
-    fields = {key: cell if cell.strip() else None for key, cell in zip(header, cells, strict=True)}
+    fields = {header[n]: cells[n] if cells[n].strip() else None for n in kept}
     return plain_row(number, where, fields, cells=True)
 
 

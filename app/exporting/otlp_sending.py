@@ -169,7 +169,7 @@ def _partial(content: bytes, kind: str, signal: Signal) -> tuple[int, str]:
 def _advice(status: int, content: bytes) -> str:
     if status in (401, 403):
         return f"set its key in {HEADERS_VARIABLE}, for example authorization=Bearer%20KEY"
-    if status == 404:
+    if status in (404, 405):
         return "there is no such endpoint; give the base to which /v1/traces belongs"
     if status == 415:
         return "it does not read protobuf; export to a file, and let a collector send it"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping
 from typing import Any, Final
@@ -31,13 +32,21 @@ _DEEPEST: Final = 8
 
 
 def parsed(value: object) -> object:
-    """Return the value inside a JSON text; a text that is not JSON of a list, an object or a text is unchanged."""
-    if isinstance(value, str) and value.strip()[:1] in ("{", "[", '"'):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value
+    """Return the value inside a text of JSON, or of Python as data frames write lists and objects into cells.
+
+    A text that is neither a list nor an object (nor a JSON text) is unchanged.
+    """
+    if not isinstance(value, str) or value.strip()[:1] not in ("{", "[", '"'):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        found = ast.literal_eval(value.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value
+    return found if isinstance(found, list | dict) else value
 
 
 def passages_of(value: object, depth: int = 0) -> list[str]:
@@ -75,12 +84,15 @@ def answer_of(value: object, depth: int = 0) -> str | None:
 
     None if there is none.
     """
+    text = value if isinstance(value, str) else ""
     value = parsed(value)
     if depth > _DEEPEST:
         return None
     if isinstance(value, str):
         return value.strip() or None
     if isinstance(value, list):
+        if text and not any(isinstance(item, dict | list) for item in value):
+            return text.strip()  # an answer such as "[1]"
         return _last_answer(value, depth)
     if not isinstance(value, Mapping):
         return None

@@ -121,7 +121,9 @@ def _with_attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
     elif isinstance(given, Mapping):
         attributes = _flattened(given)
     else:
-        attributes = {str(k).removeprefix("attributes."): v for k, v in record.items() if _INTERNAL.match(str(k))}
+        columns = {str(k).removeprefix("attributes."): v for k, v in record.items() if _INTERNAL.match(str(k))}
+        nested = {k: parsed(v) if "." not in k else v for k, v in columns.items()}  # "gen_ai": {...} of Phoenix
+        attributes = _flattened(nested)
     attributes = {name: value for name, value in attributes.items() if value is not None}
     return {**record, "attributes": attributes} if attributes else record
 
@@ -129,7 +131,7 @@ def _with_attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _flattened(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, inner in value.items():
-        if isinstance(inner, Mapping) and depth < 4:
+        if isinstance(inner, Mapping) and depth < 4 and name != "value":
             found |= _flattened(inner, f"{prefix}{name}.", depth + 1)
         else:
             found[f"{prefix}{name}"] = inner

@@ -59,8 +59,9 @@ class JudgedResponse:
 
     @property
     def unsupported(self) -> tuple[str, ...]:
-        """Texts of the claims that are contradicted or unverifiable."""
-        return tuple(v.claim.text for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
+        """Texts of the claims that are contradicted or unverifiable, each once."""
+        found = (v.claim.text for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
+        return tuple(dict.fromkeys(found))
 
     @property
     def key(self) -> str:
@@ -116,7 +117,7 @@ def response_row(response: JudgedResponse) -> dict[str, Any]:
         "support": response.support,
         "reason": response.evaluation.reason,
         "claims": len(response.evaluation.verdicts),
-        "unsupported": len(response.unsupported),
+        "unsupported": sum(v.label in ("contradicted", "unverifiable") for v in response.evaluation.verdicts),
         "contexts": list(response.contexts),
         "context_documents": list(response.context_documents),
         "cited": list(response.cited),

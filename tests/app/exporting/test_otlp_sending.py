@@ -119,6 +119,7 @@ def test_busy_servers_are_asked_again_as_they_say(receiver: Receiver) -> None:
     [
         (401, {}, HEADERS_VARIABLE),
         (404, {}, "no such endpoint"),
+        (405, {}, "no such endpoint"),
         (415, {}, "does not read protobuf"),
         (301, {"location": "http://127.0.0.1:9/v1/traces"}, "redirects are not followed"),
         (400, {}, "bad batch"),

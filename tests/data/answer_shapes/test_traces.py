@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -175,6 +176,40 @@ def test_phoenix_spans_of_a_data_frame() -> None:
     }
     (record,) = answers_from_rows([root, found]).records
     assert (record.question, record.answer, record.contexts) == (ASKED, ANSWERED, (PASSAGE,))
+
+
+def test_phoenix_spans_as_its_client_writes_them(tmp_path: Path) -> None:
+    """Columns with objects, an index that repeats a column, and cells in Python's notation."""
+    root = {
+        "index": "1",
+        "context.trace_id": "t",
+        "context.span_id": "1",
+        "parent_id": None,
+        "attributes.input.value": json.dumps({"question": ASKED}),
+        "attributes.output.value": ANSWERED,
+        "attributes.plumbline": {"arm": "two", "question": {"references": ["40 minutes"]}},
+        "attributes.retrieval.documents": None,
+    }
+    found = {**dict.fromkeys(root), "context.trace_id": "t", "context.span_id": "2", "parent_id": "1", "index": "2"}
+    found |= {"attributes.openinference.span.kind": "RETRIEVER"}
+    found |= {"attributes.retrieval.documents": [{"document.id": "d", "document.content": PASSAGE}]}
+    root |= {"attributes.openinference.span.kind": "CHAIN"}
+    header = ["context.span_id" if name == "index" else name for name in root]
+    path = tmp_path / "spans.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        for row in (root, found):
+            writer.writerow(["" if value is None else value for value in row.values()])
+    for records in (answers_from_rows([root, found]).records, load_answers([path]).records):
+        (record,) = records
+        assert (record.question, record.answer, record.contexts) == (ASKED, ANSWERED, (PASSAGE,))
+        assert (record.arm, record.references) == ("two", ("40 minutes",))
+
+
+def test_an_answer_of_a_citation_alone_is_an_answer() -> None:
+    (record,) = answers_from_rows([langfuse_trace(output="[1]")]).records
+    assert record.answer == "[1]"
 
 
 def test_langsmith_runs() -> None:
