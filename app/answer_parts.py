@@ -14,7 +14,7 @@ from generation.prompt import Prompt
 class Source:
     """A chunk that was retrieved. number: its ``[n]``, None when it did not fit the prompt. shown: characters of it
     that the model was given. start, end: offsets in the document. place: where that is, in the words of who wrote it
-    (page, heading, line); empty where nothing is known."""
+    (page, heading, line); empty if unknown."""
 
     number: int | None
     document_id: str
@@ -33,7 +33,7 @@ class Source:
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One sample: its completion, and for each citation the place in the text and the source it names. evaluation: what
-    a verifier says of it, None where it was not asked."""
+    its verdicts, None if not judged."""
 
     completion: Completion
     evaluation: AnswerEvaluation | None = None

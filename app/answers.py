@@ -92,7 +92,7 @@ class QueryResult:
 
     @property
     def text(self) -> str:
-        """The first answer, as written; "" where there is none."""
+        """The text of the first answer; "" without one."""
         return self.answers[0].text if self.answers else ""
 
     @property

@@ -173,7 +173,7 @@ class _Fields:
         """Whether "reference" holds the evidence of the answer, as in RefChecker, and not an accepted answer.
 
         It does if extracted claims are present, or next to a "response" if it is a passage (at least two sentences or
-        25 words, longer than the answer). Ragas, where it is the accepted answer, has "user_input".
+        25 words, longer than the answer). In Ragas records, which have "user_input", it is the accepted answer.
         """
         if self._names.references is not None or self.name("references") != "reference":
             return False
@@ -190,7 +190,7 @@ class _Fields:
         return self.get(part) is not None
 
     def get(self, part: str) -> object:
-        """The part's value; None where it is missing or null."""
+        """The part's value; None if it is missing or null."""
         given = getattr(self._names, part, None)
         if given is not None:
             return self._row.get(given) if given in self._row else self._value(given)

@@ -108,7 +108,7 @@ def read_labels(path: Path, items: Iterable[str], annotator: str) -> LabelFile:
 
 
 def label_file_content(path: Path) -> bytes:
-    """Raises DataError where it cannot be read."""
+    """Raises DataError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

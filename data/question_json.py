@@ -100,8 +100,8 @@ def _check_names(row: Mapping[str, object]) -> None:
         if value is None or _PASSED_OVER.fullmatch(plain) or not _MEANT.search(plain):
             continue
         raise FieldError(
-            f'"{name}" is no field that is read here: rename it to "references" where it holds accepted answers, to '
-            '"answerable" or "relevant_document_ids" where it holds those, or remove it'
+            f'"{name}" is not a known field: rename it to "references" if it holds accepted answers, to '
+            '"answerable" or "relevant_document_ids" if it holds those, or remove it'
         )
 
 

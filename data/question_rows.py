@@ -96,7 +96,7 @@ def _is_of_log(fields: Mapping[str, object]) -> bool:
 
 
 def _of_log(fields: Mapping[str, object]) -> dict[str, object]:
-    """The question of a sample: what was answered is left out, and metadata that questions have is taken."""
+    """The question of a sample, without its answer, with the metadata of the question."""
     metadata = fields.get("metadata")
     known = metadata if isinstance(metadata, Mapping) else {}
     kept = {name: value for name, value in fields.items() if name not in _OF_LOGS}

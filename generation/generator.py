@@ -65,7 +65,7 @@ class PendingCompletions(Protocol):
         """Wait for the completions of each task, in order. Raises the first error of any task, and cancels the rest."""
 
     def cancel(self) -> None:
-        """Drop what has not begun. Returns at once."""
+        """Drop queued requests. Returns at once."""
 
 
 @runtime_checkable

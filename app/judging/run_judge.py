@@ -1,4 +1,4 @@
-"""Open the verifier of a run: references, entailment against a trusted collection, or each where it applies."""
+"""Open the verifier of a run: references, entailment against a trusted collection, or both."""
 
 from __future__ import annotations
 

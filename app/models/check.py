@@ -44,7 +44,7 @@ _LONGEST_WINDOW = 256
 class ModelCheckRequest:
     """The folder to check, and how to compute it.
 
-    dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded, None for nowhere. accept: record the
+    dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded, None for not at all. accept: record the
     current weight files, although they changed since they were last opened.
     """
 

@@ -129,7 +129,7 @@ def _judge(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None,
 ) -> str:
-    """Judge what is not judged yet; returns the verifier's name."""
+    """Judge the remaining answers; returns the verifier's name."""
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     threshold = float(labels.get("threshold", THRESHOLD))

@@ -18,7 +18,7 @@ _RUN_COMMANDS: dict[Action, str] = {
 
 
 def summary_lines(screen: FirstScreen) -> Iterator[str]:
-    """Title, what was measured, and the headline."""
+    """Title, measured facts, and the headline."""
     yield screen.title
     yield ""
     width = max((len(name) for name, _ in screen.measured), default=0)

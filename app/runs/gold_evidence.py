@@ -28,7 +28,7 @@ def judge_gold(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Judge what is not judged yet, with the collection that the run trusted, or else searched.
+    """Judge the remaining claims with the collection that the run trusted, or else searched.
 
     Raises UsageError if there is no such collection, or no question names a gold passage; AppError if the collection
     was indexed again since; and the errors of opening it, loading the scorer and scoring.

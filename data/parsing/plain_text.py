@@ -31,7 +31,7 @@ def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Ite
     """Parse a file without an extension as a .txt file. Raises ParseError after a few bytes if it looks binary."""
     head = file.read(_SNIFFED)
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise ParseError("it is not text, and its name has no extension that says what it is")
+        raise ParseError("it is not text, and its name has no known extension")
     file.seek(0)
     yield from parse_plain_text(file, origin, limits)
 

@@ -88,7 +88,7 @@ def _designations(value: Value) -> frozenset[str]:
 
 
 def same_number(reference: Value, answer: Value) -> bool:
-    """Return whether two quantities are equal, and what they count or measure does not conflict."""
+    """Return whether two quantities are equal, and their units do not conflict."""
     a, b = reference.number, answer.number
     if a is None or b is None or (reference.per and answer.per and reference.per != answer.per):
         return False

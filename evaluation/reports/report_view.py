@@ -92,7 +92,7 @@ def interval(estimate: HallucinationEstimate, signed: bool = False) -> str:
 
 
 def score(estimate: ScoreEstimate | None) -> str:
-    """ "0.812 [0.701, 0.900]"; "undefined (why)" where it is not defined."""
+    """ "0.812 [0.701, 0.900]"; "undefined (why)" if it is undefined."""
     if estimate is None or estimate.estimate is None:
         return f"undefined ({estimate.reason if estimate else 'nothing was labelled'})"
     if estimate.lower is None or estimate.upper is None:
@@ -101,7 +101,7 @@ def score(estimate: ScoreEstimate | None) -> str:
 
 
 def share(estimate: ScoreEstimate) -> str:
-    """ "12.3 % [8.1, 17.9]"; "an undefined share (why)" where it is not defined."""
+    """ "12.3 % [8.1, 17.9]"; "an undefined share (why)" if it is undefined."""
     if estimate.estimate is None:
         return f"an undefined share ({estimate.reason})"
     if estimate.lower is None or estimate.upper is None:

@@ -32,7 +32,7 @@ def terms_of(data: ReportData) -> tuple[tuple[str, str], ...]:
 
 
 def _unresponsive(data: ReportData) -> list[tuple[str, str]]:
-    """The word is explained only where the report uses it."""
+    """The term, if the report uses it."""
     if not any(found.unresponsive for found in data.abstentions):
         return []
     return [("unresponsive", UNRESPONSIVE_MEANING)]

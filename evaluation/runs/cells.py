@@ -67,7 +67,7 @@ class StartedCell:
     failed: tuple[SampleRecord, ...] = ()
 
     def cancel(self) -> None:
-        """Drop what is being generated."""
+        """Drop the cells in progress."""
         if self.pending is not None:
             self.pending.cancel()
 

@@ -59,14 +59,14 @@ def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
 
 
 def ratio_replicates(weights: Weights | Floats, h: Floats, a: Floats) -> Floats:
-    """sum w h / sum w a of each replicate: (B, N), (N,), (N,) -> (B,); NaN where the denominator is 0."""
+    """sum w h / sum w a of each replicate: (B, N), (N,), (N,) -> (B,); NaN if the denominator is 0."""
     top, bottom = weighted_sums(weights, np.stack([h, a], axis=1)).T
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     return result
 
 
 def ratio_jackknife(h: Floats, a: Floats) -> Floats:
-    """Leave-one-question-out ratios: (N,), (N,) -> (N,); NaN where the denominator is 0."""
+    """Leave-one-question-out ratios: (N,), (N,) -> (N,); NaN if the denominator is 0."""
     top, bottom = h.sum() - h, a.sum() - a
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-12)
     return result

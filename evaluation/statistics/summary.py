@@ -92,7 +92,7 @@ class PairSummary:
     where no such cross-pair exists. fixed_questions, broken_questions: their sums, in questions.
 
     questions: with at least one such cross-pair. unscored: questions that both arms have and that have none.
-    scored_share: the share of such cross-pairs among those of all shared questions (1 where nothing is unscored).
+    scored_share: the share of such cross-pairs among those of all shared questions (1 if nothing is unscored).
     left_out: questions that only one of the two has. apart: questions that both have and whose verdicts are no ground
     to compare arms on, left out as well. transitions[i][j]: the mean share of all cross-pairs with baseline in
     OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the difference over all shared questions, whatever

@@ -40,7 +40,7 @@ def outranked_value(a: Reading, q: Reading, value: Value, same_kind: Sequence[Va
         theirs = _weight(a, q, rival.start, rival.end)
         first = rival.start < value.start
         if theirs > mine or (theirs == mine and (first or theirs > 0) and not _same_clause(a, value, rival)):
-            return Match("unverifiable", HALF, "the answer gives another value where it answers the question")
+            return Match("unverifiable", HALF, "the answering clause gives another value")
     return None
 
 
@@ -55,7 +55,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
     for clause in _clauses(a.tokens):
         tokens = a.tokens[clause.start : clause.stop]
         if not clause.start <= start < clause.stop and _overlap(tokens, q) > mine and _has_rival(tokens, r, q, 0):
-            return Match("unverifiable", HALF, "the answer names another where it answers the question")
+            return Match("unverifiable", HALF, "the answering clause names another")
     sentences = _sentences(a.tokens)
     own = next((i for i, s in enumerate(sentences) if s.start <= start < s.stop), 0)
     if own == 0:

@@ -29,7 +29,7 @@ def compare_unspaced(answer: str, reference: str) -> Match:
             return Match("unverifiable", 0.0, "the reference says yes or no, the answer says neither")
         if wanted == given:
             return Match("supported", 1.0, "says yes or no as the reference does")
-        return Match("contradicted", 0.0, "says yes where the reference says no, or the reverse")
+        return Match("contradicted", 0.0, "answers yes but the reference no, or the reverse")
     index = _offset_of(a, r)
     if index is None:
         wanted_values, given_values = _VALUE.findall(r), _VALUE.findall(a)

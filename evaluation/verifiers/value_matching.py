@@ -127,7 +127,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         return Match("unverifiable", HALF, "gives the reference's value in another sense")
     if any(comparable(wanted, v) for v in candidates):
         return Match("contradicted", 0.0, "gives another value than the reference")
-    return Match("unverifiable", 0.0, "gives no value where the reference has one")
+    return Match("unverifiable", 0.0, "gives no value, but the reference has one")
 
 
 def _same_in_context(a: Reading, wanted: Value, value: Value, granularity: str) -> bool:

@@ -1,4 +1,4 @@
-"""Train a support encoder: cross-entropy of each claim in its best window, and of its words where they are labelled."""
+"""Train a support encoder: cross-entropy of each claim in its best window, and of its labelled words."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class CorpusWriter:
 
 
 class TokenStream:
-    """One stream of a corpus, memory-mapped: memory holds only what is read."""
+    """One stream of a corpus, memory-mapped: only pages that are read are in memory."""
 
     def __init__(self, folder: Path, facts: CorpusFacts, stream: str) -> None:
         shards = [shard for shard in facts.shards if shard.stream == stream]

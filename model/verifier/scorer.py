@@ -25,7 +25,7 @@ _TOKENS_PER_BATCH = 6000
 
 
 class SupportScorer:
-    """Scores pairs with a support encoder, in bf16 where that is faster.
+    """Scores pairs with a support encoder, in bf16 if that is faster.
 
     In bf16 scores move by 0.002 on average and up to 0.01, and nearly as much with the batch a pair is in; in fp32
     the batch moves them by about 1e-6 (measured on 50 pairs, CPU).

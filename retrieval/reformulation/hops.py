@@ -1,4 +1,4 @@
-"""Multi-hop retrieval: search, read the results, and query again for what is missing, within a budget."""
+"""Multi-hop retrieval: search, read the results, and search again for missing facts, within a budget."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from retrieval.upkeep.verifying import VerificationReport, verify_collection
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """done: what was rebuilt, one line each; empty if nothing was needed. after: result of a check afterwards."""
+    """done: the repairs, one line each; empty if none was needed. after: result of a check afterwards."""
 
     done: tuple[str, ...]
     after: VerificationReport

@@ -13,10 +13,7 @@ import pytest
 
 import app.models.evaluate as model_evaluation
 from app.cli import main
-from app.errors import AppError
-from app.models.evaluate import ModelRequest, load_verifier
 from app.models.evaluation_data import file_format
-from app.models.roles import model_role
 from data.errors import DataError
 from model.pairs.scoring import Pair, PairScorer
 
@@ -317,25 +314,6 @@ def test_sources_with_any_name_are_shown_as_they_are(evaluate: Eval, tmp_path: P
     for name in ("[/bold] x", "[red]", "\\x1b[2Jy z", ":smile:"):
         assert name in ran.out
     assert "\x1b" not in ran.out
-
-
-@pytest.mark.parametrize("content", ["[" * 100_000, "[]", '{"architectures": 5}', "\x00"])
-def test_a_config_that_says_nothing_is_damaged(tmp_path: Path, content: str) -> None:
-    (tmp_path / "config.json").write_text(content)
-    with pytest.raises(AppError, match=r"config\.json is damaged|neither a sequence classifier"):
-        model_role(str(tmp_path))
-
-
-def test_roles_are_told_without_loading_weights(tmp_path: Path) -> None:
-    for name, architecture, role in (
-        ("nli", "BertForSequenceClassification", "verifier"),
-        ("llm", "LlamaForCausalLM", "reader"),
-    ):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.json").write_text(json.dumps({"architectures": [architecture]}))
-        assert model_role(str(tmp_path / name)) == role
-    assert model_role("someone/some-nli") == "verifier"
-    assert load_verifier(ModelRequest("token-overlap")).name == "token-overlap/1"
 
 
 def test_help_names_models_and_files(evaluate: Eval) -> None:
