@@ -65,13 +65,11 @@ def test_a_broken_link_is_found() -> None:
 
 
 def commands(text: str) -> list[str]:
-    """The plumbline commands of the shell blocks of ``text``, up to a pipe."""
-    lines = [
-        line for block in blocks(text, "") + blocks(text, "sh") for line in re.sub(r"\\\n\s*", "", block).splitlines()
-    ]
-    return [
-        line.split(" | ")[0].split(" && ")[0] for line in lines if line.startswith("plumbline ") and "..." not in line
-    ]
+    """The plumbline commands of the shell blocks of ``text``, up to a pipe, a redirection or another command."""
+    shell = [block for language in ("", "sh", "bash") for block in blocks(text, language)]
+    lines = [line for block in shell for line in re.sub(r"\\\n\s*", "", block).splitlines()]
+    end = re.compile(r" (?:\|\|?|&&) | 2?> (?=[a-z])")
+    return [end.split(line)[0] for line in lines if line.startswith("plumbline ") and "..." not in line]
 
 
 @pytest.mark.parametrize("name", sorted(pages()))

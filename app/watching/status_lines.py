@@ -49,7 +49,7 @@ def audits_line(watch: CertificateWatch) -> str:
     r = watch.reading
     parts = [f"{r.drawn} drawn"]
     parts += [f"{count} {name}" for name, count in (("withheld", r.withheld), ("labelled", r.labelled)) if count]
-    parts += [f"{r.waiting} wait for a label"] if r.waiting else []
+    parts += [f"{r.waiting} {'waits' if r.waiting == 1 else 'wait'} for a label"] if r.waiting else []
     parts += [f"{r.behind} labelled ones wait for those before them"] if r.behind else []
     parts += [f"{r.declined} of them abstentions"] if r.declined else []
     parts += [f"{r.lapsed} deleted without a label"] if r.lapsed else []

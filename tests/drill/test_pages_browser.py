@@ -201,7 +201,7 @@ def all_controls_are_reached(page: Page) -> int:
     return wanted
 
 
-@pytest.mark.parametrize("path", ["/collections", "/evaluations", "/login"])
+@pytest.mark.parametrize("path", ["/collections", "/evaluations", "/watch", "/login"])
 def test_every_control_is_reached_by_keyboard_and_has_a_name(chromium: Browser, server: str, path: str) -> None:
     page = opened(chromium)
     page.goto(server + path)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from app.watching.status import CertificateWatch
 from evaluation.guarantee.watching.stream import WatchReading
 
-WIDTH, HEIGHT = 640.0, 220.0
+WIDTH, HEIGHT = 420.0, 200.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48.0, 12.0, 12.0, 28.0
 FEWEST = 3
 
@@ -45,7 +45,7 @@ def watch_chart(watch: CertificateWatch) -> WatchChart | None:
         return None
     most_answers = float(last.audited)
     alpha = None if watch.certificate is None else watch.certificate.alpha
-    top = _top([r.rate or 0.0 for r in history], alpha)
+    top = _top([*(2 * (r.rate or 0.0) for r in history), 2 * (alpha or 0.0), 0.0 if last.changed else last.upper])
 
     def x(answers: float) -> float:
         return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * answers / most_answers, 1)
@@ -70,10 +70,9 @@ def _parts(last: WatchReading) -> tuple[int, ...]:
     return (0, 4) if last.audited < 8 else (0, 1, 2, 3, 4)
 
 
-def _top(rates: Iterable[float], alpha: float | None) -> float:
-    """The rate at the upper end of the chart: twice what must be seen, in steps of a fifth, at most 1."""
-    seen = max([*rates, alpha or 0.0, 0.1])
-    return min(1.0, math.ceil(2 * seen * 5 - 1e-9) / 5)
+def _top(seen: Iterable[float]) -> float:
+    """The rate at the upper end of the chart: the greatest of these, in steps of a fifth, at most 1."""
+    return min(1.0, math.ceil(5 * max(0.2, *seen) - 1e-9) / 5)
 
 
 def _points(places: Iterable[tuple[float, float]]) -> str:
