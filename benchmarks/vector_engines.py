@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import psutil
 
-from benchmarks.bm25_speed import corpus, queries
+from benchmarks.bm25_speed import VOCABULARY, queries
 from benchmarks.measuring import folder_mib
 from retrieval.engines.engine import IndexEngine, IndexFacts, IndexWriter, OpenIndexes
 from retrieval.engines.local import VECTORS, LocalWriter, open_local
@@ -50,6 +50,17 @@ def clustered(count: int, seed: int, centres: int = 1_000) -> np.ndarray:
     rng = np.random.default_rng(seed + 1)
     made = middle[rng.integers(0, centres, count)] + rng.normal(size=(count, DIMENSION)).astype(np.float32)
     return np.asarray(made / np.linalg.norm(made, axis=1, keepdims=True), dtype=np.float32)
+
+
+def corpus(count: int, seed: int) -> list[list[str]]:
+    """The words of bm25_speed's corpora, drawn at once."""
+    rng = np.random.default_rng(seed)
+    weights = 1 / (np.arange(VOCABULARY) + 100)
+    lengths = rng.integers(30, 90, count)
+    names = [f"w{number}" for number in range(VOCABULARY)]
+    drawn = [names[number] for number in rng.choice(VOCABULARY, int(lengths.sum()), p=weights / weights.sum())]
+    ends = np.cumsum(lengths).tolist()
+    return [drawn[end - length : end] for end, length in zip(ends, lengths.tolist(), strict=True)]
 
 
 def build_id(engine: str, kind: str) -> str:
