@@ -92,7 +92,7 @@ class MilvusEngine:
         with self.connected(name) as client:
             client.load_collection(name, timeout=_WORK_S)
             client.load_collection(words_name(build_id), timeout=_WORK_S)
-            # Milvus Lite builds its sparse index in memory when it is first searched: more than 15 s for 100,000 chunks.
+            # Milvus Lite reads its sparse index when it is first searched: more than 15 s for 100,000 chunks.
             client.search(
                 words_name(build_id),
                 [{0: 1.0}],
