@@ -27,7 +27,7 @@ help:
 	@echo "make test   pytest: in parallel, then one at a time what counts threads, signals or time"
 	@echo "make check  ruff, typos, mypy, import contracts"
 	@echo "make drill  long trials: kills, live servers, browsers, statistics by simulation"
-	@echo "make test-scale   several servers and workers on one PostgreSQL server, all on this machine"
+	@echo "make test-scale   several processes on one PostgreSQL server, a llama.cpp server, all on this machine"
 	@echo "make docs   the documentation as a site in build/site, all links checked"
 
 $(STAMP): pyproject.toml constraints.txt
