@@ -1,7 +1,7 @@
 """One request for completions, whole or streamed, with what is tried again in another form.
 
 A prompt that the server finds too long is sent again with fewer chunks, a request that it refuses because of its
-log-probabilities or its ``stream_options`` without these, and a stream that breaks before its first event unstreamed.
+log-probabilities or its ``stream_options`` without these, and a stream that ends before its first event unstreamed.
 """
 
 from __future__ import annotations
@@ -76,9 +76,11 @@ class Asker:
             reply = StreamedReply(self._options, params, self._where, self._logprobs_refused)
             body = self._body(prompt, shown, params, (seed,), logprobs=logprobs)
             body |= {"stream": True, **({"stream_options": {"include_usage": True}} if usage else {})}
+            begun = False
             try:
                 with closing(self._connection.events(body, None, line)) as events:
                     for fields in events:
+                        begun = True
                         said(reply.feed(fields), reply.take_thought())
                         if reply.stopped:
                             break
@@ -93,10 +95,11 @@ class Asker:
                     if usage and isinstance(error, GenerationError) and "stream_options" in str(error):
                         self._tells_usage = False  # an older server, which rejects an unknown field
                         continue
-                    if isinstance(error, BrokenStreamError) and not error.begun:
-                        # Some servers find out while they stream what they would otherwise refuse with a reason.
-                        return self._unstreamed(replace(prompt, chunks=shown), params, seed, said, line)
-                    raise
+                    if not isinstance(error, BrokenStreamError) or begun:
+                        raise
+            if not begun and line.reason is None:
+                # Some servers find out while they stream what they would otherwise refuse with a reason.
+                return self._unstreamed(replace(prompt, chunks=shown), params, seed, said, line)
             said(reply.finish(), reply.take_thought())
             return reply.completion(seed, len(shown), line.reason)
 

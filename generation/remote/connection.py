@@ -90,7 +90,6 @@ class Connection:
         allows another thread to cancel; then a connection error or HungUpError is raised.
         """
         deadline = self._deadline(total_s)
-        begun = False
         with ExitStack() as stack:
             response = self._retried(lambda: self._open(body, stack, deadline, line), deadline, line)
             if "text/event-stream" not in response.headers.get("content-type", ""):
@@ -101,10 +100,9 @@ class Connection:
                 for data in event_data(event_texts(pieces)):
                     if data.strip() == "[DONE]":
                         return
-                    begun = True
                     yield json_object(self._without_key(data), self._where)
             except AgainError as error:
-                raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again", begun) from error
+                raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again") from error
 
     def models(self) -> tuple[str, ...]:
         """Return the names of the served models; empty if the server does not list them."""

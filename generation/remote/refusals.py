@@ -29,14 +29,7 @@ class LogprobsRefusedError(GenerationError):
 
 
 class BrokenStreamError(UnavailableError):
-    """The connection broke during a stream. begun: whether an event had arrived."""
-
-    def __init__(self, message: str, begun: bool) -> None:
-        super().__init__(message)
-        self.begun = begun
-
-    def __reduce__(self) -> tuple[type[BrokenStreamError], tuple[str, bool]]:
-        return type(self), (str(self), self.begun)
+    """The connection broke during a stream."""
 
 
 class AgainError(Exception):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -176,24 +177,29 @@ def test_a_server_that_is_killed_in_the_middle(tmp_path: Path, again: bool) -> N
             assert lost <= 8, [record.evaluation.reason for record in records]
             return
         impatient = RemoteOptions(server.url, MODEL, context_length=1024, parallel=2, retries=1, backoff_s=0.05)
-        with pytest.raises(plumbline.PlumblineError, match=r"cells in a row.*http://127\.0\.0\.1"):
-            evaluated(_with(pipeline, impatient), progress=kill)
+        with (
+            _client(pipeline, impatient),
+            pytest.raises(plumbline.PlumblineError, match=r"cells in a row.*http://127\.0\.0\.1"),
+        ):
+            evaluated(pipeline, progress=kill)
         server.start()
-        records = evaluated(_with(pipeline, impatient))[1]
+        with _client(pipeline, impatient):
+            records = evaluated(pipeline)[1]
         assert len(records) == 16
         assert not any(record.failure for record in records)
         assert len({(r.question_id, r.arm, r.sample) for r in records}) == 16
 
 
-def _with(pipeline: Pipeline, options: RemoteOptions) -> Pipeline:
-    """The pipeline with a client of these options; the fingerprint is the same."""
-    generator = OpenAIGenerator(options)
-    pipeline.__dict__["generator"] = generator
-    return pipeline
+@contextmanager
+def _client(pipeline: Pipeline, options: RemoteOptions) -> Iterator[None]:
+    """Give the pipeline a client of these options; the fingerprint is the same."""
+    with closing(OpenAIGenerator(options)) as generator:
+        pipeline.__dict__["generator"] = generator
+        yield
 
 
 def test_a_model_context_larger_than_the_server_s(server: LlamaServer) -> None:
-    """The server notices while it streams, and says why only when it does not."""
+    """The server sends an empty stream, and says why only when it does not stream."""
     generator = OpenAIGenerator(RemoteOptions(server.url, MODEL, context_length=4096, retries=1))
     prompt = generator.prompt("word " * 1200, (), 16)
     done = threading.Event()

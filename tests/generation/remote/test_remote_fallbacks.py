@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -71,8 +72,11 @@ def test_a_server_that_refuses_what_was_not_requested(server: Any, wire: Any, re
         ask(remote(logprobs=False))
 
 
-def test_a_stream_that_breaks_before_its_first_event_is_requested_whole(server: Any, wire: Any, remote: Make) -> None:
-    server.script = [broken, wire.reply(200, wire.chat("In 1871"))]
+@pytest.mark.parametrize("clean", [False, True])
+def test_a_stream_that_ends_before_its_first_event_is_requested_whole(
+    server: Any, wire: Any, remote: Make, clean: bool
+) -> None:
+    server.script = [wire.events() if clean else broken, wire.reply(200, wire.chat("In 1871"))]
     assert listen(remote(logprobs=False))[0] == "In 1871"
     assert [body.get("stream", False) for body in server.requests] == [True, False]
 
@@ -93,13 +97,17 @@ def test_a_cancelled_request_is_not_requested_whole(server: Any, wire: Any, remo
     heard: queue.SimpleQueue[LiveEvent] = queue.SimpleQueue()
     generator = remote(logprobs=False)
 
+    ready = threading.Event()
+
     def hang_up(handler: Any, body: object) -> None:
+        assert ready.wait(60)
         request.cancel()
         broken(handler, body)
 
     server.script = [hang_up]
     task = GenerationTask(generator.prompt("When?", (), 5), PARAMS, (0,))
     request = generator.begin(task, heard.put)
+    ready.set()
     event = heard.get(timeout=60)
     assert isinstance(event, FinishedRequest), event
     assert (event.completions[0].finish_reason, event.completions[0].text) == ("cancelled", "")
