@@ -22,7 +22,7 @@ from retrieval.retriever import Fusion, Mode
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """question: as asked. collection: None takes the only one there is. retrieval: False asks the model alone.
+    """question: the text. collection: None for the only one. retrieval: False for the model alone.
 
     k: chunks retrieved. mode, fusion: None as the collection is searched (tuned, else the default). style: "sentence"
     turns short answers into full sentences by rule. params: sampling; n samples from params.seed on.
@@ -59,7 +59,7 @@ class QueryResult:
     in words (Search.settings).
 
     shared_tokens: of the prompt, how many had been read for other requests before. policy: what policies did with the
-    drawn answers, None where none was asked for.
+    drawn answers, None without a policy.
     """
 
     id: str
@@ -140,7 +140,7 @@ def query_result(
 ) -> QueryResult:
     """The result of one query, its answers in the style that the request asks for.
 
-    request: as it was searched for and answered. shown: as it was asked, where a follow-up question was rewritten;
+    request: as searched and answered. shown: the original question, if a follow-up was rewritten;
     None for the same.
     """
     return QueryResult(

@@ -13,7 +13,7 @@ from evaluation.policies.outcome import PolicyCost, PolicyOutcome
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """certificate, max_rate: None where no rate was asked for."""
+    """certificate, max_rate: None without a target rate."""
 
     outcome: PolicyOutcome
     certificate: Certificate | None = None

@@ -55,7 +55,7 @@ class FieldNames:
 class AnswerRecord:
     """One answer. id: from the file, or its location. sample: distinguishes answers of one id and arm.
 
-    question: empty if none was asked (summaries). contexts: what the system was shown; references: accepted answers;
+    question: empty if there is none (summaries). contexts: what the system was shown; references: accepted answers;
     both may be empty. answerable: whether the documents answer the question, if known. arm: the system that gave it.
     group: the unit of independence, "" if not given. hallucinated: the human label, None without one; spans: the
     characters of the answer that people marked. where: ``file:line``. kind: for grouping. trace_id, span_id: of the

@@ -29,7 +29,7 @@ class PromptChunk:
 class Prompt:
     """The model input.
 
-    question: as asked, never truncated. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit
+    question: unchanged, never truncated. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit
     the token budget, in order of rank. token_ids: the entire prompt. sources: for each prompt token (part, start, end)
     with part 0 for the question, n for the shown text of chunk n and -n for its title, and start, end in characters of
     that text; None for other tokens. Empty if a generator does not copy. instructions: the caller's own, placed before

@@ -95,7 +95,7 @@ def report_data(
     notes.extend(line for found in abstentions if (line := abstention_line(found)))
     threshold = float(dict(info.labels).get("threshold", 0.5))
     figures = entailment_figures(shown, order, threshold, summary.settings.level)
-    not_compared = sum(q.apart for q in shown)
+    not_compared = sum(q.excluded for q in shown)
     if figures is not None and figures.judged + not_compared < figures.questions:
         by_references = figures.questions - figures.judged - not_compared
         were = "question was judged by its" if by_references == 1 else "questions were judged by their"

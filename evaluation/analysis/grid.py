@@ -70,7 +70,7 @@ def grid_figures(
 ) -> GridFigures | None:
     """Grid of a run, None if the run has one setting only.
 
-    pairs: (baseline, other) arms to compare. apart: questions that are excluded from differences.
+    pairs: (baseline, other) arms to compare. excluded: questions that are excluded from differences.
     """
     if not config.grid:
         return None

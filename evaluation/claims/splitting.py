@@ -40,7 +40,7 @@ _MOST_NOUN = 6
 
 
 def extract_by(split: bool, text: str, question: str = "") -> Extraction:
-    """Claims of a completion: split further if ``split``, else one per sentence. question: the question asked."""
+    """Claims of a completion: split further if ``split``, else one per sentence. question: of the completion."""
     return extract_split_claims(text, question) if split else extract_sentences(text, question)
 
 

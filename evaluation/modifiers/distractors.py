@@ -57,7 +57,7 @@ class DistractorPool:
         if len(found) < count:
             raise MissingGoldError(
                 f"the search finds only {len(found)} chunks for question {question.id!r} that are not gold passages: "
-                f"{count} distractors were asked for"
+                f"{count} distractors were requested"
             )
         return tuple(found)
 

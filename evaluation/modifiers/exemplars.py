@@ -44,6 +44,6 @@ class FewShot(Modifier):
         if len(shown) < self._count:
             raise NotPossibleError(
                 f"the run has only {len(shown)} other questions with reference answers for question {question.id!r}: "
-                f"{self._count} exemplars were asked for"
+                f"{self._count} exemplars were requested"
             )
         return "".join(shown) + text

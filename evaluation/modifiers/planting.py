@@ -15,7 +15,7 @@ from evaluation.modifiers.suggestion import WrongAnswers
 from evaluation.runs.arms import NotPossibleError
 
 PLANTINGS: tuple[Planted, ...] = ("false", "true", "none")
-ASKED = "{question} Answer in several sentences."
+_LONG_ANSWER = "{question} Answer in several sentences."
 """Used with all three: a short answer has no later claims."""
 
 
@@ -70,7 +70,7 @@ class PlantedClaim(Modifier):
 
     def question_text(self, question: Question, text: str) -> str:
         """See Modifier.question_text."""
-        return ASKED.format(question=text)
+        return _LONG_ANSWER.format(question=text)
 
     def beginning(self, question: Question) -> str:
         """See Modifier.beginning. A question without both answers gets no planted claim in any of the three arms."""

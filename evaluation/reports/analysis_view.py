@@ -168,7 +168,7 @@ def _calibration_chart(arm: ArmCalibration) -> NamedChart | None:
         0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "P(c | x): share of other samples that say it"
     )
     chart = line_chart([Line("mean V(c) of the claims in a bin", points, dotted=True)], axis, diagonal=True)
-    return NamedChart(arm.arm, chart, "On the diagonal a claim is as often true as it is said.")
+    return NamedChart(arm.arm, chart, "On the diagonal, P(c) equals the share of true claims.")
 
 
 def _signal_chart(arm: ArmSignals) -> NamedChart | None:

@@ -49,7 +49,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
         for s in arm.samples
     ]
     table = OutcomeTable.from_records(records)
-    excluded = {q.id for q in both if q.apart or theirs[q.id].apart}
+    excluded = {q.id for q in both if q.excluded or theirs[q.id].excluded}
     summary = summarise(table, named[0][0], named, run.summary.settings, excluded)
     sentence = (
         f"{len(both)} questions are shared and compared; {len(mine.keys() - theirs.keys())} are only in {run_name}, "
@@ -92,8 +92,8 @@ def _joined(
     for new, old in pairs:
         arms.extend(replace(a, arm=f"{old} @{against_name}") for a in theirs.arms if a.arm == old)
         arms.extend(replace(a, arm=f"{new} @{run_name}") for a in mine.arms if a.arm == new)
-    entailed, excluded = mine.by_entailment and theirs.by_entailment, mine.apart or theirs.apart
-    return replace(mine, arms=tuple(arms), by_entailment=entailed, apart=excluded)
+    entailed, excluded = mine.by_entailment and theirs.by_entailment, mine.excluded or theirs.excluded
+    return replace(mine, arms=tuple(arms), by_entailment=entailed, excluded=excluded)
 
 
 def _entries(data: ReportData) -> dict[str, str]:

@@ -119,7 +119,7 @@ def _verifier(data: ReportData, entries: dict[str, str]) -> str:
     if data.scored is not None:
         return entries.get("verifier", "")
     kinds = []
-    shown = [q for q in data.questions if not q.apart]
+    shown = [q for q in data.questions if not q.excluded]
     entailed = sum(q.by_entailment for q in shown)
     if entailed < len(shown):
         kinds.append(f"reference answers ({counted(len(shown) - entailed, 'question')})")

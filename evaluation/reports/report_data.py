@@ -103,7 +103,7 @@ class ShownArm:
 class ShownQuestion:
     """A question with its references and answers by arm.
 
-    by_entailment: whether its answers were judged by trusted documents. apart: whether the answers of each arm were
+    by_entailment: whether its answers were judged by trusted documents. excluded: whether the answers of each arm were
     judged by the chunks shown, so that the question is excluded from differences.
     """
 
@@ -114,7 +114,7 @@ class ShownQuestion:
     references: tuple[str, ...]
     arms: tuple[ShownArm, ...]
     by_entailment: bool = False
-    apart: bool = False
+    excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True)

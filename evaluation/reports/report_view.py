@@ -179,7 +179,7 @@ def left_out_words(pair: PairSummary) -> tuple[str, ...]:
     reasons = (
         (pair.left_out, "only in one arm"),
         (pair.unscored, "unscored"),
-        (pair.apart, "judged by the passages shown"),
+        (pair.excluded, "judged by the passages shown"),
     )
     words = [f"{count} left out: {why}" for count, why in reasons if count]
     if pair.questions and pair.scored_share < 1.0:

@@ -93,8 +93,8 @@ class PairSummary:
 
     questions: with at least one such cross-pair. unscored: questions that both arms have and that have none.
     scored_share: the share of such cross-pairs among those of all shared questions (1 if nothing is unscored).
-    left_out: questions that only one of the two has. apart: questions that both have and whose verdicts are no ground
-    to compare arms on, left out as well. transitions[i][j]: the mean share of all cross-pairs with baseline in
+    left_out: questions that only one of the two has. excluded: questions that both have and whose verdicts are no
+    ground to compare arms on, left out as well. transitions[i][j]: the mean share of all cross-pairs with baseline in
     OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the difference over all shared questions, whatever
     the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip on the difference,
     None where it is undefined; p_holm corrects over all pairs of this summary, the undefined ones counted. changes: of
@@ -117,7 +117,7 @@ class PairSummary:
     test: SignFlipTest | None
     p_holm: float | None
     changes: tuple[QuestionChange, ...]
-    apart: int = 0
+    excluded: int = 0
     unscored: int = 0
     scored_share: float = 1.0
 

@@ -169,7 +169,7 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
     question_words = {t.lower for t in q.tokens}
     reversed_ = any(opposite_comparatives(t.lower, word) for t in a.tokens for word in question_words)
     if chosen_right == reversed_:
-        return Match("contradicted", 0.0, "the answer chooses the other of the two that were asked about")
+        return Match("contradicted", 0.0, "the answer chooses the other of the two options")
     return None
 
 

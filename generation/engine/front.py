@@ -158,7 +158,7 @@ class EngineFront:
             begun = self._arriving.popleft()
             try:
                 begun.handle = self._engine.submit(begun.request)
-            except Exception as error:  # it cannot be served, and its caller is told
+            except Exception as error:  # it cannot be served: report the error to its caller
                 begun.ended(error)
                 continue
             self._begun[begun.handle.number] = begun

@@ -22,7 +22,7 @@ class KVCache:
     ) -> None:
         if not 1 <= capacity <= config.max_positions:
             raise ModelError(
-                f"a cache of {capacity} positions was asked for; this model has between 1 and {config.max_positions}"
+                f"a cache of {capacity} positions was requested; this model has between 1 and {config.max_positions}"
             )
         shape = (config.num_layers, batch, config.num_kv_heads, capacity, config.head_dim)
         self.keys = torch.empty(shape, dtype=dtype, device=device)
@@ -48,7 +48,7 @@ class KVCache:
         """
         end = self.length + keys.shape[2]
         if end > self.capacity:
-            raise ModelError(f"the KV cache has room for {self.capacity} positions; position {end} was asked for")
+            raise ModelError(f"the KV cache has room for {self.capacity} positions; position {end} was requested")
         self.keys[layer, :, :, self.length : end] = keys
         self.values[layer, :, :, self.length : end] = values
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]

@@ -34,7 +34,7 @@ class RangeAllocator:
 
     def __init__(self, total: int) -> None:
         if total < 1:
-            raise ModelError(f"an arena of {total} positions was asked for: it needs at least one")
+            raise ModelError(f"an arena of {total} positions was requested: it needs at least one")
         self._total = total
         self._starts, self._lengths = [0], [total]
 
@@ -56,7 +56,7 @@ class RangeAllocator:
     def take(self, length: int) -> KeyRange | None:
         """Allocate the first free range of that length; None if there is none."""
         if length < 0:
-            raise ValueError(f"a range of {length} positions was asked for")
+            raise ValueError(f"a range of {length} positions was requested")
         if length == 0:
             return KeyRange(0, 0)
         for index, free in enumerate(self._lengths):

@@ -141,7 +141,7 @@ class TokenStream:
         Raises ModelError if the stream is empty or ``count`` exceeds its length.
         """
         if not 0 < count <= len(self):
-            raise ModelError(f"{count} tokens were asked of a stream of {len(self)}")
+            raise ModelError(f"{count} tokens were requested from a stream of {len(self)}")
         parts: list[Ids] = []
         offset, missing = start % len(self), count
         while missing:

@@ -72,7 +72,7 @@ class _Known(NamedTuple):
     dated: bool
 
 
-@lru_cache(maxsize=_KEPT)  # asked for each window of the evidence
+@lru_cache(maxsize=_KEPT)  # called for each window of the evidence
 def extrinsic(claim: str, evidence: str, question: str = "") -> Extrinsic:
     """Count numbers in digits, and names, that occur neither in the evidence nor in the question the claim answers.
 

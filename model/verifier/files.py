@@ -132,7 +132,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
         if type(num_layers) is not int or not 1 <= num_layers <= MINILM_LAYERS:
             raise TypeError(f"num_layers is {num_layers!r}, it must be 1 to {MINILM_LAYERS}")
         if use.answer_tokens and not features.worst_word:
-            raise TypeError("answer_tokens without worst_word: claims of one window could not be told apart")
+            raise TypeError("answer_tokens without worst_word: claims of one window could not be distinguished")
     except (KeyError, TypeError, OverflowError, ModelError) as error:
         raise ModelError(f"{config} is damaged ({error!r}): restore it or train again") from error
     if (found := sha256_of(weights)) != expected:

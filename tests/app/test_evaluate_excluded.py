@@ -64,7 +64,7 @@ def test_one_search_judges_what_the_documents_do_not_answer_in_every_arm(
     assert (found["ref", "closed_book"].outcome, found["ref", "rag"].outcome) == ("hallucinated", "supported")
     data = report_data(pipeline, run_id)
     (pair,) = data.summary.pairs
-    assert (pair.questions, pair.apart, pair.difference.default.rate) == (2, 0, 1.0)
+    assert (pair.questions, pair.excluded, pair.difference.default.rate) == (2, 0, 1.0)
     assert report_run(pipeline, run_id, tmp_path / "r.html", Output(as_json=True)).unscored == 0
     assert json.loads(capsys.readouterr().out)["unscored"] == 0
 

@@ -84,11 +84,11 @@ def test_questions_apart_are_in_the_rates_and_in_no_difference() -> None:
     rates = {a.arm: (a.questions, a.hallucinated.default.rate, a.unscored.default.rate) for a in found.arms}
     assert rates == {"closed_book": (10, 0.6, 0.4), "rag": (10, 0.4, 0.0)}
     (pair,) = found.pairs
-    assert (pair.questions, pair.apart, pair.left_out) == (6, 4, 0)
+    assert (pair.questions, pair.excluded, pair.left_out) == (6, 4, 0)
     assert pair.difference.default.rate == 1.0
     assert {c.question_id for c in pair.changes} == outcomes.keys() - excluded
     with_all = summarise(table(outcomes), settings=SETTINGS).pairs[0]  # unscored responses are in no difference either
-    assert (with_all.difference.default.rate, with_all.apart, with_all.unscored) == (1.0, 0, 4)
+    assert (with_all.difference.default.rate, with_all.excluded, with_all.unscored) == (1.0, 0, 4)
     scored = {q: ("supported", "hallucinated") if q in excluded else pair for q, pair in outcomes.items()}
     assert summarise(table(scored), settings=SETTINGS).pairs[0].difference.default.rate == pytest.approx(0.2)
     assert summarise(table(scored), settings=SETTINGS, excluded=excluded).pairs[0].difference.default.rate == 1.0

@@ -131,5 +131,5 @@ def test_too_short_a_stream_is_refused(tmp_path: Path) -> None:
     stream = TokenStream(tmp_path, facts, "validation")
     with pytest.raises(ModelError, match=r"501.*context"):
         WindowPlan(stream, context=500, batch=1, seed=0)
-    with pytest.raises(ModelError, match="were asked of a stream"):
+    with pytest.raises(ModelError, match="requested from a stream"):
         stream.read(0, len(stream) + 1)

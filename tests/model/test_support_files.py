@@ -151,7 +151,7 @@ def test_a_verifier_that_reads_claims_alone_keeps_its_name(folder: Path) -> None
     rewrite(folder, use=asdict(replace(USE, answer_slope=3.0, answer_intercept=1.0)))
     assert load_support(folder).fingerprint == before
     rewrite(folder, use=asdict(replace(USE, answer_tokens=80)))
-    with pytest.raises(ModelError, match="could not be told apart"):  # this one has no worst word
+    with pytest.raises(ModelError, match="could not be distinguished"):  # this one has no worst word
         load_support(folder)
 
 
