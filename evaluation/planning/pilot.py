@@ -101,7 +101,7 @@ def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
         if np.count_nonzero(several) < FEWEST_QUESTIONS or share.std() == 0.0:
             correlation = within_if_unknown
             assumed.append(
-                f"arm {arm + 1}: intra-question correlation cannot be estimated and is assumed {correlation}"
+                f"arm {arm + 1}: intra-question correlation is unknown and is assumed {correlation}"
             )
         else:
             chosen, m = share[several], n[several]
