@@ -6,13 +6,11 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
 from types import TracebackType
-
-from sqlalchemy import insert, select
 
 from app.answer_parts import SearchRecord, Timings
 from app.answers import QueryRequest, QueryResult, query_request, query_result
@@ -21,16 +19,15 @@ from app.home.permissions import open_private_home
 from app.models.cache import ModelCache, process_models
 from app.models.encoders import encoder_key, open_encoder
 from app.models.generators import SupportsClose, open_generator
+from app.query_store import store_queries
 from app.retrieval.chunk_locations import chunk_locations
 from app.retrieval.engine_settings import engines_of
 from app.settings import Settings
 from app.streamed_answer import OnText, drawn_aloud
 from data.block_work import BlockExecutor
-from data.columns import utc_now
 from data.documents import Document
 from data.questions import Question
 from data.refused import Refused
-from data.schema import collections, queries
 from data.store import Store
 from evaluation.runs.seeds import derive_seed
 from generation.completion import Completion
@@ -308,29 +305,7 @@ class Pipeline:
 
         stored: for each query, the stored name of the collection that was searched; None without retrieval.
         """
-        with self.store.write(exclusive=False) as connection:
-            names = {name for name in stored if name is not None}
-            c = collections.c
-            found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
-            keys = {row.name: row.id for row in found}
-            known: set[str] = set()
-            if self.store.shared:  # a batch whose commit was not confirmed is stored again
-                ids = [result.id for result in results]
-                known.update(connection.execute(select(queries.c.id).where(queries.c.id.in_(ids))).scalars())
-            rows = [
-                {
-                    "id": result.id,
-                    "collection_id": keys.get(name or ""),
-                    "question": result.request.question,
-                    "params": asdict(result.request.params),
-                    "answer": result.to_json(),
-                    "created_at": utc_now(),
-                }
-                for result, name in zip(results, stored, strict=True)
-                if result.id not in known
-            ]
-            if rows:
-                connection.execute(insert(queries), rows)
+        store_queries(self.store, results, stored)
 
 
 def query_seed(seed: int, sample: int) -> int:

@@ -100,9 +100,7 @@ def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
         several = n > 1
         if np.count_nonzero(several) < FEWEST_QUESTIONS or share.std() == 0.0:
             correlation = within_if_unknown
-            assumed.append(
-                f"arm {arm + 1}: intra-question correlation is unknown and is assumed {correlation}"
-            )
+            assumed.append(f"arm {arm + 1}: intra-question correlation is unknown and is assumed {correlation}")
         else:
             chosen, m = share[several], n[several]
             between = float(chosen.var(ddof=1) - (chosen * (1.0 - chosen) / (m - 1.0)).mean())
