@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.calibration.home_key import KEY_FILE, open_home_key
 from evaluation.policies.candidate import DECLINED
 
 QUESTION = "How long is the warranty of the Heron 4?"
@@ -108,6 +110,53 @@ def test_without_a_certificate_it_is_409_and_with_one_it_answers(
     good = policy_world.certify(threshold=0.3)
     answered = ask(policy_client, max_hallucination_rate=0.1, stream=stream)
     assert answered.status_code == 200 and good.stem in answered.text and "three years" in answered.text
+
+
+@pytest.mark.parametrize("ask", [query, chat])
+def test_a_policy_that_changes_texts_needs_a_certificate_of_its_own(
+    policy_client: TestClient, policy_world: Any, ask: Any
+) -> None:
+    asked = {"max_hallucination_rate": 0.1, "policy": ["abstain", "strip"]}
+    policy_world.says.texts = [f"{FALSE} {TRUE}"]
+    policy_world.certify(threshold=0.3)
+    refused = ask(policy_client, **asked)
+    assert refused.status_code == 409 and "strip(threshold=0.5),abstain" in refused.json()["error"]["message"]
+    path = policy_world.certify(threshold=0.3, policy="strip(threshold=0.5),abstain")
+    answered = ask(policy_client, **asked)
+    assert answered.status_code == 200 and path.stem in answered.text
+    assert "three years" in answered.text and '"ran":["strip","abstain"]' in answered.text.replace(" ", "")
+
+
+def edited(path: Path) -> None:
+    path.write_text(path.read_text().replace('"threshold": 0.5', '"threshold": 0.4'))
+
+
+def copied(path: Path) -> None:
+    """As if the file came from another home: the key of this one is another."""
+    (path.parent / KEY_FILE).unlink()
+    open_home_key(path.parent)
+
+
+@pytest.mark.parametrize("ask", [query, chat])
+@pytest.mark.parametrize(
+    ("spoil", "changed", "named"),
+    [
+        (edited, {}, "threshold"),
+        (copied, {}, "another home"),
+        (None, {"generation": "0" * 64}, "generation"),
+        (None, {"days": 1}, "clock"),
+    ],
+)
+def test_a_certificate_that_does_not_hold_is_409_with_the_reason(
+    policy_client: TestClient, policy_world: Any, ask: Any, spoil: Any, changed: dict[str, Any], named: str
+) -> None:
+    path = policy_world.certify(**changed)
+    if spoil is not None:
+        spoil(path)
+    refused = ask(policy_client, max_hallucination_rate=0.1)
+    error = refused.json()["error"]
+    assert (refused.status_code, error["code"]) == (409, "no_certificate")
+    assert named in error["message"] and path.stem in error["message"] and not policy_world.says.prompts
 
 
 @pytest.mark.parametrize(
