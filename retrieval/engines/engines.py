@@ -54,9 +54,12 @@ class Engines:
         self._open: dict[tuple[str, str], IndexEngine] = {}
         self._lock = Lock()
 
-    def record(self, name: EngineName) -> EngineRecord:
-        """A record for a new generation. Raises EngineError if the engine has no address."""
-        given = self._given[name]
+    def record(self, name: EngineName, known: str = "") -> EngineRecord:
+        """A record for a new generation. Raises EngineError if the engine has no address.
+
+        known: recorded address of the collection's last generation, for an engine without a given address.
+        """
+        given = self._given[name] or known
         if not given and not self._defaults[name]:
             raise _unaddressed(name)
         return new_record(name, self._engine(name, given).recorded if given else "")

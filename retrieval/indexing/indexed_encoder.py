@@ -6,7 +6,7 @@ from sqlalchemy import select
 
 from data.schema import vectors
 from data.store import Store
-from retrieval.engines.record import EngineName
+from retrieval.engines.record import EngineRecord
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import collection_key
 from retrieval.generations.manifest import Manifest
@@ -31,11 +31,11 @@ def indexed_with(store: Store, collection: str, published: PublishedGeneration |
         return connection.execute(select(vectors.c.encoder).where(vectors.c.collection_id == key).limit(1)).scalar()
 
 
-def indexed_in(published: PublishedGeneration | None) -> EngineName:
-    """Return the engine of the published generation; "local" if there is none or its manifest cannot be read."""
+def indexed_in(published: PublishedGeneration | None) -> EngineRecord | None:
+    """Return where the indexes of the published generation are; None for files, or if its manifest cannot be read."""
     if published is None:
-        return "local"
+        return None
     try:
-        return Manifest.from_json(published.manifest, "the published index").engine_name
+        return Manifest.from_json(published.manifest, "the published index").engine
     except RetrievalError:
-        return "local"
+        return None

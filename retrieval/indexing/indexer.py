@@ -176,10 +176,11 @@ class _Job:
 
     def target(self, before: PublishedBefore, engine: EngineName | None) -> EngineRecord | None:
         """The record of a new generation in an engine that answers; None for files."""
-        name = engine or indexed_in(before.published)
+        known = indexed_in(before.published)
+        name = engine or (known.name if known else "local")
         if name == "local":
             return None
-        record = self.engines.record(name)
+        record = self.engines.record(name, known.address if known and known.name == name else "")
         self.engines.of(record).check(self.params.dense, self.params.bm25, self.encoder.dimension)
         return record
 

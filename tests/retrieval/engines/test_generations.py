@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,17 @@ def test_a_collection_moves_between_engines_without_embedding(bench: Bench, make
     assert (back.generation_hash, back.vectors, bench.encoder.encoded) == (first.generation_hash, "local", [])
     assert bench.local().index(given).rebuilt is False
     assert contents(bench) == []
+
+
+@outside
+def test_a_later_job_and_query_find_the_engine_by_its_record(bench: Bench, make_documents: Documents) -> None:
+    bench.index(make_documents(4))
+    bench.engines.close()
+    with Engines() as unaddressed:
+        later = replace(bench, engines=unaddressed)
+        assert later.index(make_documents(4), vectors=None).rebuilt is False
+        assert later.index(make_documents(5), vectors=None).vectors == bench.engine
+        assert "doc-004" in {one.partition(":")[0] for one in ids(later)}
 
 
 @outside
