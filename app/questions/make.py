@@ -160,6 +160,13 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
 
 
 def _nothing(collection: str, question_set: MadeSet) -> str:
+    refused = sum(question_set.refused.values())
+    if not sum(question_set.made.values()) and refused:
+        reasons = ", ".join(f"{count} because {reason}" for reason, count in question_set.refused.items())
+        return (
+            f"the model wrote no usable question about the {question_set.documents} documents of {collection!r}: of "
+            f"{refused} texts none was kept ({reasons}); name a larger model, or none, so that rules write questions"
+        )
     if not sum(question_set.made.values()):
         return (
             f"no question could be generated from the {question_set.documents} documents of {collection!r}: the rules "

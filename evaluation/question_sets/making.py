@@ -80,7 +80,7 @@ def make_set(
     base: candidates about single sentences, by document id. refused: candidates rejected before. progress: called with
     (kept, wanted).
     """
-    selection = _Selection(sources, check, encoder, settings, journal, refused or Counter())
+    selection = _Selection(sources, check, encoder, settings, journal, Counter() if refused is None else refused)
     selection.offer(base)
     return selection.draw(progress)
 
