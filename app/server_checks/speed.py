@@ -41,15 +41,19 @@ def speed(probe: ServerProbe) -> Iterator[Finding]:
     seconds = perf_counter() - begun
     total = sum(reply.reply.completion_tokens or 0 for reply in found) / seconds
     slowest = max(reply.seconds for reply in found)
+    yield concurrency_finding(rate, total, slowest, count)
+
+
+def concurrency_finding(rate: float, total: float, slowest: float, count: int) -> Finding:
+    """Compare count requests at once with one alone. rate, total: tokens per second alone and together; slowest: s."""
     figures = {"requests": count, "tokens_per_second": round(total, 2), "slowest_s": round(slowest, 3)}
-    told = f"{count} requests at once: {total:.1f} tokens/s together, the last after {slowest:.2f} s"
+    measured = f"{count} requests at once: {total:.1f} tokens/s together, the last after {slowest:.2f} s"
     if total >= _WORTH_IT * rate:
-        yield Finding(TOGETHER, "ok", told, None, figures)
-        return
-    yield Finding(
+        return Finding(TOGETHER, "ok", measured, None, figures)
+    return Finding(
         TOGETHER,
         "warn",
-        f"{told}: the server works on one after the other",
+        f"{measured}: the server works on one after the other",
         "lost: time. Start it with several slots, or ask for fewer at once (PLUMBLINE_MODEL_PARALLEL=1), so that none "
         "waits until its timeout",
         figures,

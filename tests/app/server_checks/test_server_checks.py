@@ -21,7 +21,7 @@ from app.server_checks.model_names import model_names
 from app.server_checks.prefix_cache import prefix_cache
 from app.server_checks.repeatability import repeatability
 from app.server_checks.samples import samples
-from app.server_checks.speed import speed
+from app.server_checks.speed import concurrency_finding, speed
 from app.server_checks.streaming import streaming
 from generation.remote.probe import ServerProbe
 
@@ -36,7 +36,8 @@ def look(check: Check, probe: ServerProbe) -> dict[str, Finding]:
 def test_a_healthy_server_loses_nothing(probe: Probe) -> None:
     healthy = probe()
     found = {name: finding for _, check in CHECKS for name, finding in look(check, healthy).items()}
-    assert {name: f.found for name, f in found.items() if f.status != "ok"} == {}
+    timed = {"server concurrency"}  # its status depends on the load of this machine
+    assert {name: f.found for name, f in found.items() if f.status != "ok" and name not in timed} == {}
     assert len(found) == 13
     assert found["server speed"].figures["tokens"] == 32
     assert found["server concurrency"].figures["requests"] == 6
@@ -55,7 +56,6 @@ def test_a_healthy_server_loses_nothing(probe: Probe) -> None:
         (["any_name"], model_names, "server model", "ok", {"listed": True, "refuses_others": False}),
         (["any_name", "no_list"], model_names, "server model", "warn", {"listed": False, "refuses_others": False}),
         (["no_usage"], speed, "server speed", "warn", {}),
-        (["one_slot"], speed, "server concurrency", "warn", {"requests": 6}),
         (["never_repeats"], repeatability, "server repeatability", "warn", {"greedy_agrees": False}),
         (["never_repeats"], repeatability, "server seeds", "warn", {"same_seed_agrees": False, "seed_honoured": False}),
         (["never_repeats"], repeatability, "server repeatability under load", "warn", {}),
@@ -91,6 +91,12 @@ def test_a_fault_is_named_with_what_it_costs(
     assert finding.status == status, finding
     assert figures.items() <= finding.figures.items(), finding
     assert (finding.advice is None) == (status == "ok")
+
+
+@pytest.mark.parametrize(("together", "status"), [(12.9, "warn"), (13.1, "ok")])
+def test_requests_at_once_must_be_faster_than_one_alone(together: float, status: str) -> None:
+    finding = concurrency_finding(rate=10.0, total=together, slowest=2.0, count=6)
+    assert (finding.status, finding.figures["requests"]) == (status, 6)
 
 
 @pytest.mark.parametrize(("configured", "status"), [(300, "ok"), (601, "warn"), (5000, "warn")])
