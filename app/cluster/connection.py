@@ -10,6 +10,7 @@ import socket
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def connected(address: str | None, processors: int) -> Connection:
         check_address(address)
     os.environ.update(_ENVIRONMENT)
     if address is None:
-        os.environ[_TOKEN] = secrets.token_hex(32)  # of this cluster only, which ends with this process
+        os.environ[_TOKEN] = _own_token()
     else:
         _check_token(address)
         os.environ.update(_QUICK)
@@ -84,6 +85,12 @@ def _check_token(address: str) -> None:
             f"there is no token for the Ray cluster at {address}: set {_TOKEN} or {_TOKEN_PATH}, or copy the cluster's "
             f"token (ray get-auth-token, on its head node) to {_TOKEN_FILE}"
         )
+
+
+@lru_cache(maxsize=1)
+def _own_token() -> str:
+    """The token of the clusters that this process starts: one for all, because Ray keeps the first that it sees."""
+    return secrets.token_hex(32)
 
 
 def _imported() -> Any:
