@@ -163,7 +163,9 @@ class MilvusEngine:
             if self.address.endswith(_FILE):
                 Path(self.address).absolute().parent.mkdir(parents=True, exist_ok=True)
             # A connection of its own, without gRPC's shared pause after a failure: a server that comes back is found.
-            alone = {"dedicated": True, "grpc_options": {"grpc.use_local_subchannel_pool": 1}}
+            # Few pings: a server ends a connection that pings often while it builds an index for minutes.
+            options = {"grpc.use_local_subchannel_pool": 1, "grpc.keepalive_time_ms": 600_000}
+            alone = {"dedicated": True, "grpc_options": options}
             self._client = MilvusClient(self.address, token=self._token, timeout=ANSWER_S, **alone)
             if self.address.endswith(_FILE):
                 with _files_lock:
