@@ -133,6 +133,6 @@ def test_workers_that_wait_for_processors_say_so(cluster: RayExecutor, monkeypat
 
 def test_a_second_writer_is_refused(cluster: RayExecutor, store: Store, tmp_path: Path) -> None:
     encoder = DistributedEncoder(cluster, HashedText)
-    with collection_lock(tmp_path, "c"), pytest.raises(CollectionBusyError):
+    with collection_lock(store, tmp_path, "c"), pytest.raises(CollectionBusyError):
         index_documents(store, tmp_path, "c", DOCUMENTS, encoder, job=JOB)
     encoder.rest()
