@@ -38,6 +38,7 @@ SERVICE = (
     "tests/app/test_service_tenants.py",
     "tests/app/test_service_uploads.py",
     "tests/app/labelling/test_label_service.py",
+    "tests/app/watching/test_watch_pages.py",
     "tests/app/watching/test_watch_service.py",
 )
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
-from sqlalchemy import delete, insert
+from sqlalchemy import insert
 
 from app.accounts.keys import KeyStore
 from app.accounts.tenants import create_own_collection
@@ -22,9 +22,10 @@ from app.service.application import create_app
 from app.settings import Settings
 from data.columns import utc_now
 from data.documents import Document
-from data.schema import audits, collections
+from data.schema import audits
 from evaluation.audits.audit import StoredAudit, is_drawn
 from evaluation.audits.audit_store import AuditLabel, AuditStore
+from retrieval.collections import delete_collection
 
 QUESTION = "How long is the warranty of the Heron 4?"
 TRUE = "The warranty of the Heron 4 lasts for three years [1]."
@@ -117,8 +118,7 @@ def test_audits_go_with_their_collection_and_belong_to_its_tenant(policy_world: 
         assert reply.status_code == 200, reply.text
     assert [a.content.question for a in kept(line) if a.content] == [QUESTION]
     assert [a.content.question for a in kept(line, own.stored) if a.content] == ["Whose warranty?"]
-    with line.store.write() as connection:
-        connection.execute(delete(collections).where(collections.c.name == "notes"))
+    delete_collection(line.store, line.home, "notes")
     assert kept(line) == () and len(kept(line, own.stored)) == 1
 
 
