@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -69,9 +70,17 @@ def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
             cursor.execute(f"{_SESSION}; SET lock_timeout = {max(1, int(timeout_s * 1000))}")
         connection.commit()
 
+    ended = threading.Event()
+
+    @event.listens_for(engine, "engine_disposed")
+    def disposed(_engine: Engine) -> None:
+        ended.set()
+
     @event.listens_for(engine, "checkin")
     def returned(_connection: object, record: ConnectionPoolEntry) -> None:
         record.info["returned"] = time.monotonic()
+        if ended.is_set():  # a thread that was still reading when the store was closed
+            record.invalidate()
 
     @event.listens_for(engine, "checkout")
     def taken(connection: Any, record: ConnectionPoolEntry, _proxy: object) -> None:
