@@ -3,8 +3,8 @@
 No load is applied: curves that this project measured (docs/experiments/indexing.md, 1,040 to 300,004 chunks; one
 thread) are fitted, and a queueing simulation of sharded search uses them. Each query goes to every shard of one replica
 and waits for the slowest. A shard is a first-come first-served queue with one server a core. Service times are
-lognormal; their median follows the curve, their spread is assumed (--tail; docs/experiments/vector_engines.md has a wider
-one, under load).
+lognormal; their median follows the curve, their spread is assumed (--tail;
+docs/experiments/vector_engines.md has a wider one, under load).
 
 Two growth laws bracket what is not measured. "fitted" continues the power law of 10,006 to 300,004 chunks.
 "logarithmic" lets the graph's part grow with log N beyond the largest measured size (Malkov and Yashunin, TPAMI 2020)

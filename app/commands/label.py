@@ -65,7 +65,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Draw if necessary; then label, serve, export, import or print the status."""
     from app.commands.options import open_pipeline
-    from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
+    from app.labelling.draws import DrawRequest, open_draw
+    from app.labelling.label_files import export_labels, import_labels
+    from app.labelling.sessions import LabelSession
 
     arms = tuple(arm.strip() for arm in arguments.arms.split(",")) if arguments.arms else ()
     if arguments.seed is not None and arguments.seed < 0:

@@ -164,7 +164,7 @@ def _chosen(pipeline: Pipeline, name: str | None) -> list[Certificate]:
 
 
 def _label(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -> int:
-    from app.labelling.sessions import export_labels
+    from app.labelling.label_files import export_labels
     from app.labelling.terminal import label_in_terminal
     from app.watching.audit_session import AuditSession, import_audit_labels
     from app.watching.status import UnknownWatchError

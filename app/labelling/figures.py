@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from app.gate import arm_words, summary_figures
-from app.labelling.sessions import outcome_records
+from app.labelling.draws import outcome_records
 from app.pipeline import Pipeline
 from evaluation.correction.corrected_figures import CorrectedFigures, figures_of
 from evaluation.correction.label_progress import progress_of

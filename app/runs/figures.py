@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.labelling.draws import DrawRequest, open_draw
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 from app.runs.analysis import AnalysisOptions
 from app.runs.comparison import export_run

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from app.errors import AppError, UsageError
-from app.labelling.sessions import outcome_records
+from app.labelling.draws import outcome_records
 from app.pipeline import Pipeline
 from evaluation.correction.corrected import correct
 from evaluation.correction.label_progress import progress_of

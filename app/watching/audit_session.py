@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import overload
 
 from app.labelling.items import LabelItem, Passage, documents_of, item_id, passage_of
-from app.labelling.sessions import ImportedLabels, ParsedLabels, parsed_labels
+from app.labelling.label_files import ImportedLabels, ParsedLabels, parsed_labels
 from data.columns import utc_now
 from data.label_file import label_file_content
 from data.refused import shown

@@ -12,7 +12,7 @@ from fastapi.responses import HTMLResponse, Response
 from starlette.datastructures import UploadFile
 
 from app.errors import AppError
-from app.labelling.sessions import ImportedLabels, export_labels
+from app.labelling.label_files import ImportedLabels, export_labels
 from app.labelling.terminal import KEYS
 from app.service.api.collections_upload import read_form
 from app.service.api.resource_limits import BATCH_BYTES

@@ -10,8 +10,10 @@ from tempfile import TemporaryDirectory
 
 from app.accounts.tenants import own_collections
 from app.errors import AppError, UsageError
+from app.labelling.draws import DrawRequest, LabelledRunInfo, open_draw
 from app.labelling.items import LabelItem
-from app.labelling.sessions import DrawRequest, LabelledRunInfo, LabelSession, export_labels, open_draw
+from app.labelling.label_files import export_labels
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError

@@ -10,7 +10,7 @@ from fastapi.responses import Response
 from starlette.datastructures import UploadFile
 
 from app.errors import AppError
-from app.labelling.sessions import ImportedLabels, filled_in, keep_labels
+from app.labelling.label_files import ImportedLabels, filled_in, keep_labels
 from app.service.api.collections_upload import read_form
 from app.service.api.evaluations_work import own_run
 from app.service.api.resource_limits import BATCH_BYTES

@@ -16,7 +16,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
 
-from app.labelling.sessions import DEFAULT_QUESTIONS
+from app.labelling.draws import DEFAULT_QUESTIONS
 from app.labelling.terminal import KEYS
 from app.service.api.evaluations_work import own_run
 from app.service.api.resources import Resources, resources

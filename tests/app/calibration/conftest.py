@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from app.cli import main
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.draws import DrawRequest, open_draw
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.questions import Question

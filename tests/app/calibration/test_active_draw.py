@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.draws import DrawRequest, open_draw
 from evaluation.correction.label_store import GivenLabel, LabelStore
 from evaluation.guarantee.active_draw import draw_active_labels
 

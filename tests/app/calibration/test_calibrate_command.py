@@ -18,7 +18,7 @@ from app.calibration.home_key import KEY_FILE, open_home_key
 from app.calibration.looks import record_look
 from app.cli import main
 from app.errors import AppError
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.draws import DrawRequest, open_draw
 
 Run = Callable[..., tuple[int, str, str]]
 

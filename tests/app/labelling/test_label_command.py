@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.labelling.draws import DrawRequest, open_draw
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 
 Run = Callable[..., Any]

@@ -10,8 +10,9 @@ import pytest
 from starlette.testclient import TestClient
 
 from app.errors import AppError
+from app.labelling.draws import DrawRequest, open_draw
 from app.labelling.page import label_app
-from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.labelling.sessions import LabelSession
 from app.local_pages import loopback_socket
 from app.pipeline import Pipeline
 

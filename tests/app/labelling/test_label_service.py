@@ -14,7 +14,8 @@ from fastapi.testclient import TestClient
 
 from app.accounts.keys import KeyStore
 from app.accounts.tenants import create_own_collection
-from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.labelling.draws import DrawRequest, open_draw
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from app.service.http.access import Caller

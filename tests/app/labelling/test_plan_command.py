@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.labelling.sessions import DrawRequest, LabelSession, open_draw
+from app.labelling.draws import DrawRequest, open_draw
+from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
 from app.runs.plan import Pilot, PrecisionTarget, make_plan, pilot_of_numbers, pilot_of_run
 from evaluation.errors import EvaluationError

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.draws import DrawRequest, open_draw
 from app.pipeline import Pipeline
 from app.settings import Settings
 from evaluation.correction.label_store import GivenLabel, LabelStore

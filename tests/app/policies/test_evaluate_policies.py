@@ -14,7 +14,9 @@ import pytest
 
 from app.calibration.labelled_run import labelled_arm
 from app.judging.run_judge import VerifierPlan
-from app.labelling.sessions import DrawRequest, LabelSession, export_labels, import_labels, open_draw
+from app.labelling.draws import DrawRequest, open_draw
+from app.labelling.label_files import export_labels, import_labels
+from app.labelling.sessions import LabelSession
 from app.runs.analysis import AnalysisOptions
 from app.runs.evaluate import EvaluationPlan, dry_run, evaluate
 from app.runs.policies import PolicyOptions, arms_of_policies

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from app.calibration.certificate_files import CertificateFiles
-from app.labelling.sessions import DrawRequest, open_draw
+from app.labelling.draws import DrawRequest, open_draw
 from app.pipeline import Pipeline
 from app.policies.judging import PolicyJudge, PolicyJudging
 from data.columns import utc_now

@@ -1,0 +1,121 @@
+"""Labels to and from files: one row per item, merged into an annotator's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.errors import AppError
+from app.labelling.draws import LabelledRunInfo
+from app.labelling.items import item_id
+from app.labelling.sessions import Labelling, equal_answers
+from app.pipeline import Pipeline
+from data.label_file import LabelRow, label_file_content, parse_labels, refusal, write_labels
+from data.refused import Refused, shown
+from data.store import Store
+from evaluation.correction.label_progress import wanted_items
+from evaluation.correction.label_store import GivenLabel, LabelStore, check_annotator
+from evaluation.correction.labelled_run import ResponseKey
+from evaluation.outcomes import OUTCOMES, Outcome
+
+
+def export_labels(session: Labelling, path: Path) -> int:
+    """Write the session's items with this annotator's labels; returns their number. Raises DataError."""
+    own = session.own()
+    return write_labels(
+        path,
+        (
+            LabelRow(
+                item.id,
+                own.get(item.key, ""),
+                item.question,
+                item.answer,
+                "\n".join(item.references),
+                "\n\n".join(f"{p.title}: {p.before}{p.text}{p.after}" for p in item.passages),
+                item.remark,
+            )
+            for item in session.items
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedLabels:
+    """Imported labels. labels: number written. blank: lines without a label. annotators: their names."""
+
+    labels: int
+    blank: int
+    annotators: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLabels:
+    """Validated labels of a file, not yet stored. blank: lines without a label."""
+
+    given: tuple[GivenLabel, ...]
+    blank: int
+
+
+def filled_in(
+    run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
+) -> ParsedLabels:
+    """Parse a completed label file.
+
+    name: of the file, for messages. annotator: for lines without a name. others: whether lines may name another
+    annotator. Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not
+    drawn, invalid labels and names, and a file without labels.
+    """
+    by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
+    return parsed_labels(by_id, content, name, annotator, settles=settles, others=others)
+
+
+def parsed_labels(
+    by_id: Mapping[str, ResponseKey],
+    content: bytes,
+    name: str,
+    annotator: str,
+    *,
+    settles: bool = False,
+    others: bool = True,
+) -> ParsedLabels:
+    """Parse a completed file of labels of these responses, by item id. Otherwise like ``filled_in``."""
+    annotator = check_annotator(annotator)
+    read = parse_labels(content, name, by_id, annotator)
+    problems = [*read.problems]
+    if not others:
+        strange = (label for label in read.labels if label.annotator != annotator)
+        reason = f"it names another annotator: these labels are to be {annotator}'s"
+        problems += [Refused(label.where, reason) for label in strange]
+    if problems:
+        raise AppError(refusal(name, problems))
+    if not read.labels:
+        raise AppError(f"{name} has no label: fill in its column label")
+    given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
+    return ParsedLabels(tuple(given), read.blank)
+
+
+def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
+    """Commit them, all or none; a label counts for all equal answers to the question that the file does not label.
+
+    Raises EvaluationError if the run has changed meanwhile.
+    """
+    equal = equal_answers(run)
+    named = {(g.annotator, g.key) for g in found.given}
+    copied = [
+        replace(g, key=key) for g in found.given for key in equal.get(g.key, ()) if (g.annotator, key) not in named
+    ]
+    LabelStore(store).save(run.info.id, run.stored.decoding, (*copied, *found.given))
+    return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))
+
+
+def import_labels(
+    pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool
+) -> ImportedLabels:
+    """Import a completed label file: stores all of its labels, or none. Raises as ``filled_in`` does."""
+    found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
+    return keep_labels(pipeline.store, run, found)
+
+
+def _outcome(label: str) -> Outcome:
+    return next(o for o in OUTCOMES if o == label)
