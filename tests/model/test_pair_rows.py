@@ -99,7 +99,7 @@ ONE = (RowClaim(0, 1, True),)
         ((), ONE, "at least one window"),
         (((1, 2), ()), ONE, "none of them empty"),
         (((1, 2),), (), "at least one claim"),
-        (((1, 2),), (RowClaim(1, 2, True), RowClaim(0, 1, True)), "one after another"),
+        (((1, 2),), (RowClaim(1, 2, True), RowClaim(0, 1, True)), "consecutive"),
         (((1, 2, 3), (1, 2)), (RowClaim(1, 3, True),), "ends at token 3 of a window of 2"),
     ],
 )
