@@ -168,7 +168,7 @@ def _manifest(published: PublishedGeneration, name: str) -> Manifest:
     if manifest.hash != published.hash:
         raise RetrievalError(
             f"the database says that {name!r} answers from the generation {published.hash[:12]} and gives the manifest "
-            f"of {manifest.hash[:12]}; run `plumbline index` again with the same sources"
+            f"of {manifest.hash[:12]}; index the same sources again"
         )
     return manifest
 
@@ -261,8 +261,7 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
         if document is None or document.sha256 != version.sha256:
             what = "missing from" if document is None else "damaged in"
             raise RetrievalError(
-                f"document {version.document_id!r} of {name!r} is {what} the database; "
-                "run `plumbline index` again with the same sources"
+                f"document {version.document_id!r} of {name!r} is {what} the database; index the same sources again"
             )
         documents.append(document)
     chunks: list[Chunk] = []

@@ -23,7 +23,7 @@ class MissingGenerationError(RetrievalError):
         self.folder = folder
         super().__init__(
             f"the index {folder} is not on this machine: mount the home folder that all processes of this database "
-            "share, or copy the folder from it. If it is lost, run `plumbline index` again with the same sources"
+            "share, or copy the folder from it. If it is lost, index the same sources again"
         )
 
     def __reduce__(self) -> tuple[type[MissingGenerationError], tuple[str]]:

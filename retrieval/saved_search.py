@@ -1,4 +1,4 @@
-"""Search parameters saved with a collection, as chosen by ``plumbline tune --save``.
+"""Search parameters saved with a collection, as a tuning run chooses them.
 
 All commands and the service (query, retrieve, evaluate, evidence) take a collection's parameters from here.
 """

@@ -34,13 +34,20 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_retrieval(parser)
     add_sampling(parser)
     add_model(parser)
-    parser.set_defaults(
-        questions=["samples"], collection=_COLLECTION, arms=None, report=None,
-        retry_failed=False, verifier="auto", verifier_model=None, trusted=None, threshold=0.5,
-        temperatures=None, top_ps=None, top_ks=None, signals=None, faithfulness=False,
-        gold_evidence=False, forced_drift=False,
-        name="Plumbline demo: the sample questions",
-    )  # fmt: skip
+    parser.set_defaults(**_evaluate_defaults(parser))
+    parser.set_defaults(collection=_COLLECTION, name="Plumbline demo: the sample questions")
+
+
+def _evaluate_defaults(parser: argparse.ArgumentParser) -> dict[str, Any]:
+    """The values of ``plumbline evaluate samples`` for the options that the demo does not have."""
+    from app.commands import evaluate
+    from app.commands.parser import add_common
+
+    full = type(parser)(add_help=False)
+    add_common(full)
+    evaluate.add(full)
+    own = vars(parser.parse_args([]))
+    return {name: value for name, value in vars(full.parse_args(["samples"])).items() if name not in own}
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

@@ -1,7 +1,7 @@
 """Export to Ragas: one JSON object per response, as ``ragas.EvaluationDataset.from_jsonl`` reads them.
 
 Fields of Ragas: user_input, response, retrieved_contexts, reference. The other fields (id, arm, sample, group,
-references, outcome) are Plumbline's; Ragas ignores them, and ``plumbline score`` reads them.
+references, outcome) are Plumbline's; Ragas ignores them, and scoring reads them.
 """
 
 from __future__ import annotations

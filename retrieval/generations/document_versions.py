@@ -153,7 +153,7 @@ def read_documents(
             rows = {row["id"]: row for row in connection.execute(wanted).mappings()}
         for version in part:
             if version.row not in rows:
-                raise RetrievalError(f"row {version.row} of the table documents is gone; run `plumbline index` again")
+                raise RetrievalError(f"row {version.row} of the table documents is gone; index the same sources again")
             yield StoredDocument(version.row, stored_document(rows[version.row]))
         start = end
 
@@ -174,7 +174,7 @@ def readable_rows(table: str) -> Iterator[None]:
         ) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RetrievalError(
-            f"a row of the table {table} is damaged ({error}); run `plumbline index` again with the same sources"
+            f"a row of the table {table} is damaged ({error}); index the same sources again"
         ) from error
 
 
@@ -184,8 +184,7 @@ def stored_document(row: Mapping[Any, Any]) -> Document:
         return document_from_row(row)
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise RetrievalError(
-            f"row {row['id']} of the table documents is damaged ({error}); run `plumbline index` again with the same "
-            "sources"
+            f"row {row['id']} of the table documents is damaged ({error}); index the same sources again"
         ) from error
 
 

@@ -171,13 +171,13 @@ def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
     if declared != actual:
         raise RetrievalError(
             f"the manifest of {folder} was changed: it lists {declared} (documents, chunks, kind of index), but its "
-            f"files have {actual}; run `plumbline index` again with the same sources"
+            f"files have {actual}; index the same sources again"
         )
     found = generation_hash(table.versions, table.rows, manifest.params, manifest.encoder)
     if found != manifest.hash:
         raise RetrievalError(
             f"the manifest of {folder} was changed: what it describes has the hash {found[:12]}, not "
-            f"{manifest.hash[:12]}; run `plumbline index` again with the same sources"
+            f"{manifest.hash[:12]}; index the same sources again"
         )
 
 
@@ -197,7 +197,7 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
             problems = (f"{folder / MANIFEST} is not what was written",)
     if problems:
         raise RetrievalError(
-            f"the index is damaged: {'; '.join(problems)}. Run `plumbline index` again with the same sources: "
+            f"the index is damaged: {'; '.join(problems)}. Index the same sources again: "
             "it will rebuild the index from the stored vectors"
         )
 

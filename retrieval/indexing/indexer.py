@@ -304,7 +304,7 @@ class _Job:
         if self.expected_hash not in (None, found):
             raise RetrievalError(
                 f"these documents and parameters give the generation {found[:12]}, not {self.expected_hash}; nothing "
-                "was published. Run `plumbline index` again with the same sources"
+                "was published. Index the same sources again"
             )
         record, target = self.record, None
         if record is not None:

@@ -14,7 +14,7 @@ DOCUMENTS = "documents.jsonl"
 """One document a line."""
 
 SEARCH = "search"
-"""Header field with the search parameters saved by ``plumbline tune``."""
+"""Header field with the search parameters saved by a tuning run."""
 
 INDEX = "index/"
 """Prefix of the files that the manifest lists."""

@@ -184,7 +184,7 @@ def _rebuild(
     if len(rows) != manifest.documents:
         raise RetrievalError(
             f"{name!r} was indexed with {manifest.documents} documents and the database still links {len(rows)}: which "
-            "ones are missing is not known; run `plumbline index` again with the same sources"
+            "ones are missing is not known; index the same sources again"
         )
 
     def source() -> Iterator[Document]:
@@ -292,7 +292,7 @@ def _all_stored(
     if gone:
         raise RetrievalError(
             f"{len(gone)} documents of {name!r} are damaged or missing in the database and lie nowhere else, the first "
-            f"of them {', '.join(map(repr, gone[:5]))}: run `plumbline index` again with the same sources; nothing was "
+            f"of them {', '.join(map(repr, gone[:5]))}: index the same sources again; nothing was "
             "changed"
         )
     return [documents[version] for version in wanted]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli import build_parser
 from app.commands.demo import home_folder
 from data.errors import DataError
 from data.reading_examples import load_reading
@@ -40,6 +41,15 @@ def test_the_demo_works_where_it_is_told_to(tmp_path: Path, monkeypatch: pytest.
     assert home_folder(tmp_path / "other") == tmp_path / "other"
     monkeypatch.setenv("PLUMBLINE_HOME", "")
     assert home_folder(None) == Path(".demo")
+
+
+def test_the_demo_evaluates_with_every_default_of_evaluate() -> None:
+    parser = build_parser()
+    demo, evaluate = vars(parser.parse_args(["demo"])), vars(parser.parse_args(["evaluate", "samples"]))
+    own = {"command", "run", "reparse", "collection", "name", "model"}
+    assert {name: demo[name] for name in evaluate if name not in own} == {
+        name: value for name, value in evaluate.items() if name not in own
+    }
 
 
 @pytest.mark.parametrize("indent", [None, 1])
