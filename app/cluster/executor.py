@@ -160,6 +160,8 @@ class RayWorkers(Generic[Block, Result]):
     def _finished(self, result: Future[Result], index: int, reference: object, found: Future[Done | Failed]) -> None:
         with self._lock:
             self._load[index] -= 1
+        if not result.set_running_or_notify_cancel():  # nobody waits for it any more
+            return
         try:
             outcome = found.result()
         except Exception as error:  # the worker or its node was lost, or could not read the block

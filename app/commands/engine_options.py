@@ -12,6 +12,7 @@ from app.console import Output
 from app.errors import UsageError
 
 if TYPE_CHECKING:
+    from app.runs.evaluate import EvaluationPlan
     from data.block_work import BlockExecutor
 
 _RAY_ONLY = ("address", "ray_workers", "gpus_per_worker")
@@ -49,6 +50,32 @@ def check_distributable(arguments: argparse.Namespace, choice: str) -> None:
     """Raise UsageError if --engine ray was given for a verifier that has no model of its own to distribute."""
     if arguments.engine == "ray" and choice not in ("auto", "entailment"):
         raise UsageError(f"--engine ray distributes the entailment verifier, not {choice}: leave one of the two out")
+
+
+def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -> None:
+    """Raise UsageError if --engine ray was given for a run, or a part of one, that is not distributed.
+
+    model: the choice of the pipeline's settings.
+    """
+    from app.models.generators import is_server
+    from app.runs.evaluate import has_policies
+
+    if getattr(arguments, "engine", "local") == "local":
+        return
+    reason = ""
+    if is_server(model):
+        reason = (
+            "distributes local models, and the model is a server, which works on several requests at once already "
+            "(PLUMBLINE_MODEL_PARALLEL)"
+        )
+    elif plan.judging.choice == "judge":
+        reason = "distributes the entailment verifier, not a language model that judges (--judge)"
+    elif arguments.forced_drift:
+        reason = "does not draw the continuations of --forced-drift"
+    elif plan.arms is not None and has_policies(plan):
+        reason = "does not draw answers under policies, which depend on earlier verdicts"
+    if reason:
+        raise UsageError(f"--engine ray {reason}: leave one of the two out")
 
 
 def judging_device(arguments: argparse.Namespace) -> str:

@@ -8,7 +8,7 @@ sample is committed. Run the same command again to continue an interrupted run; 
 A .yaml file in place of QUESTIONS may hold all settings, named like the flags; flags override it (docs/arms.md). --arms
 names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --policies
 answers the questions under several policies (docs/policies.md). --temperatures, --top-ps and --top-ks define a grid of
-decoding settings for the same prompts. --dry-run estimates tokens and time.
+decoding settings for the same prompts. --dry-run estimates tokens and time. --engine ray works on a Ray cluster.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
 
 if TYPE_CHECKING:
     from app.judging.run_judge import Judge
+    from app.runs.distributed import RunWorkers
     from app.runs.evaluate import EvaluationPlan
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    from app.commands.engine_options import add_engine
     from app.commands.fail_if import add_fail_if
     from app.commands.options import (
         add_analysis,
@@ -76,6 +78,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_grid(parser)
     add_analysis(parser)
     add_model(parser, several=True)
+    add_engine(parser)
     rare(parser, "--forced-drift", "--gold-evidence", "--signals", "--faithfulness", "--temperatures", "--top-ps")
     rare(parser, "--top-ks", "--retry-failed", "--policy-threshold", "--correct-rounds", "--correct-tokens")
     parser.set_defaults(reparse=parser.parse_args)
@@ -124,6 +127,8 @@ def _run(arguments: argparse.Namespace, output: Output) -> int:
         if not arguments.questions:
             raise UsageError("the settings file names no questions: add questions: [FILE, ...]")
     check_writable(arguments.answers_csv, "--answers-csv")
+    if arguments.dry_run and arguments.engine == "ray":
+        raise UsageError("--dry-run measures this machine: leave --engine ray out")
     models = arguments.model or [None]
     if len(models) > 1:
         return _compare_models(arguments, models, output, command)
@@ -136,9 +141,11 @@ def _run(arguments: argparse.Namespace, output: Output) -> int:
 
 def _compare_models(arguments: argparse.Namespace, models: list[str], output: Output, command: str) -> int:
     """Evaluate two models on the same questions, and report the second against the first."""
+    from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
     from app.commands.report import report_run
+    from app.runs.distributed import run_workers
     from app.runs.evaluate import with_arms
 
     if len(models) > 2 or models[0] == models[1]:
@@ -147,12 +154,16 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
         raise UsageError("--dry-run supports one model: give one --model")
     gate = checked_gate(arguments.fail_if)
     runs = []
+    plan = plan_of(arguments)
     for model in models:
-        output.say(f"model {model}:")
-        own = argparse.Namespace(**(vars(arguments) | {"model": model}))
-        own.name = f"{arguments.name}, {model}" if arguments.name else ""
-        with open_pipeline(own) as opened:
-            runs.append(_draw(own, output, opened, with_arms(opened, plan_of(own)), command)[0])
+        check_run(arguments, plan, model)
+    with block_executor(arguments, output) as executor:
+        for model in models:
+            output.say(f"model {model}:")
+            own = argparse.Namespace(**(vars(arguments) | {"model": model}))
+            own.name = f"{arguments.name}, {model}" if arguments.name else ""
+            with open_pipeline(own) as opened, run_workers(executor, opened) as workers:
+                runs.append(_draw(own, output, opened, with_arms(opened, plan), command, workers)[0])
     own.model = None  # all samples are stored: the report opens no model
     with open_pipeline(own) as opened:
         first, second = runs
@@ -172,33 +183,44 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline: Any, command: str) -> int:
     """Run the command on an open pipeline (used by the demo)."""
+    from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
     from app.runs.analysis import AnalysisOptions
+    from app.runs.distributed import run_workers
     from app.runs.evaluate import arms_of, with_arms
 
-    plan = with_arms(pipeline, plan_of(arguments))
+    plan = plan_of(arguments)
+    check_run(arguments, plan, pipeline.settings.model)
+    plan = with_arms(pipeline, plan)
     gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
-    run_id, judge = _draw(arguments, output, pipeline, plan, command)
     looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
     answers = getattr(arguments, "answers_csv", None)
-    shown = report_run(
-        pipeline, run_id, arguments.report, output, judge.entailment, gate, looking=looking, answers_file=answers
-    )
+    with block_executor(arguments, output) as executor, run_workers(executor, pipeline) as workers:
+        run_id, judge = _draw(arguments, output, pipeline, plan, command, workers)
+        shown = report_run(
+            pipeline, run_id, arguments.report, output, judge.entailment, gate, looking=looking, answers_file=answers
+        )
     if shown.failed:
         return EXIT_THRESHOLD
     return EXIT_PARTIAL if shown.unscored else EXIT_OK
 
 
 def _draw(
-    arguments: argparse.Namespace, output: Output, pipeline: Any, plan: EvaluationPlan, command: str
+    arguments: argparse.Namespace,
+    output: Output,
+    pipeline: Any,
+    plan: EvaluationPlan,
+    command: str,
+    workers: RunWorkers | None,
 ) -> tuple[str, Judge]:
-    """Generate and judge the missing samples. Returns the run's id and its judge."""
+    """Generate and judge the missing samples. Returns the run's id and its judge. workers: None for this process."""
     from app.runs.evaluate import evaluate, judge_of
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
-    judge = judge_of(pipeline, plan)  # first, because it checks the collections; check_forced loads the generator
+    load = workers.load_scorer if workers else None
+    judge = judge_of(pipeline, plan, load)  # first, because it checks the collections; check_forced loads the generator
     if arguments.forced_drift:
         check_forced(pipeline, plan)
     with output.progress() as bar:
@@ -214,6 +236,7 @@ def _draw(
             judge=judge,
             progress=say,
             retry_failed=arguments.retry_failed,
+            elsewhere=workers.elsewhere(pipeline.generator) if workers else None,
         )
         if arguments.forced_drift:
             run_forced(

@@ -9,7 +9,7 @@ from app.errors import AppError
 from app.models.cache import ModelCache, model_key, process_models
 from app.models.known_tokenizers import check_tokenizer
 from app.models.known_weights import known_weights
-from app.models.shipped_decoder import decoder_folder
+from app.models.shipped_decoder import DECODER, decoder_folder
 from generation.causal.prompt_template import default_prompt, read_prompt
 from generation.errors import GenerationError
 from generation.generator import Generator
@@ -136,6 +136,25 @@ def is_reader(choice: str, home: Path | None = None) -> bool:
     if separator and (kind in _APIS or kind == "transformers"):
         return False
     return (decoder_folder(choice, home) / "reader.json").is_file()
+
+
+def is_server(choice: str) -> bool:
+    """Whether ``open_generator`` opens the client of a server for this choice. Opens nothing."""
+    kind, separator, _ = choice.partition(":")
+    return bool(separator) and kind in _APIS
+
+
+def choice_elsewhere(choice: str, home: Path | None = None) -> str:
+    """The choice for another process: with its folder or file from the root, unless the model comes with Plumbline.
+
+    Raises AppError for a named model that was not fetched to the home.
+    """
+    if choice in ("", "reader") or (choice == DECODER and not Path(choice).exists()):
+        return choice
+    kind, separator, rest = choice.partition(":")
+    if separator and kind == "transformers":
+        return f"transformers:{decoder_folder(rest, home).absolute()}"
+    return str(decoder_folder(choice, home).absolute())
 
 
 def _is_decoder(choice: str, home: Path | None) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
-from app.judging.run_judge import Judge, VerifierPlan, open_judge
+from app.judging.run_judge import Judge, ScorerLoader, VerifierPlan, open_judge
 from app.models.generators import prompt_hash
 from app.pipeline import Pipeline
 from app.runs.arms import open_arms
@@ -15,6 +15,7 @@ from app.runs.policies import PolicyOptions, check_policies, judged_by_others, p
 from data.questions import Question
 from evaluation.modifiers.arm_names import ArmName, parse_arms
 from evaluation.runs.arms import Arm
+from evaluation.runs.cell_order import DrawnElsewhere
 from evaluation.runs.dry_run import DryRun, probe
 from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
 from evaluation.runs.run_config import Decoding, RunConfig
@@ -81,6 +82,11 @@ def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
     return tuple(named.text for named in _named(plan))
 
 
+def has_policies(plan: EvaluationPlan) -> bool:
+    """Whether any of the plan's arms has policies. Raises as ``arms_of`` does."""
+    return with_policies(_named(plan))
+
+
 def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
     """A plan's arms without modifiers. Raises as ``arms_of`` does."""
     return tuple(arm for arm in _named(plan) if not arm.modifiers)
@@ -91,14 +97,14 @@ def run_id_of(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = No
     return _open(pipeline, plan, judge).config.run_id
 
 
-def judge_of(pipeline: Pipeline, plan: EvaluationPlan) -> Judge:
+def judge_of(pipeline: Pipeline, plan: EvaluationPlan, load: ScorerLoader | None = None) -> Judge:
     """The judge of a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an unknown
     arm.
     """
     plan = with_arms(pipeline, plan)
     judging = judged_by_others(plan.judging) if with_policies(_named(plan)) else plan.judging
     searched = pipeline.collection_name(plan.collection) if _searches(_named(plan)) else plan.collection
-    return open_judge(pipeline, judging, plan.questions, searched)
+    return open_judge(pipeline, judging, plan.questions, searched, load)
 
 
 def evaluate(
@@ -112,10 +118,13 @@ def evaluate(
     limit: int | None = None,
     retry_failed: bool = False,
     started: Callable[[str], None] | None = None,
+    elsewhere: DrawnElsewhere | None = None,
 ) -> RunResult:
     """Run, or continue, the experiment of a plan; see evaluation.runs.experiment.run_experiment.
 
     judge: the result of ``judge_of``, if it is already open. started: called with the run's id before generation.
+    elsewhere: generates the samples, with the same results (app.runs.distributed); not for arms with policies.
+
     Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
     """
     opened = _open(pipeline, plan, judge)
@@ -133,6 +142,7 @@ def evaluate(
         progress=progress,
         limit=limit,
         retry_failed=retry_failed,
+        elsewhere=elsewhere,
     )
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from data.block_work import WorkerError
 from data.questions import Question
 from evaluation.claims.extraction import Extraction
 from evaluation.errors import EvaluationError
@@ -75,26 +76,33 @@ class StartedCell:
 class CellDrawer:
     """Draws and judges cells. A failure within a cell makes its samples unscored."""
 
-    def __init__(self, config: RunConfig, generator: Generator, verifier: Verifier) -> None:
+    def __init__(
+        self, config: RunConfig, generator: Generator, verifier: Verifier, queue: QueueingGenerator | None = None
+    ) -> None:
+        """queue: generates the samples of the generator's prompts, by default the generator itself."""
         self._config = config
         self._generator = generator
         self._verifier = verifier
+        self._queue: QueueingGenerator | None = queue
+        if queue is None and isinstance(generator, QueueingGenerator):
+            self._queue = generator
         # Reserve room for the longest answer of the grid, because all share one prompt.
         self._longest = max(d.max_tokens for d in config.decodings)
 
     def draw(self, question: Question, arm: Arm) -> tuple[SampleRecord, ...]:
         """Samples of the cell, by decoding and number, each with an outcome.
 
-        Raises only exceptions outside Exception, such as KeyboardInterrupt.
+        Raises WorkerError, which is no failure of the cell, and exceptions outside Exception, such as
+        KeyboardInterrupt.
         """
         return self.finish(self.start(question, arm))
 
     @property
     def ahead(self) -> int:
         """How many cells to start before the first of them is finished, so that the generator is never idle."""
-        if not isinstance(self._generator, QueueingGenerator):
+        if self._queue is None:
             return 1
-        return max(1, math.ceil(self._generator.parallel / self._config.samples_per_cell) + 1)
+        return max(1, math.ceil(self._queue.parallel / self._config.samples_per_cell) + 1)
 
     def start(self, question: Question, arm: Arm) -> StartedCell:
         """Search and build the prompt; a generator that queues starts to generate. Raises as ``draw``."""
@@ -111,6 +119,8 @@ class CellDrawer:
         except NotPossibleError as error:
             failure: Failure = "gold" if isinstance(error, MissingGoldError) else "arm"
             return StartedCell(question, arm, slots, failed=_unscored(question, arm, slots, str(error), failure))
+        except WorkerError:
+            raise
         except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
             return StartedCell(question, arm, slots, failed=_failed(question, arm, slots, step, error))
         question_text = storable(question_text) if question_text != question.text else ""
@@ -126,6 +136,8 @@ class CellDrawer:
             completions = tuple(a.completion for a in answers) or self._completions(prompt, slots, cell.pending)
         except SelectorError as error:
             return _unscored(question, arm, slots, str(error), "verifier")
+        except WorkerError:
+            raise
         except Exception as error:  # as in start
             return _failed(question, arm, slots, "generator", error)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
@@ -143,9 +155,7 @@ class CellDrawer:
 
     def _submitted(self, prompt: Prompt, slots: Sequence[_Slot]) -> PendingCompletions | None:
         """The samples of the cell in a generator that queues, else None."""
-        if not isinstance(self._generator, QueueingGenerator):
-            return None
-        return self._generator.submit_many(self._tasks(prompt, slots))
+        return None if self._queue is None else self._queue.submit_many(self._tasks(prompt, slots))
 
     def _tasks(self, prompt: Prompt, slots: Sequence[_Slot]) -> list[GenerationTask]:
         tasks = []
@@ -223,6 +233,8 @@ class CellDrawer:
             found = self._verifier.verify(items) if items else ()
             if [tuple(v.claim for v in verdict) for verdict in found] != [item.claims for item in items]:
                 raise EvaluationError("its verdicts do not belong to the claims it was given")
+        except WorkerError:
+            raise
         except Exception as error:  # as above: unscored with the reason, never a guess
             failed = True
             reason = storable(f"the verifier failed: {_described(error)}")

@@ -8,18 +8,17 @@ with the others.
 from __future__ import annotations
 
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
-from itertools import islice
 
 from data.errors import DataError
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
-from evaluation.runs.cells import CellDrawer, StartedCell
+from evaluation.runs.cell_order import DrawnCell, DrawnElsewhere, drawn_cells
+from evaluation.runs.cells import CellDrawer
 from evaluation.runs.committer import Committer
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
@@ -111,17 +110,19 @@ def run_experiment(
     limit: int | None = None,
     retry_failed: bool = False,
     clock: Callable[[], float] = time.monotonic,
+    elsewhere: DrawnElsewhere | None = None,
 ) -> RunResult:
     """Draw, judge and commit the missing cells of a run; call it again to resume after an interruption.
 
     limit: maximum number of cells in this call.
     retry_failed: first delete the cells in which search, generator or verifier failed.
     progress: called at the start and after every cell.
+    elsewhere: generates the samples, several cells at once; the records are the same. The verifier must be thread-safe.
 
     A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason. Raises
     EvaluationError if config and arguments differ, questions are unusable, or the generator fails in FAILURES_IN_A_ROW
-    consecutive cells (these are not stored). KeyboardInterrupt, DataError and the errors of an arm's ``prepare`` pass
-    through. Committed cells remain.
+    consecutive cells (these are not stored). KeyboardInterrupt, DataError, WorkerError and the errors of an arm's
+    ``prepare`` pass through. Committed cells remain.
     """
     _check(config, questions, arms, generator, verifier)
     run_id = runs.create_or_open_run(config, questions, name, labels)
@@ -136,8 +137,9 @@ def run_experiment(
         tally.report()
         for arm in arms:
             prepare_arm(arm, [q for q, a in pending if a is arm], questions)
-        cells = CellDrawer(config, generator, verifier)
-        _draw(run_id, cells, pending, runs, tally)
+        cells = CellDrawer(config, generator, verifier, elsewhere.queue if elsewhere else None)
+        with closing(drawn_cells(cells, pending, elsewhere)) as drawn:
+            _commit(run_id, drawn, runs, tally)
     except BaseException as error:
         with suppress(DataError):  # the database may be what failed
             runs.set_status(run_id, "failed" if isinstance(error, Exception) else "interrupted")
@@ -191,15 +193,10 @@ class _Tally:
             self._progress(Progress(self.resumed + self.drawn, self.total, self.resumed, rate))
 
 
-def _draw(
-    run_id: str, cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], runs: RunStore, tally: _Tally
-) -> None:
-    """Commit all pending cells. Cells with a failed generator wait for the next success: see FAILURES_IN_A_ROW."""
+def _commit(run_id: str, drawn: Iterable[DrawnCell], runs: RunStore, tally: _Tally) -> None:
+    """Commit the cells. Cells with a failed generator wait for the next success: see FAILURES_IN_A_ROW."""
     waiting: list[tuple[SampleRecord, ...]] = []
-    with (
-        Committer(partial(runs.save_samples, run_id), tally.add) as committer,
-        closing(_drawn(cells, pending)) as drawn,
-    ):
+    with Committer(partial(runs.save_samples, run_id), tally.add) as committer:
         for question, arm, records in drawn:
             if records[0].failure == "generator":
                 waiting.append(records)
@@ -213,21 +210,3 @@ def _draw(
             committer.put((*waiting, records))
             waiting.clear()
         committer.put(waiting)
-
-
-def _drawn(
-    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]
-) -> Generator[tuple[Question, Arm, tuple[SampleRecord, ...]]]:
-    """Draw the cells in order. A generator that queues works on the next cells while one is judged."""
-    started: deque[StartedCell] = deque()
-    rest = iter(pending)
-    try:
-        while True:
-            started.extend(cells.start(question, arm) for question, arm in islice(rest, cells.ahead - len(started)))
-            if not started:
-                return
-            cell = started.popleft()
-            yield cell.question, cell.arm, cells.finish(cell)
-    finally:
-        for cell in started:
-            cell.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
@@ -14,7 +15,10 @@ LIMIT = 200_000
 
 
 class CachedScorer(ScorerInFront):
-    """A PairScorer that caches another one. It has the other's name, because it gives the same scores."""
+    """A PairScorer that caches another one. It has the other's name, because it gives the same scores.
+
+    Thread-safe if the other one is; it is then called by several threads at once.
+    """
 
     def __init__(self, scorer: PairScorer, limit: int = LIMIT) -> None:
         """Wrap a scorer. limit: maximum number of cached scores. Raises ValueError below 1."""
@@ -25,6 +29,7 @@ class CachedScorer(ScorerInFront):
         inner = without_reader(scorer)
         self._network = self if inner is scorer else CachedScorer(inner, limit)
         self._known: OrderedDict[bytes, float] = OrderedDict()
+        self._lock = threading.Lock()
         self.received = self.scored = 0
 
     @property
@@ -49,17 +54,19 @@ class CachedScorer(ScorerInFront):
         keys = [_key(pair, wholes[pair.full_evidence]) for pair in pairs]
         new: dict[bytes, Pair] = {}
         found: dict[bytes, float] = {}
-        for key, pair in zip(keys, pairs, strict=True):
-            if key in self._known:
-                self._known.move_to_end(key)
-                found[key] = self._known[key]
-            else:
-                new[key] = pair
+        with self._lock:
+            for key, pair in zip(keys, pairs, strict=True):
+                if key in self._known:
+                    self._known.move_to_end(key)
+                    found[key] = self._known[key]
+                else:
+                    new[key] = pair
         if new:
             found.update(zip(new, self._scorer.score(tuple(new.values()), progress), strict=True))
+        with self._lock:
             self._keep({key: found[key] for key in new})
-        self.received += len(pairs)
-        self.scored += len(new)
+            self.received += len(pairs)
+            self.scored += len(new)
         return tuple(found[key] for key in keys)
 
     def _keep(self, scores: dict[bytes, float]) -> None:

@@ -1,0 +1,244 @@
+"""A run whose models work in an executor's workers: they generate the samples and score the pairs of the verifier.
+
+The command makes the prompts, searches, compares references and commits. A worker holds both models, so that they share
+its processors and its part of a GPU.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from app.judging.run_judge import ScorerLoader, load_scorer
+from app.models.generators import choice_elsewhere, open_generator
+from data.block_work import BlockExecutor, BlockWorkers, WorkerError
+from evaluation.runs.cell_order import DrawnElsewhere
+from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
+from generation.completion import Completion
+from generation.generator import GenerationTask, Generator, generate_many
+from model.pairs.scoring import Pair, PairScorer
+
+if TYPE_CHECKING:
+    from app.pipeline import Pipeline
+
+Model = TypeVar("Model")
+Completions = tuple[tuple[Completion, ...], ...]
+Scores = tuple[float, ...]
+Drawn = Completions | Scores
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorBlock:
+    """The samples of a cell. fingerprint: of the generator that made the prompts."""
+
+    tasks: tuple[GenerationTask, ...]
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerBlock:
+    """Pairs to score in one call. name: of the verifier's scorer. model: as ``load_scorer`` knows it. network: whether
+    they are scored without the reader of short answers.
+    """
+
+    pairs: tuple[Pair, ...]
+    name: str
+    model: str | None
+    network: bool
+
+
+Block = GeneratorBlock | ScorerBlock
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerModels:
+    """How a worker opens its models. generator, scorer: picklable; they are given the device of the worker's machine.
+
+    device: "auto" is resolved by the worker.
+    """
+
+    generator: Callable[[str], Generator]
+    device: str = "auto"
+    scorer: ScorerLoader = load_scorer
+
+
+class RunBlockWorker:
+    """A worker's part: opens each model when a block needs it. Raises WorkerError if it is not the command's."""
+
+    def __init__(self, models: WorkerModels) -> None:
+        self._models = models
+        self._scorer: PairScorer | None = None
+
+    def __call__(self, block: Block) -> Drawn:
+        """Completions of each task, or the score of each pair. Raises what the models raise."""
+        if isinstance(block, GeneratorBlock):
+            _check("model", self._generator.fingerprint, block.fingerprint)
+            return generate_many(self._generator, block.tasks)
+        if self._scorer is None:
+            self._scorer = _opened("verifier", partial(self._models.scorer, block.model, self._device))
+        _check("verifier", self._scorer.name, block.name)
+        return (without_reader(self._scorer) if block.network else self._scorer).score(block.pairs)
+
+    @cached_property
+    def _device(self) -> str:
+        from model.hardware.device import pick_device
+
+        return _opened("device", lambda: str(pick_device(self._models.device)))
+
+    @cached_property
+    def _generator(self) -> Generator:
+        return _opened("model", partial(self._models.generator, self._device))
+
+
+class RunWorkers:
+    """The workers of a run. Use it as a context manager: leaving it ends them. Thread-safe."""
+
+    def __init__(self, executor: BlockExecutor, models: WorkerModels) -> None:
+        """Start the workers; they open models when they are needed. Raises WorkerError as the executor does."""
+        make: Callable[[], RunBlockWorker] = partial(RunBlockWorker, models)
+        self._workers: BlockWorkers[Block, Drawn] = executor.workers(make)
+        self._waiting: set[Future[Drawn]] = set()
+        self._lock = threading.Lock()
+        self._ended = False
+
+    def __enter__(self) -> RunWorkers:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+        self._workers.close()
+
+    def stop(self) -> None:
+        """Drop what is in progress: who waits for it, or asks for more, gets a WorkerError."""
+        with self._lock:
+            self._ended = True
+            waiting = list(self._waiting)
+        for future in waiting:
+            future.cancel()
+
+    def elsewhere(self, generator: Generator) -> DrawnElsewhere:
+        """How a run draws its cells here. generator: the command's own, which makes the prompts."""
+        ahead = self._workers.ahead
+        return DrawnElsewhere(_Queue(self, generator.fingerprint, ahead), 2 * ahead, self.stop)
+
+    def load_scorer(self, model: str | Path | None, device: str) -> PairScorer:
+        """A ScorerLoader: the scorer is opened here to measure texts; the workers score. Raises as loading does."""
+        name = None if model is None else str(model)
+        folder = Path(name).expanduser() if name else None
+        elsewhere = str(folder.absolute()) if folder is not None and folder.exists() else name
+        return WorkersScorer(load_scorer(model, device), self, elsewhere)
+
+    def submit(self, block: Block) -> Future[Drawn]:
+        """Start a block. Raises WorkerError after ``stop``."""
+        with self._lock:
+            if self._ended:
+                raise WorkerError("the run was stopped: its workers take no more work")
+            future = self._workers.submit(block)
+            self._waiting.add(future)
+        future.add_done_callback(self._done)
+        return future
+
+    def _done(self, future: Future[Drawn]) -> None:
+        with self._lock:
+            self._waiting.discard(future)
+
+
+class _Pending:
+    """See generation.generator.PendingCompletions."""
+
+    def __init__(self, future: Future[Drawn]) -> None:
+        self._future = future
+
+    def result(self) -> Completions:
+        return cast("Completions", _result(self._future))
+
+    def cancel(self) -> None:
+        self._future.cancel()
+
+
+class _Queue:
+    """See generation.generator.QueueingGenerator. parallel: each block holds a sample at least."""
+
+    def __init__(self, workers: RunWorkers, fingerprint: str, parallel: int) -> None:
+        self._workers, self._fingerprint, self.parallel = workers, fingerprint, parallel
+
+    def submit_many(self, tasks: Sequence[GenerationTask]) -> _Pending:
+        return _Pending(self._workers.submit(GeneratorBlock(tuple(tasks), self._fingerprint)))
+
+
+class WorkersScorer(ScorerInFront):
+    """A PairScorer whose pairs are scored by workers, each call as one block, and whose texts are measured here."""
+
+    def __init__(self, scorer: PairScorer, workers: RunWorkers, model: str | None, whole: str = "") -> None:
+        """scorer: the command's own. model: its name for the workers. whole: if it is only the network of their scorer,
+        that scorer's name.
+        """
+        super().__init__(scorer)
+        self._workers, self._model = workers, model
+        self._whole, self._as_network = whole or scorer.name, bool(whole)
+        inner = scorer if whole else without_reader(scorer)
+        self._network = self if inner is scorer else WorkersScorer(inner, workers, model, scorer.name)
+
+    @property
+    def name(self) -> str:
+        """Name of the command's scorer."""
+        return self._scorer.name
+
+    @property
+    def network(self) -> PairScorer:
+        """This scorer, or one for the network alone."""
+        return self._network
+
+    def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> Scores:
+        """See PairScorer.score. Raises WorkerError if the workers are lost."""
+        block = ScorerBlock(tuple(pairs), self._whole, self._model, self._as_network)
+        found = cast("Scores", _result(self._workers.submit(block)))
+        if progress is not None:
+            progress(len(pairs), len(pairs))
+        return found
+
+
+def run_workers(executor: BlockExecutor | None, pipeline: Pipeline) -> AbstractContextManager[RunWorkers | None]:
+    """The workers for runs of this pipeline; None without an executor, which is this process."""
+    if executor is None:
+        return nullcontext()
+    settings = pipeline.settings
+    prompt = str(Path(settings.prompt).expanduser().absolute()) if settings.prompt else ""
+    choice = choice_elsewhere(settings.model, pipeline.home)
+    opens = partial(_open_generator, choice, precision=settings.precision, prompt=prompt)
+    return RunWorkers(executor, WorkerModels(opens, settings.device))
+
+
+def _open_generator(choice: str, device: str, *, precision: str, prompt: str) -> Generator:
+    return open_generator(choice, device=device, precision=precision, prompt=prompt)
+
+
+def _opened(what: str, load: Callable[[], Model]) -> Model:
+    try:
+        return load()
+    except Exception as error:  # the worker is at fault, not the cell
+        raise WorkerError(f"a worker cannot open the {what}: {type(error).__name__}: {error}") from error
+
+
+def _check(what: str, there: str, here: str) -> None:
+    if there != here:
+        raise WorkerError(
+            f"a worker's {what} is {there}, the command's is {here}: all machines need the same files, and the same "
+            "precision and kind of device (give --precision and --device where they differ)"
+        )
+
+
+def _result(future: Future[Drawn]) -> Drawn:
+    try:
+        return future.result()
+    except CancelledError as error:
+        raise WorkerError("the run was stopped before its workers were done") from error

@@ -1,0 +1,98 @@
+"""The cells of a run in order: drawn one by one, ahead of a generator that queues, or several in other processes."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import islice
+
+from data.questions import Question
+from evaluation.runs.arms import Arm
+from evaluation.runs.cells import CellDrawer, StartedCell
+from evaluation.runs.policy_arm import PolicyArm
+from evaluation.runs.records import SampleRecord
+from generation.generator import QueueingGenerator
+
+DrawnCell = tuple[Question, Arm, tuple[SampleRecord, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnElsewhere:
+    """Other processes generate the samples of a run, and may hold its verifier's model.
+
+    queue: generates what the run's generator would. cells: how many are in progress at the same time. stop: ends
+    whatever is in progress; threads that wait for it get an error.
+    """
+
+    queue: QueueingGenerator
+    cells: int
+    stop: Callable[[], None]
+
+
+def drawn_cells(
+    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere | None = None
+) -> Generator[DrawnCell]:
+    """Draw the pending cells and yield them in order. Raises as ``CellDrawer.draw``; what was begun is then dropped.
+
+    Raises ValueError for arms with policies elsewhere: they answer one question after another.
+    """
+    if elsewhere is None:
+        return _one_by_one(cells, pending)
+    if any(isinstance(arm, PolicyArm) for _, arm in pending):
+        raise ValueError("arms with policies cannot be drawn elsewhere")
+    return _several(cells, pending, elsewhere)
+
+
+def _one_by_one(cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]) -> Generator[DrawnCell]:
+    """A generator that queues works on the next cells while one is judged."""
+    started: deque[StartedCell] = deque()
+    rest = iter(pending)
+    try:
+        while True:
+            started.extend(cells.start(question, arm) for question, arm in islice(rest, cells.ahead - len(started)))
+            if not started:
+                return
+            cell = started.popleft()
+            yield cell.question, cell.arm, cells.finish(cell)
+    finally:
+        for cell in started:
+            cell.cancel()
+
+
+def _several(
+    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere
+) -> Generator[DrawnCell]:
+    """Cells are started here and finished in threads, those of one question one after another.
+
+    So a verifier that remembers pairs of a question is asked for the same new ones, in the same batches, as by
+    ``_one_by_one``.
+    """
+    started: deque[tuple[StartedCell, Future[tuple[SampleRecord, ...]]]] = deque()
+    rest = iter(pending)
+    threads = ThreadPoolExecutor(elsewhere.cells, thread_name_prefix="cell")
+    whole = False
+    try:
+        while True:
+            for question, arm in islice(rest, elsewhere.cells - len(started)):
+                cell = cells.start(question, arm)
+                before = started[-1] if started and started[-1][0].question is question else None
+                started.append((cell, threads.submit(_finish, cells, cell, before[1] if before else None)))
+            if not started:
+                whole = True
+                return
+            cell, finished = started.popleft()
+            yield cell.question, cell.arm, finished.result()
+    finally:
+        if not whole:
+            elsewhere.stop()
+        threads.shutdown(cancel_futures=True)
+
+
+def _finish(
+    cells: CellDrawer, cell: StartedCell, before: Future[tuple[SampleRecord, ...]] | None
+) -> tuple[SampleRecord, ...]:
+    if before is not None:
+        wait([before])
+    return cells.finish(cell)
