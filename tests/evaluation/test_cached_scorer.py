@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -80,3 +82,19 @@ def test_only_so_many_are_kept_the_longest_unasked_go() -> None:
     assert counting.seen == [PAIRS[1]]
     with pytest.raises(ValueError, match=r"limit.* 0\b"):
         CachedScorer(counting, 0)
+
+
+def test_several_threads_score_at_once_and_lose_nothing() -> None:
+    both = threading.Barrier(2)
+
+    class Meeting(TokenOverlapScorer):
+        def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
+            both.wait(60)  # breaks if one thread keeps the other out
+            return super().score(pairs)
+
+    cached = CachedScorer(Meeting(), limit=3)  # what one thread finds, the other pushes out
+    batches = [[Pair(f"the {n} of {side}", f"the {n}") for n in range(10)] for side in "ab"]
+    with ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(cached.score, batches))
+    assert found == [TokenOverlapScorer().score(batch) for batch in batches]
+    assert (cached.received, cached.scored) == (20, 20)
