@@ -81,7 +81,6 @@ def test_samples_and_verdicts_are_those_of_this_process(reader: Pipeline, execut
     here = drawn(reader)
     assert (here.run_id, here.total, here.failed) == (there.run_id, there.total, there.failed)
     assert records(reader, here.run_id) == found
-    assert {"entailment", "reference"} <= {v.verifier.split("/")[0] for r in found for v in r.evaluation.verdicts}
     (group,) = executor.groups
     assert group.models and group.closed and group.opened <= 2
     assert group.blocks > sum(r.completion is not None for r in found) / PLAN.samples  # cells, and pairs

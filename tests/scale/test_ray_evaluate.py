@@ -138,7 +138,7 @@ def test_samples_and_verdicts_are_those_of_the_local_engine(
     assert result.complete and result.failed == 0
     same_records(here, there)
     verdicts = [verdict for record in there for verdict in record.evaluation.verdicts]
-    assert any(verdict.verifier.startswith("entailment/") for verdict in verdicts)
+    assert any(verdict.support not in (None, 0.0, 1.0) for verdict in verdicts)  # entailment gives a probability
     assert len({record.completion.text for record in there if record.completion}) > len(QUESTIONS)
 
 
