@@ -117,6 +117,7 @@ def test_an_evaluation_is_started_watched_and_its_report_opened(chromium: Browse
         page.get_by_label("Name").fill(name)
         page.get_by_label("Question file (.jsonl)").set_input_files(questions)
         page.get_by_label("Answers per question").fill("1" if name == "first try" else "2")
+        page.get_by_label("the model alone").check()
         page.get_by_label("with the right documents").uncheck()
         page.get_by_role("button", name="Start evaluation").press("Enter")
         expect(page.locator("[data-following]").first).to_be_visible()
