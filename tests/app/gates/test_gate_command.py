@@ -25,6 +25,9 @@ from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.retriever import Mode
 
 pytest_plugins = ["pytester"]
+
+# Hypothesis keeps its state for the process: its plugin would be set up again in the run inside a test.
+PLAIN = ("-p", "no:hypothesispytest")
 PLACES = 24
 
 
@@ -133,7 +136,7 @@ def test_the_pytest_fixture_asserts_the_rate(repository: SimpleNamespace, make_s
 def test_the_plugin_in_a_test_suite(pytester: pytest.Pytester, repository: SimpleNamespace) -> None:
     pytester.makepyfile("def test_rate(plumbline_run):\n    plumbline_run.assert_hallucination_rate(0.0)\n")
     # The plugin is there by its entry point, as in a user's environment.
-    result = pytester.inline_run("--plumbline-home", str(repository.home), "--plumbline-run", repository.worse)
+    result = pytester.inline_run(*PLAIN, "--plumbline-home", str(repository.home), "--plumbline-run", repository.worse)
     result.assertoutcome(failed=1)
     nowhere = pytester.path / "nowhere"
-    pytester.inline_run("--plumbline-home", str(nowhere)).assertoutcome(skipped=1)
+    pytester.inline_run(*PLAIN, "--plumbline-home", str(nowhere)).assertoutcome(skipped=1)
