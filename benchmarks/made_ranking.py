@@ -7,7 +7,7 @@
 Systems: the reader and SmolLM2 with the default search, and the first sentence of the first passage that BM25 finds (a
 server on the loopback interface gives it, so that the same `evaluate` measures it). Both files are drawn from at
 random. Right: supported and responsive, or rightly abstained. Tau-b (Kendall 1945) of three systems takes few values;
-it is undefined if a file does not tell any two systems apart. Runs are stored in the home and resume.
+it is undefined if all systems have equal rates on a file. Runs are stored in the home and resume.
 """
 
 from __future__ import annotations

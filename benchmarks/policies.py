@@ -7,8 +7,8 @@
 The shipped verifier selects, by the passages shown. Another one judges: reference answers, and the mark of questions
 that the documents do not answer (evaluation.verifiers.reference_verifier). Rate: hallucinated answers among those that
 are judged and do not decline. Answer rate: answers that do not decline, of all questions. Intervals: Clopper and
-Pearson 1934, 95 %. Policies take turns on each question, so that other load of the machine meets all alike. Tokens and
-seconds are means a question, of generation and policies, without retrieval. Each question is asked once before its
+Pearson 1934, 95 %. Policies take turns on each question, so that other load affects all equally. Tokens and
+seconds are means a question, of generation and policies, without retrieval. Each question is answered once before its
 policies are timed, so that all of them find its first prompt read. Ends in one JSON line; --answers FILE gets one line
 an answer, as they come.
 """
@@ -47,7 +47,7 @@ SAMPLES, TEMPERATURE = 4, 0.7
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy. questions: asked. Counts are of outcomes by the judge; rates with 95 % limits, None
+    """One policy. questions: answer_under. Counts are of outcomes by the judge; rates with 95 % limits, None
     without answers; means a question."""
 
     policy: str
@@ -90,7 +90,7 @@ def row(policy: str, questions: Sequence[Question], results: Sequence[QueryResul
     )
 
 
-def told(question: Question, policy: str, result: QueryResult) -> dict[str, object]:
+def answer_row(question: Question, policy: str, result: QueryResult) -> dict[str, object]:
     """One answer, as JSON values. score: by the selecting verifier, of the text that is given."""
     given = None if result.policy is None else result.policy.outcome
     return {
@@ -108,7 +108,7 @@ def _rate(events: int, trials: int) -> tuple[float | None, float, float]:
     return events / trials if trials else None, float(lower), float(upper)
 
 
-def asked(
+def answer_under(
     pipeline: Pipeline, question: Question, policy: str, judge: PolicyJudge, options: argparse.Namespace
 ) -> QueryResult:
     """One question with policies."""
@@ -156,13 +156,13 @@ def main() -> None:
             pipeline.index("samples", load_documents([sample_corpus_path()]))
             judge = PolicyJudge(load_scorer(None, "cpu"))
             for question in questions:
-                asked(pipeline, question, "none", judge, options)
+                answer_under(pipeline, question, "none", judge, options)
                 for policy in options.policies:
-                    result = asked(pipeline, question, policy, judge, options)
+                    result = answer_under(pipeline, question, policy, judge, options)
                     results[policy].append(result)
                     if options.answers is not None:
                         with options.answers.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps(told(question, policy, result)) + "\n")
+                            file.write(json.dumps(answer_row(question, policy, result)) + "\n")
     rows = [row(policy, questions, results[policy]) for policy in options.policies]
     print(f"{'policy':26} {'rate':>20} {'answer rate':>20} {'unscored':>8} {'tokens':>12} {'seconds':>8}")
     for one in rows:

@@ -3,7 +3,7 @@
 Needs the extra `ray`. Index: the job of `plumbline index` (read, cut, embed with MiniLM, count words, write, publish)
 on sample articles, its encoder in a process of its own, or in one or two workers of a cluster on this machine. Verify:
 pairs of `plumbline verify`, in blocks of 32. Engines take turns, each first in one round; their models are open and
-warm before the clock starts, and what opening takes is shown apart.
+warm before the clock starts, and opening time is shown separately.
 
 With OMP_NUM_THREADS=1 every copy of a model computes on one processor: one for the local engine and for one worker, two
 for two workers. Limited by the model's products on these processors: `bare` makes the same calls of the encoder in

@@ -36,7 +36,7 @@ READER_MS = 212.0
 CHUNK_OBJECT_BYTES = 674
 """A Chunk of 426 characters in a process that answers, measured with tracemalloc."""
 ROUTED = 20
-"""One shard in so many is asked, if queries are routed."""
+"""One shard in so many is searched, if queries are routed."""
 DIMENSION, LINKS = 384, 32
 _MIB, _GIB = 1 << 20, 1 << 30
 
@@ -115,11 +115,11 @@ def simulate(
     tail: float,
     queries: int = 10_000,
     seed: int = 0,
-    asked: int | None = None,
+    fan_out: int | None = None,
 ) -> NDArray[np.float64]:
     """(queries,) latencies in ms of queries that arrive at ``rate`` a second (Poisson) and wait for the slowest shard.
 
-    asked: number of random shards that a query goes to; None for all. The first tenth, in which the queues fill, is
+    fan_out: number of random shards that a query goes to; None for all. The first tenth, in which the queues fill, is
     left out.
     """
     rng = np.random.default_rng(seed)
@@ -129,7 +129,7 @@ def simulate(
     latencies = np.empty(queries)
     for number in range(queries):
         at = arrivals[number]
-        rows = every if asked is None else rng.choice(shards, asked, replace=False)
+        rows = every if fan_out is None else rng.choice(shards, fan_out, replace=False)
         chosen = free[rows].argmin(axis=1)
         took = service_times(rng, median_ms, tail, (len(rows), 1))[:, 0]
         ends = np.maximum(free[rows, chosen], at) + took
@@ -143,7 +143,7 @@ def planned(
 ) -> Plan:
     """The machines for shards of this size at this utilisation of their cores, and the latency that results."""
     shards = math.ceil(chunks / shard_chunks)
-    asked = max(1, round(shards / ROUTED)) if law == "routed" else None
+    fan_out = max(1, round(shards / ROUTED)) if law == "routed" else None
     median_ms = query_ms(shard_chunks, law)
     mean_ms = median_ms * math.exp((math.log(tail) / 1.645) ** 2 / 2)
     memory = sum(value for name, value in bytes_per_chunk().items() if name != "disk") * shard_chunks / _GIB
@@ -151,10 +151,10 @@ def planned(
     per_machine = max(1, int(machine.memory_gib * 0.8 // memory))
     cores = max(1, machine.cores // per_machine)
     per_machine = min(per_machine, machine.cores)
-    busy = mean_ms / 1_000 * (1.0 if asked is None else asked / shards)  # core-seconds of one shard for one query
+    busy = mean_ms / 1_000 * (1.0 if fan_out is None else fan_out / shards)  # core-seconds of one shard for one query
     replicas = math.ceil(rate * busy / (cores * load))
     share = rate / replicas
-    found = simulate(share, shards, cores, median_ms, tail, queries, asked=asked)
+    found = simulate(share, shards, cores, median_ms, tail, queries, fan_out=fan_out)
     machines = replicas * math.ceil(shards / per_machine) * max(1, math.ceil(memory / (machine.memory_gib * 0.8)))
     return Plan(
         shard_chunks,

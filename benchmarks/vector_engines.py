@@ -3,7 +3,7 @@
 Synthetic chunks: unit vectors of 384 dimensions around 1,000 random centres (as texts cluster by topic), and 30 to 90
 words with Zipf's frequencies. Each engine is written and searched through the product's own code, k = 100 (the default
 depth of a search). PostgreSQL and Milvus (Milvus Lite as a server) run on loopback on the same machine. Queries are
-interleaved: each is asked of every engine in turn, in a random order, so that other work slows down all alike. Ratios
+interleaved: each is sent to every engine in turn, in random order, so that other load affects all equally. Ratios
 are medians of ratios within one query.
 
 recall: the share of the ten nearest that is found, against exact search, on queries that are not stored. Memory: the
@@ -103,10 +103,10 @@ def local_memory(folder: Path, dimension_queries: int) -> float:
         "from benchmarks.vector_engines import clustered\n"
         "from retrieval.engines.local import VECTORS, open_local\n"
         "from retrieval.sparse.bm25 import Bm25Params\n"
-        "folder = Path(sys.argv[1]); asked = clustered(int(sys.argv[2]), 7)\n"
+        "folder = Path(sys.argv[1]); vectors = clustered(int(sys.argv[2]), 7)\n"
         "before = psutil.Process().memory_full_info().uss\n"
         "opened = open_local(folder, (folder / VECTORS).stat().st_size, Bm25Params())\n"
-        "for vector, words in zip(asked, queries(len(asked), 1)):\n"
+        "for vector, words in zip(vectors, queries(len(vectors), 1)):\n"
         "    opened.dense.search(vector[None], 100); opened.lexical.search(words, 100)\n"
         "print((psutil.Process().memory_full_info().pss - before) / (1 << 20))\n"
     )
@@ -152,9 +152,9 @@ def main() -> None:
     parser.add_argument("--engines", default="local,pgvector,milvus")
     parser.add_argument("--tiny", action="store_true", help="2,000 chunks and 10 queries, as a smoke test")
     arguments = parser.parse_args()
-    count, asked = (2_000, 10) if arguments.tiny else (arguments.chunks, arguments.queries)
+    count, query_count = (2_000, 10) if arguments.tiny else (arguments.chunks, arguments.queries)
     engines, kinds = arguments.engines.split(","), arguments.kinds.split(",")
-    stored, vectors, words = clustered(count, 0), clustered(asked, 7), queries(asked, 1)
+    stored, vectors, words = clustered(count, 0), clustered(query_count, 7), queries(query_count, 1)
     lexical = build_bm25(corpus(count, 0), Bm25Params())
     exact = [set(np.argpartition(-(stored @ query), 10)[:10].tolist()) for query in vectors]
     rows: dict[str, dict[str, Any]] = {}
@@ -176,7 +176,7 @@ def main() -> None:
                     seconds, depth, recall = written(LocalWriter(folder), lexical, stored, kind)
                     opened[f"{engine} {kind}"] = open_local(folder, (folder / VECTORS).stat().st_size, Bm25Params())
                     row["disk_mib"] = folder_mib(folder)
-                    row["memory_mib"] = local_memory(folder, asked)
+                    row["memory_mib"] = local_memory(folder, query_count)
                 else:
                     server = servers[engine][0]
                     identifier = build_id(engine, kind)
@@ -192,7 +192,7 @@ def main() -> None:
             for kind in kinds:
                 rows[f"{engine} {kind}"]["server_mib"] = pss_mib(processes)
     show(rows)
-    print(json.dumps({"benchmark": "vector_engines", "chunks": count, "queries": asked, "rows": rows}))
+    print(json.dumps({"benchmark": "vector_engines", "chunks": count, "queries": query_count, "rows": rows}))
 
 
 def measure(

@@ -35,7 +35,7 @@ def calibrate_policies(
 
 def labelled_policies(pipeline: Pipeline, run_id: str, policies: Sequence[str]) -> tuple[str, ...]:
     """The arms of these policies, without those whose certificate would be another one's: ``flag`` and ``abstain``."""
-    asked = tuple(dict.fromkeys(_calibrated(policy) for policy in policies))
+    requested = tuple(dict.fromkeys(_calibrated(policy) for policy in policies))
     info = RunStore(pipeline.store).load_run(run_id)
     stored = LabelStore(pipeline.store).load_draw(info.id)
     drawn = () if stored is None else stored.draw.arms
@@ -45,7 +45,7 @@ def labelled_policies(pipeline: Pipeline, run_id: str, policies: Sequence[str]) 
             f"run {info.id} has no labelled answers of policies: plumbline evaluate QUESTIONS --policies none,strip "
             "draws such, and plumbline label shows them"
         )
-    arms = asked or tuple(dict.fromkeys(_calibrated(arm.partition("+")[2]) for arm in there))
+    arms = requested or tuple(dict.fromkeys(_calibrated(arm.partition("+")[2]) for arm in there))
     found = tuple(arm for arm in arms if arm in there)
     missing = next((arm for arm in arms if arm not in there), None)
     if missing is not None and (policies or not found):

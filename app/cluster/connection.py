@@ -147,14 +147,14 @@ def _check_nodes(ray: Any, address: str) -> None:
     ask = ray.remote(num_cpus=0)(node_facts)
     strategy = importlib.import_module("ray.util.scheduling_strategies").NodeAffinitySchedulingStrategy
     nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-    asked = [ask.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote() for node in nodes]
+    answers = [ask.options(scheduling_strategy=strategy(node["NodeID"], soft=False)).remote() for node in nodes]
     if not nodes:
         raise WorkerError(f"the Ray cluster at {address} has no node with processors: start workers (ray start)")
-    for node, one in zip(nodes, asked, strict=True):
+    for node, one in zip(nodes, answers, strict=True):
         where = f"the node {node['NodeManagerAddress']} of the Ray cluster at {address}"
         try:
             there: NodeFacts = ray.get(one, timeout=_CHECK_SECONDS)
-        except Exception as error:
+        except Exception as error:  # Ray passes on any error of the node
             raise WorkerError(f"{where} cannot run Plumbline: {_why(error)}. Install the same version there") from error
         if wrong := differences(here, there):
             raise WorkerError(f"{where} runs other versions: {', '.join(wrong)}. Install the same on every node")

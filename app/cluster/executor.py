@@ -58,7 +58,7 @@ class RayExecutor:
     """
 
     def __init__(self, options: ClusterOptions, say: Callable[[str], None] = lambda _: None) -> None:
-        """Connect. say: is told when workers wait for processors that others use.
+        """Connect. say: called when workers wait for processors that others use.
 
         Raises WorkerError as ``connected`` does, and if there is no room for the workers.
         """
@@ -160,7 +160,7 @@ class RayWorkers(Generic[Block, Result]):
     def _finished(self, result: Future[Result], index: int, reference: object, found: Future[Done | Failed]) -> None:
         with self._lock:
             self._load[index] -= 1
-        if not result.set_running_or_notify_cancel():  # nobody waits for it any more
+        if not result.set_running_or_notify_cancel():  # the caller has cancelled it
             return
         try:
             outcome = found.result()

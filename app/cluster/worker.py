@@ -49,7 +49,7 @@ class BlockRunner:
             if self._function is None:
                 self._function = self._make()
             return Done(self._function(block))
-        except Exception as error:
+        except Exception as error:  # of any kind: the driver raises it again
             return Failed(portable(error))
 
 
@@ -62,7 +62,7 @@ def portable(error: Exception) -> Exception:
         try:
             if str(pickle.loads(pickle.dumps(error))) == str(error):  # noqa: S301 - what was pickled here
                 return error
-        except Exception:  # noqa: S110 - the other form follows
+        except Exception:  # noqa: S110 - an error that cannot be pickled may raise anything; it is sent as text
             pass
     return RuntimeError("in a worker:\n" + "".join(traceback.format_exception(error)))
 

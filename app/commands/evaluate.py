@@ -182,7 +182,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
 
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline: Any, command: str) -> int:
-    """Run the command on an open pipeline (used by the demo)."""
+    """Run the command on an open pipeline."""
     from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run

@@ -31,14 +31,14 @@ def cancellation(probe: ServerProbe) -> Iterator[Finding]:
     each = (stream.seconds - stream.first) / max(1, stream.pieces - 1)
     left = each * (most - stream.pieces)
     figures["rest_of_answer_s"] = round(left, 3)
-    told = f"after hanging up, the next request takes {after:.2f} s ({idle:.2f} s when idle)"
+    measured = f"after hanging up, the next request takes {after:.2f} s ({idle:.2f} s when idle)"
     if after <= idle + _SHARE * left:
-        yield Finding(CHECK, "ok", told, None, figures)
+        yield Finding(CHECK, "ok", measured, None, figures)
         return
     yield Finding(
         CHECK,
         "warn",
-        f"{told}: the server seems to finish the answer that nobody reads",
+        f"{measured}: the server seems to finish the cancelled answer",
         "lost: time. Answers that are cancelled, stopped or late go on costing the server",
         figures,
     )

@@ -26,13 +26,13 @@ def context(probe: ServerProbe) -> Iterator[Finding]:
     """The length in the list of models, else by a prompt that fills the configured context."""
     configured = probe.options.context_length
     length = _listed(probe)
-    told = "the list of models says so"
+    source = "the list of models says so"
     if length is None:
         words = min(configured, _MOST)
         try:
             reply = probe.ask("word " * words, SamplingParams(max_tokens=1))
         except ContextLengthError as error:
-            length, told = _told(str(error)), "it refuses longer prompts"
+            length, source = _stated_length(str(error)), "it refuses longer prompts"
             if length is None:
                 yield Finding(
                     CHECK,
@@ -59,13 +59,13 @@ def context(probe: ServerProbe) -> Iterator[Finding]:
         yield Finding(
             CHECK,
             "warn",
-            f"{length} tokens ({told}), {configured} are configured",
+            f"{length} tokens ({source}), {configured} are configured",
             f"--model-context {length}; otherwise long prompts are refused once and sent again with fewer passages",
             figures,
         )
     else:
         more = f"; {configured} are used, --model-context sets it" if length > configured else ""
-        yield Finding(CHECK, "ok", f"{length} tokens ({told}){more}", None, figures)
+        yield Finding(CHECK, "ok", f"{length} tokens ({source}){more}", None, figures)
 
 
 def _accepted(probe: ServerProbe, words: int, read: int | None) -> Finding:
@@ -100,7 +100,7 @@ def _length(fields: Mapping[str, Any]) -> int | None:
     return None
 
 
-def _told(message: str) -> int | None:
+def _stated_length(message: str) -> int | None:
     """The length in a refusal."""
     found = _TOLD.search(message)
     return int(found[1] or found[2]) if found else None

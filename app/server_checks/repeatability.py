@@ -1,4 +1,4 @@
-"""Do equal requests get equal answers, alone and beside others, and do seeds matter?"""
+"""Do equal requests get equal answers, alone and together with others, and do seeds matter?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe
 
 CHECK, SEEDS, LOAD = "server repeatability", "server seeds", "server repeatability under load"
-_BESIDE = 3  # other requests at the same time
+_OTHERS = 3  # other requests at the same time
 
 
 def repeatability(probe: ServerProbe) -> Iterator[Finding]:
@@ -60,13 +60,13 @@ def _seeds(same: bool, differs: bool) -> Finding:
 
 
 def _under_load(probe: ServerProbe, greedy: str, sampled: str, greedy_agrees: bool, sampled_agrees: bool) -> Finding:
-    questions = (STORY, *OTHER_STORIES[:_BESIDE])
+    questions = (STORY, *OTHER_STORIES[:_OTHERS])
 
-    def beside(params: SamplingParams) -> str:
+    def under_load(params: SamplingParams) -> str:
         return probe.together(questions, params, seed=7)[0].text
 
     same = {
-        kind: beside(params) == text
+        kind: under_load(params) == text
         for kind, params, text, known in (
             ("greedy", GREEDY, greedy, greedy_agrees),
             ("sampled", SAMPLED, sampled, sampled_agrees),
@@ -77,12 +77,12 @@ def _under_load(probe: ServerProbe, greedy: str, sampled: str, greedy_agrees: bo
         return Finding(LOAD, "warn", "not measured: the answers differ without load", "see the checks before")
     figures = {f"{kind}_agrees_under_load": agrees for kind, agrees in same.items()}
     if all(same.values()):
-        return Finding(LOAD, "ok", f"the same answers beside {_BESIDE} other requests", None, figures)
+        return Finding(LOAD, "ok", f"the same answers with {_OTHERS} other requests", None, figures)
     names = " and ".join(kind for kind, agrees in same.items() if not agrees)
     return Finding(
         LOAD,
         "warn",
-        f"{names} answers change beside {_BESIDE} other requests",
+        f"{names} answers change with {_OTHERS} other requests",
         "lost: a repeated run may differ in single answers. Ask for one at a time (PLUMBLINE_MODEL_PARALLEL=1), or "
         "start the server in its batch-invariant mode (vLLM: VLLM_BATCH_INVARIANT=1; SGLang: "
         "--enable-deterministic-inference)",

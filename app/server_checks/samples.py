@@ -26,9 +26,9 @@ def samples(probe: ServerProbe) -> Iterator[Finding]:
     honoured = len(found) == 2
     differ = honoured and found[0].text != found[1].text
     if not honoured:
-        told = f"not honoured ({len(found)} choice for n = 2); {_SAME}"
+        measured = f"not honoured ({len(found)} choice for n = 2); {_SAME}"
     else:
-        told = (
+        measured = (
             f"honoured; its choices {'differ' if differ else 'are equal'}, and are not used: {_SAME.partition(': ')[2]}"
         )
-    yield Finding(CHECK, "ok", told, None, {"n_honoured": honoured, "choices_differ": differ})
+    yield Finding(CHECK, "ok", measured, None, {"n_honoured": honoured, "choices_differ": differ})

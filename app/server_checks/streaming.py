@@ -1,4 +1,4 @@
-"""Streams: in pieces, with an end, with token counts, and beside other requests."""
+"""Streams: in pieces, with an end, with token counts, and together with other requests."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ CHECK, TOGETHER = "server streaming", "server streams together"
 
 def streaming(probe: ServerProbe) -> Iterator[Finding]:
     """One stream, then three at the same time."""
-    whole, stream = probe.ask(STORY, GREEDY), probe.stream(STORY, GREEDY)
-    same = f"{stream.thought}\0{stream.text}" == whole.text
+    complete, stream = probe.ask(STORY, GREEDY), probe.stream(STORY, GREEDY)
+    same = f"{stream.thought}\0{stream.text}" == complete.text
     figures = {
         "pieces": stream.pieces,
         "first_piece_s": None if stream.first is None else round(stream.first, 3),
@@ -38,11 +38,11 @@ def streaming(probe: ServerProbe) -> Iterator[Finding]:
     ]
     first = "" if stream.first is None else f", the first after {stream.first:.2f} s"
     reasoning = "; reasoning comes separately" if stream.thought else ""
-    told = f"{stream.pieces} pieces{first}{reasoning}" + "".join(f"; {loss}" for loss in losses)
+    measured = f"{stream.pieces} pieces{first}{reasoning}" + "".join(f"; {loss}" for loss in losses)
     yield Finding(
         CHECK,
         "warn" if losses else "ok",
-        told,
+        measured,
         "lost in serve only; evaluations do not stream" if losses else None,
         figures,
     )

@@ -214,10 +214,10 @@ class Watching:
 class UnknownWatchError(AppError):
     """No collection and no certificate has this name. known: the collections."""
 
-    def __init__(self, asked: str, known: Sequence[str]) -> None:
-        self.asked, self.known = asked, tuple(known)
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        self.name, self.known = name, tuple(known)
         listed = f"the collections are {', '.join(known)}" if known else "there is no collection yet"
-        super().__init__(f"there is no collection and no certificate {asked!r}; {listed}", parameter="name")
+        super().__init__(f"there is no collection and no certificate {name!r}; {listed}", parameter="name")
 
     def __reduce__(self) -> tuple[type[UnknownWatchError], tuple[str, tuple[str, ...]]]:
-        return type(self), (self.asked, self.known)
+        return type(self), (self.name, self.known)

@@ -13,7 +13,7 @@ from evaluation.reports.curves import Axis, Line, Point, line_chart
 from evaluation.statistics.estimates import HallucinationEstimate
 
 _TOGETHER = 3
-"""Most bands that can be told apart in one chart."""
+"""Maximum number of bands in one chart. More are hard to distinguish."""
 _ANSWERED = Axis(0.0, 1.0, tuple((t / 100, f"{t} %") for t in range(0, 101, 25)), "share of the questions answered")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.engines.searched import EngineVectors
 from retrieval.errors import EngineError
 from retrieval.ranking.hits import NO_HITS, Hits, ranked
 from retrieval.sparse.lexical import Allowed, Words
@@ -55,39 +56,12 @@ def words_name(build_id: str) -> str:
     return f"plumbline_{build_id}_words"
 
 
-class MilvusVectors:
+class MilvusVectors(EngineVectors):
     """The VectorIndex on a collection of vectors: FLAT or HNSW."""
 
     def __init__(self, engine: Client, build_id: str, size: int, dimension: int, graph: bool) -> None:
         self._engine, self._name = engine, vectors_name(build_id)
-        self._size, self._dimension = size, dimension
-        self._depth: int | None = 32 if graph else None
-
-    @property
-    def size(self) -> int:
-        """N, the number of vectors."""
-        return self._size
-
-    @property
-    def dimension(self) -> int:
-        """E, the length of a vector."""
-        return self._dimension
-
-    @property
-    def search_depth(self) -> int | None:
-        """HNSW's ef, or None for an exact index."""
-        return self._depth
-
-    @property
-    def deepest(self) -> int:
-        """The greatest useful depth."""
-        return DEEPEST
-
-    def deepen(self, depth: int) -> None:
-        """Set the search depth. Raises AssertionError for an exact index, which has none."""
-        if self._depth is None:
-            raise AssertionError("an exact index has no search depth")
-        self._depth = depth
+        super().__init__(size, dimension, graph, DEEPEST)
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
         """See ``VectorIndex.search``. A graph is searched exactly where at most 1,000 chunks are allowed."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from retrieval.engines.searched import EngineVectors
 from retrieval.errors import RetrievalError
 from retrieval.ranking.hits import NO_HITS, Hits, ranked
 from retrieval.sparse.lexical import Allowed, Words
@@ -44,7 +45,7 @@ class Connections(Protocol):
         """The error for a table, or rows of it, that are not there."""
 
 
-class PgVectors:
+class PgVectors(EngineVectors):
     """The VectorIndex on a table of vectors: exact scan, or pgvector's HNSW."""
 
     def __init__(
@@ -52,34 +53,7 @@ class PgVectors:
     ) -> None:
         """connection: to use instead of the engine's, inside a transaction."""
         self._engine, self._table, self._connection = engine, vectors_table(build_id), connection
-        self._size, self._dimension = size, dimension
-        self._depth: int | None = 32 if graph else None
-
-    @property
-    def size(self) -> int:
-        """N, the number of vectors."""
-        return self._size
-
-    @property
-    def dimension(self) -> int:
-        """E, the length of a vector."""
-        return self._dimension
-
-    @property
-    def search_depth(self) -> int | None:
-        """hnsw.ef_search, or None for an exact index."""
-        return self._depth
-
-    @property
-    def deepest(self) -> int:
-        """The greatest depth."""
-        return DEEPEST
-
-    def deepen(self, depth: int) -> None:
-        """Set the search depth. Raises AssertionError for an exact index, which has none."""
-        if self._depth is None:
-            raise AssertionError("an exact index has no search depth")
-        self._depth = min(depth, DEEPEST)
+        super().__init__(size, dimension, graph, DEEPEST)
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
         """See ``VectorIndex.search``. A graph is searched exactly where few chunks are allowed, or k is above 1,000."""

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, Response
-from starlette.datastructures import UploadFile
 
 from app.errors import AppError
 from app.labelling.label_files import ImportedLabels, export_labels
 from app.labelling.terminal import KEYS
-from app.service.api.collections_upload import read_form
-from app.service.api.resource_limits import BATCH_BYTES
-from app.service.api.resources import Resources, refuse_other_sites, refused
+from app.service.api.resources import Resources, refused
 from app.service.api.watch import Evaluator, ResourcesDep
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
 from app.service.pages.frame import fields_of, page, see
+from app.service.pages.label_upload import import_notice, read_upload
 from app.service.pages.labels import LABEL_KEYS, LabellerIdentity, as_annotator, label_script
 from app.service.pages.labels import who as annotator_of
 from app.watching.audit_session import AuditSession, audit_progress, keep_parsed
 from data.errors import DataError
-from data.refused import printable
 from evaluation.errors import EvaluationError
 from evaluation.reports.corrected_view import agreement_lines
 
@@ -85,24 +82,14 @@ async def download(name: str, caller: Evaluator, resources: ResourcesDep, person
 @audit_labels_pages.post(f"{_PLACE}/import")
 async def upload(name: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
     """Import a completed file: stores all of its labels, or none. Only an admin's file may name other annotators."""
-    others = caller.key_id is None or caller.may("admin")
     try:
-        refuse_other_sites(request)
-        form = await read_form(request, BATCH_BYTES)
-        try:
-            file, given = form.get("file"), form.get("annotator")
-            if person.named and isinstance(given, str) and given.strip():
-                person = replace(person, annotator=given.strip())
-            if not isinstance(file, UploadFile) or not file.filename:
-                raise ApiError(422, "choose the file with the labels", code="invalid_value", param="file")
-            content, called = await file.read(), printable(PurePath(file.filename).name[:100])
-        finally:
-            await form.close()
+        file = await read_upload(request, caller, person)
+        person = file.person
 
         def take() -> ImportedLabels:
             session = _session(resources, caller, name, person)
             try:
-                found = session.parsed(content, called, others=others)
+                found = session.parsed(file.content, file.name, others=file.others)
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             return keep_parsed(session, found)
@@ -110,9 +97,7 @@ async def upload(name: str, request: Request, caller: Evaluator, resources: Reso
         taken = await resources.do(take)
     except ApiError as error:
         return await _audits_page(name, caller, resources, person, error=error)
-    blank = f"; {taken.blank} lines without a label were skipped" if taken.blank else ""
-    notice = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
-    return await _audits_page(name, caller, resources, person, notice=notice)
+    return await _audits_page(name, caller, resources, person, notice=import_notice(taken, file.name))
 
 
 @audit_labels_pages.get(f"{_PLACE}/{{item_id}}")

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import PurePath
-
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from starlette.datastructures import UploadFile
 
 from app.errors import AppError
 from app.labelling.label_files import ImportedLabels, filled_in, keep_labels
-from app.service.api.collections_upload import read_form
 from app.service.api.evaluations_work import own_run
-from app.service.api.resource_limits import BATCH_BYTES
-from app.service.api.resources import refuse_other_sites, refused
+from app.service.api.resources import refused
 from app.service.http.errors import ApiError
 from app.service.pages.label_desk import exported
+from app.service.pages.label_upload import import_notice, read_upload
 from app.service.pages.labels import Desk, Evaluator, Person, ResourcesDep, as_annotator, run_page
 from data.errors import DataError
-from data.refused import printable
 from evaluation.errors import EvaluationError
 
 label_files_pages = APIRouter(include_in_schema=False)
@@ -51,25 +45,15 @@ async def upload(
 
     With a key the labels belong to its name; only an admin's file may name others in its column annotator.
     """
-    others = caller.key_id is None or caller.may("admin")
     try:
-        refuse_other_sites(request)
-        form = await read_form(request, BATCH_BYTES)
-        try:
-            file, name = form.get("file"), form.get("annotator")
-            if person.named and isinstance(name, str) and name.strip():
-                person = replace(person, annotator=name.strip())
-            if not isinstance(file, UploadFile) or not file.filename:
-                raise ApiError(422, "choose the file with the labels", code="invalid_value", param="file")
-            content, called = await file.read(), printable(PurePath(file.filename).name[:100])
-        finally:
-            await form.close()
+        file = await read_upload(request, caller, person)
+        person = file.person
         annotator, _ = as_annotator(person)
 
         def take() -> ImportedLabels:
             run = labels.run(resources.pipeline, caller, own_run(resources.pipeline, caller, run_id))
             try:
-                found = filled_in(run, content, called, annotator, others=others)
+                found = filled_in(run, file.content, file.name, annotator, others=file.others)
             # errors of the file itself: the store is not queried yet
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
@@ -81,6 +65,4 @@ async def upload(
         taken = await resources.do(take)
     except ApiError as error:
         return await run_page(run_id, caller, resources, person, error=error)
-    blank = f"; {taken.blank} lines without a label were skipped" if taken.blank else ""
-    notice = f"{taken.labels} labels of {', '.join(taken.annotators)} were imported from {called}{blank}."
-    return await run_page(run_id, caller, resources, person, notice=notice)
+    return await run_page(run_id, caller, resources, person, notice=import_notice(taken, file.name))

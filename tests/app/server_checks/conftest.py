@@ -6,18 +6,19 @@ import hashlib
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
 from generation.remote.options import RemoteOptions
 from generation.remote.probe import ServerProbe
+from tests.loopback import LoopbackServer, QuietHandler
 
 CONTEXT = 600
 
 
-class FakeServer:
+class FakeServer(LoopbackServer):
     """faults: names of what it does wrong. served: requests that were answered completely."""
 
     def __init__(self, *faults: str) -> None:
@@ -29,12 +30,7 @@ class FakeServer:
         self.read: set[str] = set()
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                return
-
+        class Handler(QuietHandler, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 entry: dict[str, Any] = {"id": "tiny", "object": "model"}
                 if "lists_context" in outer.faults:
@@ -53,23 +49,8 @@ class FakeServer:
                     with outer.lock:
                         outer.active -= 1
 
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *_: object) -> None:
-                return
-
         self.work = threading.Lock() if "finishes_alone" in self.faults else None
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__init__(Handler)
 
     def send(self, handler: BaseHTTPRequestHandler, status: int, fields: object) -> None:
         content = json.dumps(fields).encode()

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
 
+from tests.loopback import LoopbackServer, QuietHandler
+
 Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]
 
 
-class ScriptedServer:
+class ScriptedServer(LoopbackServer):
     """Gives the answers of ``script`` in turn, the last one again and again. requests: bodies, in order."""
 
     def __init__(self) -> None:
@@ -26,12 +28,7 @@ class ScriptedServer:
         self._lock = threading.Lock()
         outer = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def log_message(self, *_: object) -> None:
-                return
-
+        class Handler(QuietHandler, BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.paths.append(self.path)
                 reply(200, {"data": [{"id": name} for name in outer.models]})(self, {})
@@ -45,23 +42,11 @@ class ScriptedServer:
                     answer = outer.script.pop(0) if len(outer.script) > 1 else outer.script[0]
                 answer(self, body)
 
-        class Server(ThreadingHTTPServer):
-            def handle_error(self, *_: object) -> None:  # clients that give up are what is tested
-                return
-
-        self._server = Server(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
+        super().__init__(Handler)
 
     def close(self) -> None:
         self.released.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().close()
 
 
 def reply(status: int, fields: object, **headers: str) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -81,3 +81,20 @@ def bench(request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any
             address = request.getfixturevalue("milvus_server")
         with Engines(milvus=address) as engines:
             yield Bench(store, home, encoder, "milvus", engines, address)
+
+
+@pytest.fixture
+def make_bench(
+    request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any
+) -> Iterator[Callable[[str], Bench]]:
+    """A function (address) -> Bench, on the engine that the test module names as ENGINE."""
+    engine: EngineName = request.module.ENGINE
+    opened: list[Engines] = []
+
+    def make(address: str) -> Bench:
+        opened.append(Engines(**{engine: address}))
+        return Bench(store, home, encoder, engine, opened[-1], address)
+
+    yield make
+    for engines in opened:
+        engines.close()

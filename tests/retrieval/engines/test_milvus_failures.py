@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 
 from data.documents import Document
-from data.store import Store
-from retrieval.engines.engines import Engines
 from retrieval.errors import EngineError, EngineUnavailableError, GenerationGoneError
 from retrieval.generations.collection_folder import generations_folder
 from retrieval.indexing.report import IndexProgress
@@ -23,6 +21,7 @@ from tests.retrieval.engines.milvus_servers import MilvusServer, milvus
 from tests.scale.postgresql import free_port
 
 pytestmark = pytest.mark.scale
+ENGINE = "milvus"
 Documents = Callable[[int], tuple[Document, ...]]
 QUERY = "machine m2x weighs"
 
@@ -31,19 +30,6 @@ QUERY = "machine m2x weighs"
 def own_server(tmp_path: Path) -> Iterator[MilvusServer]:
     with milvus(tmp_path / "served.db") as started:
         yield started
-
-
-@pytest.fixture
-def make_bench(store: Store, home: Path, encoder: Any) -> Iterator[Callable[[str], Bench]]:
-    opened: list[Engines] = []
-
-    def make(address: str) -> Bench:
-        opened.append(Engines(milvus=address))
-        return Bench(store, home, encoder, "milvus", opened[-1], address)
-
-    yield make
-    for engines in opened:
-        engines.close()
 
 
 def test_an_address_that_does_not_answer_ends_the_job_before_it_embeds(

@@ -25,6 +25,7 @@ from tests.retrieval.engines.contents import contents
 from tests.scale.postgresql import Server, free_port, server
 
 pytestmark = pytest.mark.scale
+ENGINE = "pgvector"
 Documents = Callable[[int], tuple[Document, ...]]
 QUERY = "machine m2x weighs"
 
@@ -34,19 +35,6 @@ def own_server() -> Iterator[Server]:
     """A server that a test may stop."""
     with server() as started:
         yield started
-
-
-@pytest.fixture
-def make_bench(store: Store, home: Path, encoder: Any) -> Iterator[Callable[[str], Bench]]:
-    opened: list[Engines] = []
-
-    def make(address: str) -> Bench:
-        opened.append(Engines(pgvector=address))
-        return Bench(store, home, encoder, "pgvector", opened[-1], address)
-
-    yield make
-    for engines in opened:
-        engines.close()
 
 
 def start_again(stopped: Server) -> None:

@@ -25,7 +25,7 @@ def test_without_waiting_a_query_takes_as_long_as_its_slowest_shard() -> None:
     drawn = np.random.default_rng(9).normal(size=(20_000, 100)).max(axis=1)
     expected = np.median(10 * np.exp(math.log(1.6) / 1.645 * drawn))
     assert np.median(found) == pytest.approx(expected, rel=0.02)
-    assert np.median(simulate(0.001, 100, 1, 10.0, 1.6, queries=2_000, asked=5)) < 0.8 * expected
+    assert np.median(simulate(0.001, 100, 1, 10.0, 1.6, queries=2_000, fan_out=5)) < 0.8 * expected
 
 
 def test_laws_meet_at_the_largest_measured_size_and_bracket_what_is_beyond() -> None:

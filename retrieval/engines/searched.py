@@ -1,0 +1,38 @@
+"""What the vector indexes of all engines have in common: their size and the search depth of a graph."""
+
+from __future__ import annotations
+
+
+class EngineVectors:
+    """Size, dimension and search depth of a VectorIndex that an engine holds."""
+
+    def __init__(self, size: int, dimension: int, graph: bool, deepest: int) -> None:
+        """size: number of vectors. graph: whether an HNSW graph is searched. deepest: the engine's greatest depth."""
+        self._size, self._dimension, self._deepest = size, dimension, deepest
+        self._depth: int | None = 32 if graph else None
+
+    @property
+    def size(self) -> int:
+        """N, the number of vectors."""
+        return self._size
+
+    @property
+    def dimension(self) -> int:
+        """E, the length of a vector."""
+        return self._dimension
+
+    @property
+    def search_depth(self) -> int | None:
+        """HNSW's search depth (ef), or None for an exact index."""
+        return self._depth
+
+    @property
+    def deepest(self) -> int:
+        """The greatest depth."""
+        return self._deepest
+
+    def deepen(self, depth: int) -> None:
+        """Set the search depth, at most ``deepest``. Raises AssertionError for an exact index, which has none."""
+        if self._depth is None:
+            raise AssertionError("an exact index has no search depth")
+        self._depth = min(depth, self._deepest)
