@@ -15,6 +15,7 @@ from pathlib import Path
 
 from app.errors import USER_ERRORS
 from app.findings import Finding, guarded, one_line
+from app.models.generators import is_server
 from app.pipeline import Pipeline
 from app.server_checks.checks import server_findings
 
@@ -42,11 +43,10 @@ def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
     yield from guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
     yield from guarded("minilm", reinstall, _minilm)
     yield from guarded("encoder", "name another with --encoder or PLUMBLINE_ENCODER", partial(_encoder, pipeline))
-    yield from guarded(
-        "model",
-        "restore it, train one (plumbline train reader), or name another with --model",
-        partial(_model, pipeline),
-    )
+    restore = "restore it, train one (plumbline train reader), or name another with --model"
+    if is_server(pipeline.settings.model):
+        restore = "start the server, check its address and the model's name, or name another with --model"
+    yield from guarded("model", restore, partial(_model, pipeline))
     yield from server_findings(pipeline)
     yield from guarded("collections", "see database", partial(_collections, pipeline))
 

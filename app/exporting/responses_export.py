@@ -81,5 +81,5 @@ def export_responses(kind: ResponseExport, target: str, responses: Iterable[Judg
         with whole_file(Path(target)) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n" for document in documents)
     except OSError as error:
-        raise AppError(f"cannot write {target}: {error.strerror}. Name a file in a folder that exists") from error
+        raise AppError(f"cannot write {target}: {error.strerror}. Free space, or name another file") from error
     return count

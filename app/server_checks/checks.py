@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from app.findings import Finding, guarded
+from app.models.generators import is_server
 from app.pipeline import Pipeline
 from app.server_checks.cancellation import cancellation
 from app.server_checks.context import context
@@ -39,7 +40,7 @@ _ADVICE = "look at the server's log; the check above the failed one shows what s
 
 def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
     """Findings on the server of an ``openai:`` model; none for other models, or if it does not answer."""
-    if not pipeline.settings.model.startswith(("openai:", "openai-completions:")):
+    if not is_server(pipeline.settings.model):
         return
     from generation.remote.generator import OpenAIGenerator
     from generation.remote.probe import ServerProbe

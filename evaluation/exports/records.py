@@ -90,7 +90,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise EvaluationError(f"cannot write {path}: {error.strerror}. Name a file in a folder that exists") from error
+        raise EvaluationError(f"cannot write {path}: {error.strerror}. Free space, or name another file") from error
 
 
 def chosen(run: ExportRun, arms: Sequence[str]) -> ExportRun:

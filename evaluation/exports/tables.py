@@ -55,7 +55,7 @@ def write_parquet(path: Path, responses: Iterable[JudgedResponse]) -> int:
                 count += len(rows)
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or error
-        raise EvaluationError(f"cannot write {path}: {reason}. Name a file in a folder that exists") from error
+        raise EvaluationError(f"cannot write {path}: {reason}. Free space, or name another file") from error
     return count
 
 

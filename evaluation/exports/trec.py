@@ -43,6 +43,6 @@ def export_trec(run: ExportRun, path: Path) -> ExportResult:
     try:
         lines = write_run(path, shown, arm)
     except OSError as error:
-        raise EvaluationError(f"cannot write {path}: {error.strerror}. Name a file in a folder that exists") from error
+        raise EvaluationError(f"cannot write {path}: {error.strerror}. Free space, or name another file") from error
     left = len({s.question_id for s in run.samples if s.arm == arm} - shown.keys())
     return ExportResult(lines, left, "no passage was shown for these questions" if left else "")

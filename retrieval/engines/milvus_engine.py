@@ -5,6 +5,7 @@ The address is a server's (http://host:19530), or a file ending in .db, which Mi
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections import Counter
 from collections.abc import Iterator
@@ -122,6 +123,7 @@ class MilvusEngine:
     @contextmanager
     def connected(self, name: str = "") -> Iterator[Any]:
         """The client. Errors of the server and of the network become EngineError. name: of the collection in use."""
+        self._check_installed()
         import grpc
         from pymilvus.exceptions import MilvusException
 
@@ -146,18 +148,23 @@ class MilvusEngine:
         )
         return GenerationGoneError(NAME, self.address, reason)
 
+    def _check_installed(self) -> None:
+        """Raise EngineError, which names the extra, if the client is not installed."""
+        # pymilvus would ask for another package than milvus_lite
+        modules = ("grpc", "pymilvus", "milvus_lite") if self.address.endswith(_FILE) else ("grpc", "pymilvus")
+        try:
+            for module in modules:
+                importlib.import_module(module)
+        except ImportError as error:
+            reason = f"its client is not installed ({error}): run pip install 'plumbline-rag[milvus]'"
+            raise EngineError(NAME, self.address, reason) from error
+
     def _opened(self) -> Any:
         with self._lock:
             if self._client is not None:
                 return self._client
-            try:
-                from pymilvus import MilvusClient
+            from pymilvus import MilvusClient
 
-                if self.address.endswith(_FILE):
-                    import milvus_lite  # noqa: F401 - pymilvus would ask for another package
-            except ImportError as error:
-                reason = f"its client is not installed ({error}): run pip install 'plumbline-rag[milvus]'"
-                raise EngineError(NAME, self.address, reason) from error
             for library in ("pymilvus", "milvus_lite"):  # they log each error with its traceback
                 logging.getLogger(library).setLevel(logging.CRITICAL)
             if self.address.endswith(_FILE):
