@@ -1,4 +1,4 @@
-"""Arms: how the chunks in a question's prompt are chosen. All arms use the same questions."""
+"""Define the arms of an experiment: the ways to choose the chunks in a question's prompt."""
 
 from __future__ import annotations
 
@@ -14,15 +14,18 @@ from retrieval.chunking.sentences import Span
 
 
 class NotPossibleError(EvaluationError):
-    """An arm cannot be applied to a question; the question's samples are recorded as unscored with the reason."""
+    """Raised when an arm cannot be applied to a question.
+
+    The question's samples are recorded as unscored with the reason.
+    """
 
 
 class MissingGoldError(NotPossibleError):
-    """A question has no gold passage that this arm could show."""
+    """Raised when a question has no gold passage that the arm could show."""
 
 
 class Arm(Protocol):
-    """Chooses the chunks for a question."""
+    """Interface of an arm, which chooses the chunks in a question's prompt."""
 
     @property
     def name(self) -> str:
@@ -30,42 +33,52 @@ class Arm(Protocol):
 
     @property
     def settings(self) -> str:
-        """Everything besides question and collection that determines the chunks, as text; part of the run's id."""
+        """Everything that determines the chunks except question and collection, as text. It is part of the run's ID."""
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """Fetch in one call what ``chunks`` will need for these questions. Optional."""
+        """Fetch in one call what ``chunks`` needs for these questions. Calling it is optional."""
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """Chunks to show, best first. Raises NotPossibleError if the question lacks what the arm shows."""
+        """Return the chunks to show, best first. Raises NotPossibleError if the question lacks what the arm shows."""
 
 
 @runtime_checkable
 class ActiveArm(Arm, Protocol):
-    """An arm that does more than choose chunks. The results of its methods are stored with the samples."""
+    """Interface of an arm that also changes the question or observes the response.
+
+    The results of its methods are stored with the samples.
+    """
 
     def begin(self, questions: Sequence[Question]) -> None:
         """Receive all questions of the run, in order, before any other call."""
 
     def question_text(self, question: Question) -> str:
-        """Text to use for the question in the prompt. Raises NotPossibleError as ``chunks`` does."""
+        """Return the text that stands for the question in the prompt. Raises the same errors as ``chunks``."""
 
     def answer_span(self, text: str) -> Span:
-        """Span of the answer in a completion; only this part is judged."""
+        """Return the span of the answer in a completion. Only this part is judged."""
 
     def observe(self, question: Question, completion: str, answer: str) -> tuple[ObservedEvent, ...]:
-        """Events observed in addition to the outcome. answer: the part of the completion given by ``answer_span``."""
+        """Return the events observed in addition to the outcome.
+
+        answer: the part of the completion given by ``answer_span``.
+        """
 
 
 @runtime_checkable
 class PrefixedArm(Protocol):
-    """An arm that prefills the beginning of the answer. Only the continuation is judged."""
+    """Interface of an arm that prefills the beginning of the answer. Only the continuation is judged."""
 
     def beginning(self, question: Question) -> str:
-        """The prefix, "" for none. Raises NotPossibleError as ``ActiveArm.chunks`` does."""
+        """Return the prefilled text, "" for none. Raises the same errors as ``Arm.chunks``."""
 
 
 def prepare_arm(arm: Arm, pending: Sequence[Question], questions: Sequence[Question]) -> None:
-    """Prepare an arm for ``pending``, a subset of a run's ``questions``. Raises the errors of its parts."""
+    """Prepare an arm for the questions still to draw. Raises the errors of ``begin`` and ``prepare``.
+
+    pending: the questions to prepare, a subset of ``questions``.
+    questions: all questions of the run.
+    """
     if isinstance(arm, ActiveArm):
         arm.begin(questions)
     arm.prepare(pending)
@@ -78,7 +91,7 @@ def _checked_k(k: int, arm: str) -> int:
 
 
 class ClosedBook:
-    """No chunks: the model answers from its weights."""
+    """The arm without chunks: the model answers from its weights."""
 
     name = "closed_book"
     settings = ""
@@ -92,10 +105,14 @@ class ClosedBook:
 
 
 class Rag:
-    """The k best chunks of a search with the original question."""
+    """The arm that shows the k best chunks of a search with the original question."""
 
     def __init__(self, searcher: Searcher, k: int, settings: str = "", name: str = "rag") -> None:
-        """settings: of the searcher (mode, fusion), for the run's id. Raises EvaluationError for k < 1."""
+        """Create the arm. Raises EvaluationError for k < 1.
+
+        k: number of chunks to show.
+        settings: settings of the searcher (mode, fusion), for the run's ID.
+        """
         self.name = name
         self.settings = " ".join(filter(None, (f"k={_checked_k(k, name)}", settings)))
         self._searcher = searcher
@@ -110,15 +127,16 @@ class Rag:
             self._prepared = dict(zip(texts, found, strict=True))
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """Search results; empty if nothing was found."""
+        """Return the search results. They are empty if nothing was found."""
         found = self._prepared.get(question.text)
         return self._searcher.retrieve_many((question.text,), self._k)[0] if found is None else found
 
 
 class Oracle:
-    """Gold passages: the chunks with the question's evidence, else the best chunks of its relevant documents.
+    """The arm that shows gold passages, which a perfect search would return.
 
-    This is what a perfect search would return. An unanswerable question gets the closest documents.
+    These are the chunks with the question's evidence. For a question without evidence they are the best chunks of its
+    relevant documents.
     """
 
     def __init__(
@@ -126,8 +144,9 @@ class Oracle:
     ) -> None:
         """Create the arm.
 
-        searcher: ranks chunks of questions without evidence; without a searcher they keep document order. settings:
-        non-default settings of the searcher, for the run's id.
+        k: maximum number of chunks to show.
+        searcher: ranks the chunks of questions without evidence. Without a searcher they keep document order.
+        settings: non-default settings of the searcher, for the run's ID.
         """
         self.name = name
         order = f"order={'search' if searcher else 'document'}"
@@ -145,7 +164,10 @@ class Oracle:
             self._prepared = dict(zip(texts, self._searcher.retrieve_many(texts, self._depth), strict=True))
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """Up to k gold chunks. Raises MissingGoldError if the question names none, or none is in the collection."""
+        """Return up to k gold chunks.
+
+        Raises MissingGoldError if the question names no gold passage, or if the collection holds none of them.
+        """
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
         ranked = () if question.evidence else self._ranked(question)

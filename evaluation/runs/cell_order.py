@@ -1,4 +1,4 @@
-"""The cells of a run in order: drawn one by one, ahead of a generator that queues, or several in other processes."""
+"""Draw the cells of a run and yield them in order, one by one or several at a time in other processes."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ DrawnCell = tuple[Question, Arm, tuple[SampleRecord, ...]]
 
 @dataclass(frozen=True, slots=True)
 class DrawnElsewhere:
-    """Other processes generate the samples of a run, and may hold its verifier's model.
+    """Access to other processes that generate the samples of a run, and may hold its verifier's model.
 
-    queue: generates what the run's generator would. cells: how many are in progress at the same time. stop: ends
-    whatever is in progress; threads that wait for it get an error.
+    queue: generates the same samples as the run's generator.
+    cells: maximum number of cells in progress at the same time.
+    stop: ends all generation in progress. Threads that wait for it get an error.
     """
 
     queue: QueueingGenerator
@@ -34,9 +35,12 @@ class DrawnElsewhere:
 def drawn_cells(
     cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere | None = None
 ) -> Generator[DrawnCell]:
-    """Draw the pending cells and yield them in order. Raises as ``CellDrawer.draw``; what was begun is then dropped.
+    """Draw the pending cells and yield them in order.
 
-    Raises ValueError for arms with policies elsewhere: they answer one question after another.
+    elsewhere: other processes that generate the samples; None to generate them in this process.
+
+    Raises the errors of ``CellDrawer.draw``; cells in progress are then dropped. Raises ValueError for arms with
+    policies if ``elsewhere`` is given, because policies answer one question after another.
     """
     if elsewhere is None:
         return _one_by_one(cells, pending)
@@ -46,7 +50,7 @@ def drawn_cells(
 
 
 def _one_by_one(cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]) -> Generator[DrawnCell]:
-    """A generator that queues works on the next cells while one is judged."""
+    """Draw cells in this process. A queueing generator works on the next cells while one is judged."""
     started: deque[StartedCell] = deque()
     rest = iter(pending)
     try:
@@ -64,10 +68,10 @@ def _one_by_one(cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]) -> G
 def _several(
     cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere
 ) -> Generator[DrawnCell]:
-    """Cells are started here and finished in threads, those of one question one after another.
+    """Start cells in this thread and finish them in worker threads.
 
-    So a verifier that remembers pairs of a question is asked for the same new ones, in the same batches, as by
-    ``_one_by_one``.
+    The cells of one question are finished one after another. A verifier that caches the pairs of a question therefore
+    scores the same new pairs, in the same batches, as with ``_one_by_one``.
     """
     started: deque[tuple[StartedCell, Future[tuple[SampleRecord, ...]]]] = deque()
     rest = iter(pending)

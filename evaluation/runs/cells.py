@@ -1,4 +1,4 @@
-"""One cell of an experiment: a question in an arm, sampled by all decodings from one prompt, and judged."""
+"""Draw and judge the cells of an experiment. A cell is one question in one arm, sampled by all decodings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _STEPS = {"retrieval": "search", "prompt": "prompt", "generator": "generator"}
 
 @dataclass(frozen=True, slots=True)
 class _Slot:
-    """A sample to draw: label of its decoding, its number there, its seed."""
+    """A sample to draw. decoding: label of its decoding. sample: number within the decoding, from 0."""
 
     decoding: str
     sample: int
@@ -39,8 +39,10 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """Completions of a cell, one per slot, with their inputs. prompts: of each completion. answers: of the policies of
-    the arm, empty without any.
+    """Completions of a cell, one per slot, with their inputs.
+
+    prompts: the prompt of each completion.
+    answers: answers of the arm's policies; empty without policies.
     """
 
     question: Question
@@ -54,9 +56,11 @@ class _Drawn:
 
 @dataclass(frozen=True, slots=True)
 class StartedCell:
-    """A cell whose prompt is ready. pending: its samples, if they are already being generated.
+    """A cell whose prompt is ready.
 
-    failed: its unscored samples if it cannot be drawn; then there is no prompt.
+    question_text: the arm's text for the question, "" if it is the original.
+    pending: the samples in generation, or None if generation has not started.
+    failed: the unscored samples of a cell that cannot be drawn. Such a cell has no prompt.
     """
 
     question: Question
@@ -68,44 +72,50 @@ class StartedCell:
     failed: tuple[SampleRecord, ...] = ()
 
     def cancel(self) -> None:
-        """Drop the cells in progress."""
+        """Cancel the generation of this cell."""
         if self.pending is not None:
             self.pending.cancel()
 
 
 class CellDrawer:
-    """Draws and judges cells. A failure within a cell makes its samples unscored."""
+    """Generator and verifier of a run, combined to draw and judge cells.
+
+    A failure within a cell makes its samples unscored.
+    """
 
     def __init__(
         self, config: RunConfig, generator: Generator, verifier: Verifier, queue: QueueingGenerator | None = None
     ) -> None:
-        """queue: generates the samples of the generator's prompts, by default the generator itself."""
+        """Create the drawer.
+
+        queue: generates the samples for the generator's prompts. By default it is the generator itself, if it queues.
+        """
         self._config = config
         self._generator = generator
         self._verifier = verifier
         self._queue: QueueingGenerator | None = queue
         if queue is None and isinstance(generator, QueueingGenerator):
             self._queue = generator
-        # Reserve room for the longest answer of the grid, because all share one prompt.
+        # All decodings share one prompt, so it leaves space for the longest answer of the grid.
         self._longest = max(d.max_tokens for d in config.decodings)
 
     def draw(self, question: Question, arm: Arm) -> tuple[SampleRecord, ...]:
-        """Samples of the cell, by decoding and number, each with an outcome.
+        """Return the samples of the cell by decoding and number, each with an outcome.
 
-        Raises WorkerError, which is no failure of the cell, and exceptions outside Exception, such as
+        Raises WorkerError, which is not a failure of the cell, and exceptions outside Exception, such as
         KeyboardInterrupt.
         """
         return self.finish(self.start(question, arm))
 
     @property
     def ahead(self) -> int:
-        """How many cells to start before the first of them is finished, so that the generator is never idle."""
+        """Number of cells to start before the first of them is finished, so that the generator is never idle."""
         if self._queue is None:
             return 1
         return max(1, math.ceil(self._queue.parallel / self._config.samples_per_cell) + 1)
 
     def start(self, question: Question, arm: Arm) -> StartedCell:
-        """Search and build the prompt; a generator that queues starts to generate. Raises as ``draw``."""
+        """Search and build the prompt, and start generation if the generator queues. Raises the errors of ``draw``."""
         slots = self._slots(question, arm)
         step: Failure = "retrieval"
         try:
@@ -121,13 +131,13 @@ class CellDrawer:
             return StartedCell(question, arm, slots, failed=_unscored(question, arm, slots, str(error), failure))
         except WorkerError:
             raise
-        except Exception as error:  # one question must not end the run; see FAILURES_IN_A_ROW
+        except Exception as error:  # one question must not end the run (FAILURES_IN_A_ROW limits this)
             return StartedCell(question, arm, slots, failed=_failed(question, arm, slots, step, error))
         question_text = storable(question_text) if question_text != question.text else ""
         return StartedCell(question, arm, slots, prompt, question_text, pending)
 
     def finish(self, cell: StartedCell) -> tuple[SampleRecord, ...]:
-        """Generate, unless the cell is being generated, and judge. Raises as ``draw``."""
+        """Generate the samples, unless generation has started, and judge them. Raises the errors of ``draw``."""
         question, arm, slots, prompt = cell.question, cell.arm, cell.slots, cell.prompt
         if prompt is None:
             return cell.failed
@@ -146,7 +156,7 @@ class CellDrawer:
 
     def _slots(self, question: Question, arm: Arm) -> tuple[_Slot, ...]:
         config = self._config
-        name = arm.base if isinstance(arm, PolicyArm) else arm.name  # policies work on the same draws
+        name = arm.base if isinstance(arm, PolicyArm) else arm.name  # policies use the draws of their base arm
         return tuple(
             _Slot(d.label, i, derive_seed(config.seed, question.id, name, d.label, i))
             for d in config.decodings
@@ -154,7 +164,7 @@ class CellDrawer:
         )
 
     def _submitted(self, prompt: Prompt, slots: Sequence[_Slot]) -> PendingCompletions | None:
-        """The samples of the cell in a generator that queues, else None."""
+        """Submit the samples to a queueing generator. Return None without one."""
         return None if self._queue is None else self._queue.submit_many(self._tasks(prompt, slots))
 
     def _tasks(self, prompt: Prompt, slots: Sequence[_Slot]) -> list[GenerationTask]:
@@ -167,7 +177,7 @@ class CellDrawer:
     def _completions(
         self, prompt: Prompt, slots: Sequence[_Slot], pending: PendingCompletions | None
     ) -> tuple[Completion, ...]:
-        """One completion per slot; all decodings use one call, so the prompt is processed once."""
+        """Return one completion per slot. All decodings use one call, so the prompt is processed once."""
         tasks = self._tasks(prompt, slots)
         drawn = generate_many(self._generator, tasks) if pending is None else pending.result()
         for task, mine in zip(tasks, drawn, strict=True):
@@ -187,7 +197,7 @@ class CellDrawer:
 
     def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
         question, arm = drawn.question, drawn.arm
-        # Checked once: a runtime protocol check takes longer than the rest of a sample's record.
+        # Check once per cell, because a runtime protocol check is slow.
         active = arm if isinstance(arm, ActiveArm) else None
         spans = [active.answer_span(c.text) if active else None for c in drawn.completions]
         extracted = [self._extract(question, c.text, span) for c, span in zip(drawn.completions, spans, strict=True)]
@@ -213,7 +223,7 @@ class CellDrawer:
         )
 
     def _extract(self, question: Question, text: str, span: Span | None) -> Extraction:
-        """Claims of the judged part of a completion, with offsets into the full text."""
+        """Extract the claims of the judged part of a completion, with offsets into the full text."""
         if span is None:
             return self._verifier.extract(question, text)
         found = self._verifier.extract(question, text[span.start : span.end])
@@ -221,7 +231,7 @@ class CellDrawer:
         return Extraction(moved, found.refused, found.reason)
 
     def _verdicts(self, drawn: _Drawn, extracted: Sequence[Extraction]) -> tuple[bool, list[tuple[Verdict, ...]]]:
-        """Whether the verifier failed, and its verdicts for all completions, in one call."""
+        """Judge all completions in one call. Return whether the verifier failed, and the verdicts."""
         items = [
             VerificationItem(drawn.question, s.claims, c.text, prompt.chunks)
             for s, c, prompt in zip(extracted, drawn.completions, drawn.prompts, strict=True)
@@ -235,7 +245,7 @@ class CellDrawer:
                 raise EvaluationError("its verdicts do not belong to the claims it was given")
         except WorkerError:
             raise
-        except Exception as error:  # as above: unscored with the reason, never a guess
+        except Exception as error:  # the samples become unscored with the reason
             failed = True
             reason = storable(f"the verifier failed: {_described(error)}")
             found = [
@@ -257,7 +267,7 @@ def _unscored(
 
 
 def _named(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
-    """Verdicts of the arm's selecting verifier, under its name."""
+    """Return the verdicts with the name of the arm's selecting verifier."""
     name = arm.runner.selector.name if isinstance(arm, PolicyArm) else ""
     return tuple(replace(verdict, verifier=name) for verdict in evaluation.verdicts)
 

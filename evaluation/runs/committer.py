@@ -1,4 +1,4 @@
-"""Background commits: a cell is committed while the next is drawn, because a commit waits for the disk."""
+"""Commit cells in a background thread, so that the next cell is drawn while a commit waits for the disk."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ Records = tuple[SampleRecord, ...]
 
 
 class Committer:
-    """Commits cells in order, one at a time, in its own thread.
+    """A background thread that commits cells in order, one at a time.
 
-    ``kept`` is called with a cell in the caller's thread after its commit, never before. At most one commit is pending
-    while the next cell is drawn; a kill loses at most that cell and the one being drawn. Use it as a context manager:
-    leaving the block, also by an error or Ctrl-C, first finishes the pending commit.
+    At most one commit is pending while the next cell is drawn. A kill loses at most that cell and the one being drawn.
+    Use it as a context manager: leaving the block, also by an error or Ctrl-C, first finishes the pending commit.
     """
 
     def __init__(self, save: Callable[[Records], None], kept: Callable[[Records], None]) -> None:
-        """save: commits a cell or raises. kept: called after the commit."""
+        """Start the thread.
+
+        save: commits a cell or raises.
+        kept: called with each cell after its commit, in the caller's thread.
+        """
         self._save, self._kept = save, kept
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._under_way: tuple[Future[None], Records] | None = None
 
     def put(self, cells: Sequence[Records]) -> None:
-        """Commit these cells next. Raises the error of the previous commit, in which case none of these is started."""
+        """Commit these cells next.
+
+        Raises the error of the previous commit. No further commit is then started.
+        """
         for records in cells:
             self.wait()
             self._under_way = self._thread.submit(self._save, records), records

@@ -1,4 +1,4 @@
-"""Estimate of a run's cost: counts of generations and tokens, and time from a few sampled cells."""
+"""Estimate the cost of a run: generations and tokens, and the time from a few sampled cells."""
 
 from __future__ import annotations
 
@@ -17,19 +17,26 @@ from evaluation.verifiers.verifier import Verifier
 from generation.generator import Generator
 
 PROBED = 8
-"""Number of cells to draw, spread over arms and questions, after one untimed cell (load and warm-up)."""
+"""Number of timed cells, spread over arms and questions. One untimed cell precedes them to load and warm up."""
 
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """cells: questions times arms, of which ``committed`` are drawn already. generations: answers still to draw; with
-        policies the most that each draws by itself, though policies of one question share what they draw alike.
+    """Estimated cost of a run.
 
-    prompts, prompt_tokens: prompts to process, and their tokens by the probe's mean.
-    new_tokens: by the probe's mean; most_new_tokens: if every answer reached its limit.
-    probed: cells timed, in ``probe_s`` seconds; failed: of them, cells that could not be drawn.
-    seconds, slowest_s, fastest_s: time of the rest by the probe's mean and by its slowest and fastest cell; None if
-        nothing could be timed.
+    cells: number of questions times number of arms.
+    committed: number of cells that are drawn already.
+    generations: number of answers still to draw. For policies this is an upper bound, because policies of one question
+        share equal draws.
+    prompts, prompt_tokens: number of prompts to process, and of their tokens at the probe's mean.
+    new_tokens: number of tokens to generate at the probe's mean.
+    most_new_tokens: number of tokens to generate if every answer reaches its limit.
+    probed: number of timed cells.
+    failed: number of probed cells that could not be drawn. They are not timed.
+    probe_s: seconds that the timed cells took.
+    seconds, slowest_s, fastest_s: seconds for the remaining cells at the mean, the slowest and the fastest timed cell;
+        None if no cell could be timed.
+    reason: why the last failed cell failed, "" without failures.
     """
 
     cells: int
@@ -57,7 +64,10 @@ def probe(
     committed: Collection[Cell] = (),
     clock: Callable[[], float] = time.perf_counter,
 ) -> DryRun:
-    """Draw and judge a few cells without storing them.
+    """Draw and judge a few cells without storing them, and estimate the cost of the run.
+
+    committed: cells that are drawn already.
+    clock: returns the current time in seconds.
 
     Raises EvaluationError without questions, and the errors of the arms.
     """
@@ -108,14 +118,14 @@ def probe(
 
 
 def _most_answers(arm: Arm) -> int:
-    """Answers that are drawn for one sample at most."""
+    """Return the maximum number of answers drawn for one sample."""
     if not isinstance(arm, PolicyArm):
         return 1
     return arm.samples + (arm.plan.rounds if arm.plan.draws_again else 0)
 
 
 def _spread(pending: Sequence[tuple[Question, Arm]]) -> list[tuple[Question, Arm]]:
-    """At most PROBED cells at even distances, balanced over the arms."""
+    """Choose cells at even distances, balanced over the arms: PROBED in total, but at least one per arm."""
     by_arm: dict[str, list[tuple[Question, Arm]]] = {}
     for question, arm in pending:
         by_arm.setdefault(arm.name, []).append((question, arm))

@@ -1,8 +1,8 @@
-"""The experiment: every question in every arm, n samples each, judged and committed cell by cell, resumable.
+"""Run experiments: draw n samples of every question in every arm, judge them, and commit them cell by cell.
 
-A cell is one question in one arm, by all decodings of the run from one prompt. Its samples and verdicts are committed
-in one transaction. A run that is stopped at any moment therefore holds complete cells only, and the next call continues
-with the others.
+A cell is one question in one arm, sampled by all decodings of the run from one prompt. Its samples and verdicts are
+committed in one transaction. A run that is stopped at any moment therefore holds complete cells only, and the next call
+continues with the others.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ FAILURES_IN_A_ROW = 5
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of a run, in samples. rate: samples per second of this call, None before the first.
+    """Progress of a run, in samples.
 
-    resumed: number of ``done`` samples committed by an earlier call.
+    done: number of committed samples.
+    resumed: number of samples in ``done`` that an earlier call committed.
+    rate: samples per second of this call; None before the first.
     """
 
     done: int
@@ -44,14 +46,18 @@ class Progress:
 
     @property
     def remaining_s(self) -> float | None:
-        """Estimated remaining seconds at this rate, None if unknown."""
+        """Estimated remaining time in seconds; None if unknown."""
         return (self.total - self.done) / self.rate if self.rate else None
 
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """Result of a call, in samples. resumed: found committed. failed: of ``drawn``, those unscored because of a
-    failure.
+    """Result of a call of ``run_experiment``, in samples.
+
+    total: number of samples of the complete run.
+    drawn: number of samples drawn by this call.
+    resumed: number of samples that were committed before this call.
+    failed: number of samples in ``drawn`` that a failure made unscored.
     """
 
     run_id: str
@@ -80,7 +86,12 @@ def configure(
     encoder: str = "",
     grid: Sequence[Decoding] = (),
 ) -> RunConfig:
-    """Create the RunConfig of a run. Raises EvaluationError (see RunConfig)."""
+    """Create the RunConfig of a run. The parameters and errors are those of RunConfig.
+
+    samples: number of samples per question and arm.
+    generation: hash of the searched index; "" without retrieval.
+    encoder: fingerprint of the encoder; "" without retrieval.
+    """
     return RunConfig(
         questions_sha256=hash_questions(questions),
         arms=tuple(ArmSpec(arm.name, arm.settings) for arm in arms),
@@ -112,17 +123,22 @@ def run_experiment(
     clock: Callable[[], float] = time.monotonic,
     elsewhere: DrawnElsewhere | None = None,
 ) -> RunResult:
-    """Draw, judge and commit the missing cells of a run; call it again to resume after an interruption.
+    """Draw, judge and commit the missing cells of a run. Call it again to resume after an interruption.
 
-    limit: maximum number of cells in this call.
-    retry_failed: first delete the cells in which search, generator or verifier failed.
+    name: display name of the run; its ID by default.
+    labels: information for readers that does not determine the run.
     progress: called at the start and after every cell.
-    elsewhere: generates the samples, several cells at once; the records are the same. The verifier must be thread-safe.
+    limit: maximum number of cells in this call; None for all.
+    retry_failed: whether to delete the cells first in which search, generator or verifier failed.
+    clock: returns the current time in seconds.
+    elsewhere: other processes that generate the samples, several cells at a time. The records are the same. The
+        verifier must be thread-safe.
 
-    A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason. Raises
-    EvaluationError if config and arguments differ, questions are unusable, or the generator fails in FAILURES_IN_A_ROW
-    consecutive cells (these are not stored). KeyboardInterrupt, DataError, WorkerError and the errors of an arm's
-    ``prepare`` pass through. Committed cells remain.
+    A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason.
+
+    Raises EvaluationError if config and arguments differ, if questions are unusable, or if the generator fails in
+    FAILURES_IN_A_ROW consecutive cells (these are not stored). KeyboardInterrupt, DataError, WorkerError and the errors
+    of an arm's ``prepare`` pass through. Committed cells remain.
     """
     _check(config, questions, arms, generator, verifier)
     run_id = runs.create_or_open_run(config, questions, name, labels)
@@ -173,7 +189,7 @@ def _check(
 
 
 class _Tally:
-    """Counts samples and reports progress."""
+    """Counts of drawn and failed samples, reported to ``progress``."""
 
     def __init__(
         self, total: int, resumed: int, progress: Callable[[Progress], None] | None, clock: Callable[[], float]
@@ -194,7 +210,7 @@ class _Tally:
 
 
 def _commit(run_id: str, drawn: Iterable[DrawnCell], runs: RunStore, tally: _Tally) -> None:
-    """Commit the cells. Cells with a failed generator wait for the next success: see FAILURES_IN_A_ROW."""
+    """Commit the cells. Cells with a failed generator wait for the next success, so that an outage stores none."""
     waiting: list[tuple[SampleRecord, ...]] = []
     with Committer(partial(runs.save_samples, run_id), tally.add) as committer:
         for question, arm, records in drawn:

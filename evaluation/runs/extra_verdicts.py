@@ -1,4 +1,4 @@
-"""ExtraVerdicts: verdicts of verifiers other than the run's own, in the SQL store."""
+"""Store and load the verdicts of verifiers other than the run's own."""
 
 from __future__ import annotations
 
@@ -14,17 +14,20 @@ from evaluation.outcomes import Verdict
 from evaluation.runs.run_rows import verdict_from_row, verdict_row
 
 Key = tuple[str, str, str, int]
-"""question, arm, decoding, sample."""
+"""Key of a sample: question, arm, decoding, number of the sample."""
 
 
 class ExtraVerdicts:
-    """Maps verdicts to database rows. Stateless."""
+    """The stored verdicts of additional verifiers. The object holds no state besides its store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def save(self, run_id: str, verifier: str, judged: Sequence[tuple[Key, tuple[Verdict, ...]]]) -> None:
-        """Write verdicts under ``verifier``'s name in one transaction; samples that have some are skipped."""
+        """Write verdicts under the name ``verifier`` in one transaction.
+
+        Samples that already have verdicts of this verifier are skipped.
+        """
         with self._store.write() as connection:
             known = self.load(run_id, verifier)
             rows = [
@@ -37,7 +40,7 @@ class ExtraVerdicts:
                 connection.execute(insert(verdicts), rows)
 
     def load(self, run_id: str, verifier: str) -> dict[Key, tuple[Verdict, ...]]:
-        """Verdicts of a verifier by sample, claims in order."""
+        """Return the verdicts of a verifier by sample, in the order of the claims."""
         found: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
         chosen = select(verdicts).where(verdicts.c.run_id == run_id, verdicts.c.verifier == verifier)
         with self._store.read() as connection:
@@ -46,7 +49,7 @@ class ExtraVerdicts:
         return {key: tuple(verdict_from_row(row) for row in rows) for key, rows in found.items()}
 
     def verifiers(self, run_id: str) -> tuple[str, ...]:
-        """Names of all verifiers with verdicts on samples of the run."""
+        """Return the sorted names of all verifiers with verdicts on samples of the run."""
         chosen = select(verdicts.c.verifier).where(verdicts.c.run_id == run_id).distinct()
         with self._store.read() as connection:
             return tuple(sorted(connection.execute(chosen).scalars()))

@@ -1,4 +1,4 @@
-"""PolicyArm: an arm whose answers are those that policies make of another arm's."""
+"""Define PolicyArm, an arm that applies policies to the answers of another arm."""
 
 from __future__ import annotations
 
@@ -17,17 +17,27 @@ _POLICY = re.compile(r" policy=\[([^\]]*)\] selector=\[([^\]]*)\]$")
 
 @dataclass(frozen=True, slots=True)
 class PolicySettings:
-    """What a run's settings say of an arm with policies. policy: as a certificate names it; selector: the verifier."""
+    """Policies of an arm, as stored in the run's settings.
+
+    policy: name of the policies as in a certificate.
+    selector: name of the verifier whose scores the policies use.
+    """
 
     policy: str
     selector: str
 
 
 class PolicyArm:
-    """The chunks of a base arm, and policies on the answers. The base arm itself is one with the policy ``none``."""
+    """An arm with the chunks of a base arm and policies that act on its answers.
+
+    In a run with policies, the base arm itself is a PolicyArm with the policy ``none``.
+    """
 
     def __init__(self, base: Arm, name: str, plan: PolicyPlan, samples: int, runner: PolicyRunner) -> None:
-        """samples: how many ``best_of_n`` chooses from, else 1."""
+        """Create the arm.
+
+        samples: number of answers from which ``best_of_n`` chooses; 1 without ``best_of_n``.
+        """
         self._base = base
         self.name = name
         self.plan, self.samples, self.runner = plan, samples, runner
@@ -40,24 +50,24 @@ class PolicyArm:
 
     @property
     def base(self) -> str:
-        """Name of the arm whose draws the policies work on."""
+        """Name of the arm whose draws the policies use."""
         return self._base.name
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """See Arm.prepare."""
+        """Prepare the base arm (see ``Arm.prepare``)."""
         self._base.prepare(questions)
 
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
-        """See Arm.chunks."""
+        """Return the chunks of the base arm (see ``Arm.chunks``)."""
         return self._base.chunks(question)
 
 
 def drawn_settings(settings: str) -> str:
-    """An arm's stored settings without its policies: those of the chunks."""
+    """Return an arm's stored settings without its policies, that is, the settings of its chunks."""
     return _POLICY.sub("", settings)
 
 
 def policy_settings(settings: str) -> PolicySettings | None:
-    """What an arm's stored settings say of its policies; None for an arm whose answers are given as drawn."""
+    """Return the policies in an arm's stored settings; None for an arm without policies."""
     found = _POLICY.search(settings)
     return None if found is None else PolicySettings(found[1], found[2])

@@ -1,4 +1,4 @@
-"""Runs policies on the answers of a run. Policies of one question share what they draw and judge alike."""
+"""Run policies on the answers of a run. Policies of one question share equal draws and judgements."""
 
 from __future__ import annotations
 
@@ -26,24 +26,27 @@ from generation.prompt import Prompt
 
 
 class SelectorError(EvaluationError):
-    """The verifier that selects failed on a question."""
+    """Raised when the selecting verifier fails on a question."""
 
 
 class Selector(Protocol):
-    """The verifier whose scores the policies use. It judges answers by the passages of their prompts."""
+    """Interface of the verifier whose scores the policies use. It judges answers by the passages of their prompts."""
 
     @property
     def name(self) -> str:
-        """The name of its verdicts."""
+        """Name under which its verdicts are stored."""
 
     def evaluate(self, question: str, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
-        """One evaluation an answer. Raises what its scorer raises."""
+        """Return one evaluation per answer. Raises the errors of its scorer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PolicySlot:
-    """A sample of a question to answer with policies. seed: of its first draw. run: the run's base seed. base: the arm
-    whose draws the policies work on; its name is a part of all seeds.
+    """A sample of a question to answer with policies.
+
+    seed: seed of its first draw.
+    run: base seed of the run.
+    base: name of the arm whose draws the policies use. It is a part of all seeds.
     """
 
     question: Question
@@ -55,14 +58,18 @@ class PolicySlot:
     base: str
 
     def further_seed(self, use: str, number: int) -> int:
-        """Seed of the ``number``-th further draw for this use; it depends on nothing but its arguments and the slot."""
+        """Return the seed of a further draw. It depends only on the slot and the arguments.
+
+        use: name of the policy that draws.
+        number: number of the draw.
+        """
         arm = f"{self.base} {use} {number}"
         return derive_seed(self.run, self.question.id, arm, self.decoding.label, self.sample)
 
 
 @dataclass(frozen=True, slots=True)
 class PolicyAnswer:
-    """The answer that policies give. evaluation: by the verifier that selects, on the text as it is given."""
+    """The answer that policies give. evaluation: the selecting verifier's evaluation of the final text."""
 
     candidate: Candidate
     evaluation: AnswerEvaluation
@@ -70,18 +77,21 @@ class PolicyAnswer:
 
     @property
     def completion(self) -> Completion:
-        """The text that is given, and what was drawn for it."""
+        """Completion with the final text and the drawn tokens."""
         return self.candidate.completion
 
     @property
     def prompt(self) -> Prompt:
-        """What it was drawn from."""
+        """Prompt from which the completion was drawn."""
         return self.candidate.prompt
 
 
 @dataclass(slots=True)
 class _Known:
-    """What was drawn and judged for one question, with the seconds it took. Completions have storable texts."""
+    """Cache of the draws and evaluations of one question, with the seconds that they took.
+
+    Completions have storable texts.
+    """
 
     question: str
     draws: dict[tuple[tuple[int, ...], str, tuple[int, ...]], tuple[tuple[Completion, ...], float]]
@@ -89,17 +99,20 @@ class _Known:
 
 
 class PolicyRunner:
-    """Answers slots with policies, one question after another."""
+    """Generator, searcher and selecting verifier that answer slots with policies, one question after another."""
 
     def __init__(self, generator: Generator, selector: Selector, searcher: Searcher, k: int) -> None:
-        """searcher, k: for further rounds of correction, as in the arm."""
+        """Create the runner.
+
+        searcher, k: the arm's searcher and number of chunks, for further rounds of correction.
+        """
         self.selector = selector
         self._generator, self._searcher, self._k = generator, searcher, k
         self._known = _Known("", {}, {})
         self._saved = 0.0
 
     def prepare(self, slots: Sequence[PolicySlot]) -> None:
-        """Draw the first answers of one question by one decoding in one call. Raises what the generator raises."""
+        """Draw the first answers of one question by one decoding in one call. Raises the errors of the generator."""
         first = slots[0]
         drawn, seconds = self.draw(first, first.prompt, tuple(slot.seed for slot in slots))
         for slot, completion in zip(slots, drawn, strict=True):
@@ -107,7 +120,10 @@ class PolicyRunner:
             self._known.draws.setdefault(key, ((completion,), seconds / len(slots)))
 
     def draw(self, slot: PolicySlot, prompt: Prompt, seeds: tuple[int, ...]) -> tuple[tuple[Completion, ...], float]:
-        """Completions and the seconds of drawing them, now or before. Raises what the generator raises."""
+        """Return completions, drawn now or cached, and the seconds that drawing took.
+
+        Raises the errors of the generator, and EvaluationError if the number of completions is wrong.
+        """
         if self._known.question != slot.question.id:
             self._known = _Known(slot.question.id, {}, {})
         key = (prompt.token_ids, slot.decoding.label, seeds)
@@ -123,7 +139,7 @@ class PolicyRunner:
         return self._known.draws[key]
 
     def judge(self, question: Question, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
-        """Evaluations by the verifier that selects. Raises SelectorError."""
+        """Return the evaluations by the selecting verifier. Raises SelectorError if it fails."""
         keys = [(prompt.token_ids, completion.text) for prompt, completion in answers]
         known = self._known.judged
         new = {key: pair for key, pair in zip(keys, answers, strict=True) if key not in known}
@@ -139,14 +155,16 @@ class PolicyRunner:
         return tuple(known[key][0] for key in keys)
 
     def answer(self, slot: PolicySlot, plan: PolicyPlan, samples: int) -> PolicyAnswer:
-        """The slot's answer. samples: how many ``best_of_n`` chooses from, else 1.
+        """Return the slot's answer after the policies.
 
-        Raises SelectorError, and what search and generator raise.
+        samples: number of answers from which ``best_of_n`` chooses; 1 without ``best_of_n``.
+
+        Raises SelectorError if the selecting verifier fails, and the errors of searcher and generator.
         """
         further = (slot.further_seed("best_of_n", number) for number in range(1, samples))
         self._saved = 0.0
         drawn, seconds = self.draw(slot, slot.prompt, (slot.seed, *further))
-        self._saved = 0.0  # the seconds of this draw are passed on
+        self._saved = 0.0  # the seconds of this draw are passed as drawing_s
         outcome = run_now(
             run_policies(
                 plan,
@@ -161,19 +179,19 @@ class PolicyRunner:
         saved = self._saved
         (candidate,) = outcome.answers
         evaluation = candidate.evaluation
-        if not plan.judges:  # the scores of the answers as drawn are wanted beside, and cost the policy nothing
+        if not plan.judges:  # reports also show the scores of unchanged answers; they are no cost of the policy
             (evaluation,) = self.judge(slot.question, [(candidate.prompt, candidate.completion)])
         return PolicyAnswer(candidate, evaluation, policy_record(outcome, answer_score(evaluation), saved))
 
     def search(self, slot: PolicySlot, query: str, earlier: Prompt) -> Prompt:
-        """A prompt with the passages found for a query beside those of the earlier prompt."""
+        """Return a prompt that adds the passages found for a query to those of the earlier prompt."""
         (found,) = self._searcher.retrieve_many((query,), self._k)
         return self._generator.prompt(slot.question.text, merged_passages(found, earlier), slot.decoding.max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """PolicyTools of one slot; all of them work at once."""
+    """PolicyTools of one slot. Its coroutines return without waiting."""
 
     runner: PolicyRunner
     slot: PolicySlot

@@ -1,4 +1,4 @@
-"""SampleRecord: one sample of a run with its prompt content, completion and verdicts."""
+"""Define SampleRecord, a sample of a run with its prompt content, completion and verdicts."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ Failure = Literal["", "gold", "arm", "retrieval", "prompt", "generator", "verifi
 
 @dataclass(frozen=True, slots=True)
 class ObservedEvent:
-    """Event that an arm observes in a response besides its outcome. name: for example "followed the suggestion".
+    """An event that an arm observes in a response in addition to its outcome.
 
-    happened: None if unknown; reason then says why. sought: what was searched for, for display.
+    name: name of the event, for example "followed the suggestion".
+    happened: whether the event happened; None if unknown.
+    sought: text that was searched for in the response, for display.
+    reason: why ``happened`` is unknown.
     """
 
     name: str
@@ -32,17 +35,19 @@ class ObservedEvent:
 
 @dataclass(frozen=True, slots=True)
 class SampleRecord:
-    """One response of a run; its key is (question_id, arm, decoding, sample).
+    """One response of a run. Its key is (question_id, arm, decoding, sample).
 
-    sample: from 0.
-    completion: None if nothing was generated.
-    chunks: as shown in the prompt; omitted: ids of chunks that did not fit.
-    failure: the part that failed if this made the sample unscored, else "".
-    question_text: the arm's text for the question, "" if it is the original.
+    decoding: label of the decoding.
+    sample: number of the sample within cell and decoding, from 0.
+    completion: the generated text with its tokens; None if nothing was generated.
+    chunks: chunks shown in the prompt.
+    omitted: IDs of chunks that did not fit into the prompt.
+    failure: the part whose failure made the sample unscored; "" if none failed.
+    question_text: the arm's text for the question; "" if it is the original.
     observed: events observed by the arm.
-    policy: what the arm's policy did, None without policies.
-    selected: verdicts of the verifier whose scores the policies use. They are written with the sample, and read by
-        ExtraVerdicts only.
+    policy: record of the arm's policies; None without policies.
+    selected: verdicts of the verifier whose scores the policies use. They are written with the sample, but only
+        ExtraVerdicts reads them.
     """
 
     question_id: str
@@ -62,5 +67,8 @@ class SampleRecord:
 
 
 def storable(text: str) -> str:
-    """Make a text storable in every database: replace lone surrogates and NUL by U+FFFD, so offsets hold."""
+    """Return the text with lone surrogates and NUL replaced by U+FFFD, so that every database can store it.
+
+    The length does not change, so offsets stay valid.
+    """
     return "".join("\ufffd" if c == "\0" or "\ud800" <= c <= "\udfff" else c for c in text)

@@ -1,4 +1,4 @@
-"""RunConfig: everything that determines a run's samples and verdicts. The run's id is its hash."""
+"""Define RunConfig, the settings that determine a run's samples and verdicts. The run's ID is their hash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Decoding:
 
     @property
     def greedy(self) -> bool:
-        """Whether decoding is greedy, so that all samples are equal."""
+        """Whether decoding is greedy. All samples are then equal."""
         return self.temperature == 0
 
     @property
@@ -47,7 +47,7 @@ class Decoding:
         return label if len(label) <= 64 else hashlib.sha256(label.encode()).hexdigest()
 
     def params(self, n: int) -> SamplingParams:
-        """SamplingParams for n samples; the seeds are passed separately."""
+        """Return the SamplingParams for n samples. The seeds are passed separately."""
         return SamplingParams(
             self.temperature,
             self.top_k,
@@ -62,7 +62,7 @@ class Decoding:
 
 @dataclass(frozen=True, slots=True)
 class ArmSpec:
-    """An arm of a run. settings: what determines its chunks besides question and collection (k, mode)."""
+    """An arm of a run. settings: everything that determines its chunks except question and collection (k, mode)."""
 
     name: str
     settings: str
@@ -70,20 +70,21 @@ class ArmSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """Everything that determines a run: equal configs give equal samples and verdicts, different configs are different
-    runs.
+    """Everything that determines a run. Equal configs give equal samples and verdicts.
 
-    questions_sha256: of the question set (``hash_questions``).
-    samples: n per question and arm.
-    decoding: of the headline rates. grid: further settings, drawn from the same prompts.
+    questions_sha256: hash of the question set (``hash_questions``).
+    samples: number of samples per question and arm.
+    decoding: sampling settings of the headline rates.
     seed: base of all seeds.
-    generator, encoder: fingerprints; generation: hash of the searched index. Encoder and generation are empty without
-        retrieval.
-    verifier: name, with version and thresholds.
-    version: of Plumbline.
+    generator: fingerprint of the generator.
+    verifier: name of the verifier, with version and thresholds.
+    version: version of Plumbline.
+    generation: hash of the searched index; "" without retrieval.
+    encoder: fingerprint of the encoder; "" without retrieval.
+    grid: further sampling settings, drawn from the same prompts.
     owner: tenant of the run, so that equal runs of two tenants differ; "" for local runs.
 
-    Raises EvaluationError with the offending value.
+    Raises EvaluationError, with the offending value, if a value is invalid.
     """
 
     questions_sha256: str
@@ -122,16 +123,19 @@ class RunConfig:
 
     @property
     def decodings(self) -> tuple[Decoding, ...]:
-        """All settings drawn from each prompt, the headline's first."""
+        """All sampling settings drawn from each prompt, those of the headline rates first."""
         return (self.decoding, *self.grid)
 
     def samples_of(self, decoding: Decoding) -> int:
-        """Samples per question and arm: n, or one for a greedy setting of a grid, whose samples are all equal."""
+        """Return the number of samples per question and arm.
+
+        A greedy setting of a grid has one, because all its samples are equal.
+        """
         return 1 if self.grid and decoding.greedy else self.samples
 
     @property
     def samples_per_cell(self) -> int:
-        """Samples per question and arm over all settings."""
+        """Number of samples per question and arm, over all sampling settings."""
         return sum(self.samples_of(d) for d in self.decodings)
 
     @property
@@ -141,7 +145,7 @@ class RunConfig:
 
 
 def hash_questions(questions: Sequence[Question]) -> str:
-    """SHA-256 (hex) of a question set: every field of every question except the reviewer, in order."""
+    """Return the SHA-256 (hex) of a question set: all fields of all questions in order, except the reviewers."""
     plain = [question_to_fields(replace(q, reviewed_by=())) for q in questions]
     return hashlib.sha256(_canonical(plain).encode()).hexdigest()
 
@@ -151,25 +155,28 @@ def _canonical(value: object) -> str:
 
 
 def config_to_json(config: RunConfig) -> dict[str, object]:
-    """The config as JSON values; config_from_json is the inverse."""
+    """Return the config as JSON values. ``config_from_json`` is the inverse."""
     fields = asdict(config) | {
         "arms": [asdict(arm) for arm in config.arms],
         "decoding": _decoding_to_json(config.decoding),
         "grid": [_decoding_to_json(d) for d in config.grid],
     }
-    # As below: runs without a grid or an owner keep the ids from before these fields existed.
+    # Runs without a grid or an owner keep the IDs that they had before these fields existed.
     return {name: value for name, value in fields.items() if name not in ("grid", "owner") or value}
 
 
 def _decoding_to_json(decoding: Decoding) -> dict[str, object]:
-    # Newer fields are left out at their defaults, so that the ids of earlier runs stay.
+    # Newer fields are left out at their defaults, so that the IDs of earlier runs stay the same.
     later = {"min_p": 0.0, "repetition_penalty": 1.0}
     fields = asdict(decoding) | {"stop": list(decoding.stop)}
     return {name: value for name, value in fields.items() if name not in later or value != later[name]}
 
 
 def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
-    """Read the result of config_to_json. where: names the run in the EvaluationError for invalid fields."""
+    """Read the result of ``config_to_json``. Raises EvaluationError for invalid fields.
+
+    where: name of the run, for the error message.
+    """
     try:
         arms, decoding, grid = fields["arms"], fields["decoding"], fields.get("grid", [])
         if not isinstance(arms, list) or not isinstance(decoding, dict) or not isinstance(grid, list):

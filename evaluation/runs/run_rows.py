@@ -1,4 +1,4 @@
-"""Conversion of sample records to rows of the tables samples and verdicts, and back."""
+"""Convert sample records to rows of the tables ``samples`` and ``verdicts``, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def sample_row(run_id: str, record: SampleRecord) -> Row:
-    """A row of ``samples``."""
+    """Return the row of a record in ``samples``."""
     return {
         "run_id": run_id,
         "question_id": record.question_id,
@@ -40,14 +40,18 @@ def sample_row(run_id: str, record: SampleRecord) -> Row:
 
 
 def verdict_rows(run_id: str, record: SampleRecord) -> tuple[Row, ...]:
-    """Rows of ``verdicts``, one per claim: of the run's verifier, and of the one that selects."""
+    """Return the rows of a record in ``verdicts``: one per claim and verifier (the run's and the selecting one)."""
     key = (record.question_id, record.arm, record.decoding, record.sample)
     judged = (record.evaluation.verdicts, record.selected)
     return tuple(verdict_row(run_id, key, number, v) for verdicts in judged for number, v in enumerate(verdicts))
 
 
 def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdict: Verdict) -> Row:
-    """A row of ``verdicts``. key: question, arm, decoding and sample. number: of the claim, from 0."""
+    """Return the row of a verdict in ``verdicts``.
+
+    key: question, arm, decoding and sample.
+    number: number of the claim, from 0.
+    """
     question_id, arm, decoding, sample = key
     return {
         "run_id": run_id,
@@ -70,9 +74,11 @@ def verdict_row(run_id: str, key: tuple[str, str, str, int], number: int, verdic
 
 
 def record_from_rows(sample: Mapping[str, Any], verdicts: Sequence[Mapping[str, Any]]) -> SampleRecord:
-    """Inverse of sample_row and verdict_rows, less ``selected``. verdicts: of the run's verifier.
+    """Return the record of a row in ``samples``. ``selected`` stays empty.
 
-    Raises ValueError, TypeError or KeyError for other rows.
+    verdicts: rows of the run's verifier for this sample.
+
+    Raises ValueError, TypeError or KeyError for invalid rows.
     """
     evaluation, prompt = sample["evaluation"], sample["prompt"]
     if evaluation["outcome"] not in OUTCOMES or evaluation["failure"] not in get_args(Failure):
@@ -99,7 +105,7 @@ def _completion_to_json(completion: Completion) -> Row:
     return {
         "text": completion.text,
         "token_ids": list(completion.token_ids),
-        # JSON has no infinity: a token of probability 0 (or an unknown one) is null.
+        # JSON has no infinity, so the log-probability of a token with probability 0 or an unknown one is null.
         "token_logprobs": [p if math.isfinite(p) else None for p in completion.token_logprobs],
         "finish_reason": completion.finish_reason,
         "prompt_tokens": completion.usage.prompt_tokens,
@@ -147,7 +153,7 @@ def _chunk_from_json(fields: Mapping[str, Any]) -> PromptChunk:
 
 
 def verdict_from_row(row: Mapping[str, Any]) -> Verdict:
-    """Inverse of verdict_row. Raises ValueError for an unknown label."""
+    """Return the verdict of a row in ``verdicts``. Raises ValueError for an unknown label."""
     if row["label"] not in get_args(Label):
         raise ValueError(f"verdict label {row['label']!r} is unknown")
     return Verdict(

@@ -1,4 +1,4 @@
-"""RunStore: runs, their questions and their samples in the SQL store. A cell is written atomically."""
+"""Store and load runs with their questions and samples. A cell is written atomically."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RunStatus = Literal["running", "interrupted", "failed", "finished"]
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Unit of a commit: all samples of one question in one arm, by all decodings of the run."""
+    """Key of a cell: all samples of one question in one arm, by all decodings of the run."""
 
     question_id: str
     arm: str
@@ -35,7 +35,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """A stored run. samples: number committed. A killed run keeps the status "running" and can be resumed."""
+    """A stored run. samples: number of committed samples.
+
+    A killed run keeps the status "running" and can be resumed.
+    """
 
     id: str
     name: str
@@ -56,11 +59,11 @@ _OF_CELL = (
     )
     .limit(1)
 )
-"""Created once, because it is used for every cell of a run."""
+"""Statement that selects one sample of a cell. It is built once, because every cell of a run uses it."""
 
 
 class RunStore:
-    """Maps runs to database rows. Stateless."""
+    """The stored runs. The object holds no state besides its store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -72,10 +75,11 @@ class RunStore:
         name: str = "",
         labels: Sequence[tuple[str, str]] = (),
     ) -> str:
-        """Create the run, or mark an existing one as running again; returns its id.
+        """Create the run, or mark an existing one as running again. Return its ID.
 
-        name: display name, the id by default; replaces that of an existing run. labels: information for readers that
-        does not determine the run (names of collection and generator, the command line); the first ones are kept.
+        name: display name; the ID by default. A name that is given replaces that of an existing run.
+        labels: information for readers that does not determine the run, such as names of collection and generator or
+            the command line. An existing run keeps its labels.
         """
         run_id = config.run_id
         with self._store.write() as connection:
@@ -97,27 +101,27 @@ class RunStore:
         return run_id
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
-        """Record the status of a run, with the time if it is finished."""
+        """Record the status of a run, and the time if the status is "finished"."""
         finished = utc_now() if status == "finished" else None
         with self._store.write() as connection:
             connection.execute(update(runs).where(runs.c.id == run_id).values(status=status, finished_at=finished))
 
     def committed(self, run_id: str) -> frozenset[Cell]:
-        """Cells with stored samples."""
+        """Return the cells with stored samples."""
         statement = select(samples.c.question_id, samples.c.arm).where(samples.c.run_id == run_id).distinct()
         with self._store.read() as connection:
             return frozenset(Cell(row.question_id, row.arm) for row in connection.execute(statement))
 
     def save_samples(self, run_id: str, records: Sequence[SampleRecord]) -> None:
-        """Write samples and their verdicts in one transaction. Existing cells are left unchanged.
+        """Write samples and their verdicts in one transaction.
 
-        (Another process may have drawn them; equal seeds give equal samples.)
+        Existing cells are left unchanged. Another process may have drawn them, and equal seeds give equal samples.
         """
         by_cell: dict[Cell, list[SampleRecord]] = defaultdict(list)
         for record in records:
             by_cell[Cell(record.question_id, record.arm)].append(record)
         with self._store.write(exclusive=False) as connection:
-            # One process at a time writes samples of a run; runs do not wait for each other.
+            # The lock lets one process at a time write samples of a run. Different runs do not wait for each other.
             connection.execute(select(runs.c.id).where(runs.c.id == run_id).with_for_update(key_share=True))
             for cell, members in by_cell.items():
                 names = {"run": run_id, "question": cell.question_id, "arm": cell.arm}
@@ -129,8 +133,9 @@ class RunStore:
                     connection.execute(insert(verdicts), judged)
 
     def drop_failed(self, run_id: str) -> int:
-        """Delete the cells in which search, generator or verifier failed, so that they are drawn again; returns
-        their number.
+        """Delete the cells in which search, generator or verifier failed, and return their number.
+
+        The next call of ``run_experiment`` draws them again.
         """
         statement = select(samples.c.question_id, samples.c.arm, samples.c.evaluation).where(samples.c.run_id == run_id)
         with self._store.write() as connection:
@@ -150,8 +155,11 @@ class RunStore:
     def load_samples(self, run_id: str, every_decoding: bool = False) -> tuple[SampleRecord, ...]:
         """Load the samples of a run's headline decoding with the verdicts of its own verifier.
 
-        They are sorted by question, arm (as configured) and sample. every_decoding: also those of the rest of its grid,
-        cell by cell. Raises EvaluationError for an unknown run or unreadable rows.
+        The samples are sorted by question, arm (as configured), decoding and sample.
+
+        every_decoding: whether to load the samples of all decodings of the grid.
+
+        Raises UnknownRunError for an unknown run, and EvaluationError for unreadable rows.
         """
         info = self.load_run(run_id)
         judged: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
@@ -183,7 +191,10 @@ class RunStore:
             ) from error
 
     def load_questions(self, run_id: str) -> tuple[Question, ...]:
-        """Questions of a run as stored with it, in order. Raises EvaluationError for an unknown run."""
+        """Return the questions stored with a run, in order.
+
+        Raises UnknownRunError for an unknown run, and EvaluationError for unreadable questions.
+        """
         info = self.load_run(run_id)
         statement = select(run_questions.c.question).where(run_questions.c.run_id == info.id)
         with self._store.read() as connection:
@@ -206,11 +217,14 @@ class RunStore:
         raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in fitting))
 
     def own_run(self, tenant: str, run_id: str) -> RunInfo | None:
-        """The tenant's run with exactly this id; None if there is none."""
+        """Return the tenant's run with exactly this ID; None if there is none."""
         return next(iter(self._listed(runs.c.tenant == tenant, runs.c.id == run_id)), None)
 
     def list_runs(self, tenant: str | None = None) -> tuple[RunInfo, ...]:
-        """All runs, newest first. tenant: only the runs of this tenant ("" for local runs)."""
+        """Return all runs, newest first.
+
+        tenant: the tenant whose runs are returned ("" for local runs); None for the runs of all tenants.
+        """
         return self._listed(*(() if tenant is None else (runs.c.tenant == tenant,)))
 
     def _listed(self, *where: ColumnElement[bool]) -> tuple[RunInfo, ...]:
@@ -222,7 +236,7 @@ class RunStore:
 
 
 def _note_reviewers(connection: Connection, run_id: str, questions: Sequence[Question]) -> None:
-    """Store the reviewers of questions reviewed since the run began; they do not determine the run."""
+    """Store the reviewers of questions reviewed since the run began. Reviewers do not determine the run."""
     for question in questions:
         if question.reviewed_by:
             stored = (run_questions.c.run_id == run_id) & (run_questions.c.question_id == question.id)

@@ -1,4 +1,4 @@
-"""Renaming and deletion of stored runs."""
+"""Rename and delete stored runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.errors import EvaluationError
 def rename_run(store: Store, run_id: str, name: str) -> None:
     """Rename a run.
 
-    Raises EvaluationError for an empty name or the name of another run, because a name identifies its run.
+    Raises EvaluationError if the name is empty or is the name of another run.
     """
     if is_blank(name):
         raise EvaluationError("the name is empty", parameter="name")
@@ -27,6 +27,6 @@ def rename_run(store: Store, run_id: str, name: str) -> None:
 def delete_run(store: Store, run_id: str) -> None:
     """Delete a run with its questions, samples, verdicts and labels, in one transaction."""
     with store.write() as connection:
-        if store.path is not None:  # the bytes are overwritten: a copy of the file does not hold them any more
+        if store.path is not None:  # SQLite overwrites the bytes, so that a copy of the file does not contain them
             connection.exec_driver_sql("PRAGMA secure_delete=ON")
         connection.execute(delete(runs).where(runs.c.id == run_id))

@@ -1,4 +1,4 @@
-"""Seed of a sample: a pure function of the sample's key, independent of order and batching."""
+"""Derive the seed of a sample from the sample's key, independent of order and batching."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import hashlib
 
 
 def derive_seed(run: int, question: str, arm: str, decoding: str, sample: int) -> int:
-    """A seed in [0, 2**63) that depends on its arguments only (docs/architecture.md, rule 9).
+    """Return a seed in [0, 2**63) that depends only on the arguments (docs/architecture.md, rule 9).
 
-    run: the run's base seed. The seed is a SHA-256 over the parts, each preceded by its length in bytes, so that
-    different lists of parts never collide by concatenation ("ab", "c" and "a", "bc").
+    run: base seed of the run.
+    question: ID of the question.
+    arm: name of the arm.
+    decoding: label of the decoding.
+    sample: number of the sample.
+
+    The seed is taken from a SHA-256 over the parts. Each part is preceded by its length in bytes, so that different
+    lists of parts never collide by concatenation ("ab", "c" and "a", "bc").
     """
     digest = hashlib.sha256(b"plumbline/seed/1")
     for part in (str(run), question, arm, decoding, str(sample)):
