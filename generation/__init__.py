@@ -1,4 +1,4 @@
-"""Generation: from a question and retrieved chunks to a completion with citations.
+"""Generate completions with citations from a question and retrieved chunks.
 
-Does not depend on evaluation.
+This package does not depend on evaluation.
 """

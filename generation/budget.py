@@ -13,7 +13,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class FittedChunk:
-    """A chunk and the number of its leading characters that are shown."""
+    """A chunk that fits the budget. end: number of its leading characters that are shown."""
 
     retrieved: RetrievedChunk
     end: int
@@ -21,7 +21,7 @@ class FittedChunk:
 
 @dataclass(frozen=True, slots=True)
 class BudgetFit:
-    """The chunks that fit, in the given order, and the omitted ones."""
+    """The chunks that fit the budget, in the given order, and the omitted ones."""
 
     shown: tuple[FittedChunk, ...]
     omitted: tuple[RetrievedChunk, ...]
@@ -34,12 +34,14 @@ def fit_chunks(
     sentence_ends: Callable[[str], Sequence[int]],
     limit: int | None = None,
 ) -> BudgetFit:
-    """Take chunks in order while they fit; the first that does not fit is truncated after its last sentence that fits.
+    """Select chunks in order while they fit, and truncate the first one that does not.
 
-    cost(chunk, end): tokens of the chunk's first ``end`` characters, including markers and title. sentence_ends:
-    offsets at which a text may be truncated. limit: maximum number of chunks that the model can distinguish. A chunk
-    without a fitting sentence is omitted, and so is everything after a truncated chunk: a lower-ranked chunk never
-    displaces a higher one.
+    It is truncated after its last sentence that fits, or omitted if no sentence fits. All chunks after it are omitted,
+    so that a lower-ranked chunk never displaces a higher one.
+
+    budget: number of tokens available. cost(chunk, end): number of tokens of the chunk's first ``end`` characters,
+    including markers and title. sentence_ends: function that returns the offsets at which a text may be truncated.
+    limit: maximum number of chunks; None for no limit.
     """
     shown: list[FittedChunk] = []
     left = budget

@@ -1,4 +1,4 @@
-"""Citations ``[n]`` of the given chunks: appended to a copied answer, or found in a model's text."""
+"""Add citations ``[n]`` to a copied answer, or find them in a model's text."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from generation.completion import Citation
 from generation.surface.surface import Surface
 
-# Plain digits without leading zeros: "[007]" or Arabic digits would not equal the text of the Citation.
+# ASCII digits without leading zeros, because text[start:end] must equal f"[{number}]".
 _MARKER = re.compile(r"\[([1-9][0-9]{0,2})\]")
 _MIN_SHARE_OF_COPIED = 0.25
 
@@ -22,7 +22,7 @@ class CitedText:
 
 
 def find_citations(text: str, chunks: int) -> tuple[Citation, ...]:
-    """Find every ``[n]`` in the text with 1 <= n <= chunks; other bracketed numbers are plain text."""
+    """Return the citations ``[n]`` in the text with 1 <= n <= chunks. Other bracketed numbers are plain text."""
     return tuple(
         Citation(int(match[1]), match.start(), match.end())
         for match in _MARKER.finditer(text)

@@ -18,7 +18,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """``[n]`` in the answer: ``text[start:end] == f"[{number}]"``. number: index of the chunk in the prompt, from 1."""
+    """A citation ``[n]`` in the answer, at ``text[start:end]``. number: number of the chunk in the prompt, from 1."""
 
     number: int
     start: int
@@ -29,15 +29,16 @@ class Citation:
 class Completion:
     """One sampled answer.
 
-    text: with its ``[n]`` citations. token_ids: without the end-of-sequence token. token_logprobs: natural logarithm of
-    each token's probability under the model at temperature 1, before any bias, penalty or truncation, same length.
-    finish_reason: "stop" (end token or stop string), "length", "cancelled" or "deadline". seed: of the sample.
-    citations: in order of position; may be empty. top_logprobs: if requested, the likeliest alternatives of every token
-    as (token id, log-probability as above), likeliest first, else empty.
+    text: the answer, including its ``[n]`` citations. token_ids: generated tokens without the end-of-sequence token.
+    token_logprobs: for each token, the natural logarithm of its probability under the model at temperature 1, before
+    any bias, penalty or truncation. finish_reason: "stop" (end token or stop string), "length", "cancelled" or
+    "deadline". usage: token counts. seed: seed of the sample. citations: citations in order of position. top_logprobs:
+    if requested, the likeliest alternatives of every token as (token ID, log-probability), likeliest first; otherwise
+    empty.
 
-    A server names tokens by text, if at all: token_ids and top_logprobs are then empty. logprobs_missing: why
-    token_logprobs is empty although tokens were generated, else "". thought: the reasoning of a reasoning model,
-    without tags; it is not part of the text, but its tokens are among the tokens.
+    Servers identify tokens by their text, if at all; token_ids and top_logprobs are then empty. logprobs_missing: the
+    reason why token_logprobs is empty although tokens were generated; otherwise "". thought: the reasoning of a
+    reasoning model, without tags. It is not part of ``text``, but its tokens are included in ``token_ids``.
     """
 
     text: str
@@ -54,7 +55,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """A piece of a streamed completion. The pieces of a sample, joined, are its Completion's text."""
+    """A piece of a streamed completion. The joined pieces of a sample are its Completion's text."""
 
     text: str
     sample: int = 0
@@ -62,7 +63,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class ThoughtDelta:
-    """A piece of a streamed completion's reasoning. The pieces of a sample, joined, are its Completion's thought."""
+    """A piece of a streamed completion's reasoning. The joined pieces of a sample are its Completion's thought."""
 
     text: str
     sample: int = 0

@@ -6,11 +6,11 @@ from plumbline_errors import PlumblineError
 
 
 class GenerationError(PlumblineError):
-    """A prompt or a sampling parameter is invalid; the message names what and what to do."""
+    """A prompt or a sampling parameter is invalid. The message says what is wrong and what to do."""
 
 
 class ContextLengthError(GenerationError):
-    """The question or the prompt does not fit the model's context; a shorter one might."""
+    """The question or the prompt is too long for the model's context."""
 
 
 class ParameterError(GenerationError):

@@ -13,7 +13,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class Generator(Protocol):
-    """Converts a question and chunks into a prompt, and a prompt into completions."""
+    """A model that converts a question and chunks into a prompt, and a prompt into completions."""
 
     @property
     def name(self) -> str:
@@ -21,16 +21,17 @@ class Generator(Protocol):
 
     @property
     def fingerprint(self) -> str:
-        """Hash of weights and configuration: equal fingerprints give the same tokens from the same seeds."""
+        """Hash of weights and configuration. Equal fingerprints give the same tokens for the same seeds."""
 
     @property
     def context_length(self) -> int:
-        """The context window Delta, in tokens."""
+        """Size of the context window Delta, in tokens."""
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """Fit the question and as many chunks as possible, in the given order, into context_length - max_new_tokens.
+        """Build a prompt of at most context_length - max_new_tokens tokens from the question and the chunks.
 
-        Raises GenerationError if the question is empty or does not fit on its own.
+        As many chunks as possible are included, in the given order. Raises GenerationError if the question is empty, or
+        does not fit even without chunks.
         """
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
@@ -41,7 +42,8 @@ class Generator(Protocol):
 class GenerationTask:
     """A prompt, its sampling parameters, and a seed for each completion.
 
-    owner: the owner of the request, if several share the generator; cached prompts are not reused across owners.
+    owner: owner of the request, if several owners share the generator; "" for none. Cached prompts are not reused
+    across owners.
     """
 
     prompt: Prompt
@@ -55,26 +57,29 @@ class BatchGenerator(Protocol):
     """A generator that processes many prompts at once."""
 
     def generate_many(self, tasks: Sequence[GenerationTask]) -> tuple[tuple[Completion, ...], ...]:
-        """Return what ``generate`` would return for each task, in order. Raises the first error of any task."""
+        """Return the completions of each task, in order, as ``generate`` would. Raises the first error of any task."""
 
 
 class PendingCompletions(Protocol):
-    """Tasks in progress."""
+    """The completions of submitted tasks that are still being generated."""
 
     def result(self) -> tuple[tuple[Completion, ...], ...]:
-        """Wait for the completions of each task, in order. Raises the first error of any task, and cancels the rest."""
+        """Wait for the completions of all tasks and return them in order.
+
+        Raises the first error of any task and cancels the other tasks.
+        """
 
     def cancel(self) -> None:
-        """Drop queued requests. Returns at once."""
+        """Drop queued requests and return at once."""
 
 
 @runtime_checkable
 class QueueingGenerator(Protocol):
-    """A generator that takes tasks while it works on earlier ones, such as the client of a server."""
+    """A generator that accepts tasks while it works on earlier ones, such as the client of a server."""
 
     @property
     def parallel(self) -> int:
-        """Samples that are generated at the same time."""
+        """Number of samples that are generated at the same time."""
 
     def submit_many(self, tasks: Sequence[GenerationTask]) -> PendingCompletions:
         """Queue the tasks and return at once. Requests start in the order of tasks and seeds."""

@@ -17,7 +17,11 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class FinishedRequest:
-    """The end of a request. completions: in the order of the seeds. shared_tokens: prompt tokens reused from others."""
+    """The event that ends a request.
+
+    completions: one for each seed, in the order of the seeds. shared_tokens: number of prompt tokens whose keys and
+    values were reused from earlier requests.
+    """
 
     completions: tuple[Completion, ...]
     shared_tokens: int = 0
@@ -25,7 +29,10 @@ class FinishedRequest:
 
 @dataclass(frozen=True, slots=True)
 class EngineLoad:
-    """rows: samples being decoded. free_positions: of the engine's memory, in tokens."""
+    """The load of an engine.
+
+    rows: number of samples being decoded. free_positions: number of tokens that fit the engine's free memory.
+    """
 
     rows: int
     free_positions: int
@@ -33,21 +40,23 @@ class EngineLoad:
 
 LiveEvent = TextDelta | ThoughtDelta | FinishedRequest | Exception
 Listener = Callable[[LiveEvent], None]
-"""Called from another thread, between steps that serve all requests: it must return at once and not raise.
+"""Callback for the events of a request.
 
-A FinishedRequest or an error comes last; a sample's joined deltas are its completion's text, and its thought.
+It is called from another thread, between steps that serve all requests, so it must return at once and not raise. A
+FinishedRequest or an error is the last event. The joined TextDeltas of a sample are its completion's text, the joined
+ThoughtDeltas its thought.
 """
 
 
 class ThoughtSource(Protocol):
-    """Text of one sample from which reasoning is removed; see generation.decoding.streaming.TextFilter."""
+    """The text of one sample, from which reasoning is removed; see generation.decoding.streaming.TextFilter."""
 
     def take_thought(self) -> str:
         """Return the reasoning since the previous call; may be empty."""
 
 
 def report(listener: Listener, sample: int, source: ThoughtSource, text: str) -> None:
-    """Report what became final: reasoning first, then text. Empty pieces are not reported."""
+    """Send new reasoning, then new text, to the listener. Empty pieces are not sent."""
     if thought := source.take_thought():
         listener(ThoughtDelta(thought, sample))
     if text:
@@ -58,15 +67,18 @@ class LiveRequest(Protocol):
     """A request in progress."""
 
     def cancel(self) -> None:
-        """Cancel without waiting: its rows are free before the next step, and the tokens so far are its result."""
+        """Cancel the request without waiting.
+
+        Its rows are freed before the next step. The tokens generated so far are its result.
+        """
 
 
 @runtime_checkable
 class LiveGenerator(Protocol):
-    """A generator that reports text while it is generated."""
+    """A generator that reports text while it generates it."""
 
     def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
-        """Submit a task and return at once; errors in it go to the listener."""
+        """Submit a task and return at once. Errors are sent to the listener."""
 
 
 @runtime_checkable
@@ -74,7 +86,7 @@ class EngineGenerator(Protocol):
     """A generator whose requests share an engine in this process."""
 
     def load(self) -> EngineLoad:
-        """Current load (approximate)."""
+        """Return the current load (approximate)."""
 
 
 @runtime_checkable
@@ -84,7 +96,7 @@ class InstructedGenerator(Protocol):
     def instructed_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str
     ) -> Prompt:
-        """``Generator.prompt`` preceded by instructions, which are never truncated."""
+        """Build a prompt as ``Generator.prompt`` does, with instructions before it. They are never truncated."""
 
 
 @runtime_checkable
@@ -92,4 +104,4 @@ class NamesTokens(Protocol):
     """A generator that can return the text of a token id."""
 
     def token_text(self, token_id: int) -> str:
-        """The token's text on its own; a replacement character if it is only part of a character."""
+        """Return the text of a single token; a replacement character if the token is only part of a character."""

@@ -1,4 +1,4 @@
-"""The Prompt: a question and its chunks, as token ids."""
+"""The Prompt: a question and its chunks as token IDs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class PromptChunk:
-    """A chunk as given to the model. number: n of ``[n]``, from 1.
+    """A chunk as shown to the model.
 
-    start, end: the shown characters of ``retrieved.chunk.text`` (truncation at a sentence boundary may drop the end).
+    number: n in its citations ``[n]``, from 1. start, end: offsets of the shown part of ``retrieved.chunk.text``, whose
+    end may be cut off at a sentence boundary.
     """
 
     number: int
@@ -21,7 +22,7 @@ class PromptChunk:
 
     @property
     def text(self) -> str:
-        """The shown text."""
+        """The shown part of the chunk's text."""
         return self.retrieved.chunk.text[self.start : self.end]
 
 
@@ -29,11 +30,11 @@ class PromptChunk:
 class Prompt:
     """The model input.
 
-    question: unchanged, never truncated. chunks: those that fit, in order of ``[n]``. omitted: those that did not fit
-    the token budget, in order of rank. token_ids: the entire prompt. sources: for each prompt token (part, start, end)
-    with part 0 for the question, n for the shown text of chunk n and -n for its title, and start, end in characters of
-    that text; None for other tokens. Empty if a generator does not copy. instructions: the caller's own, placed before
-    the generator's.
+    question: the question, never truncated. chunks: the chunks that fit, in order of ``[n]``. omitted: the chunks that
+    did not fit the token budget, in order of rank. token_ids: token IDs of the entire prompt. sources: origin of each
+    prompt token as (part, start, end), or None. part is 0 for the question, n for the shown text of chunk n and -n for
+    its title; start and end are character offsets in that text. Empty if the generator does not copy. instructions: the
+    caller's instructions, placed before the generator's.
     """
 
     question: str

@@ -1,7 +1,7 @@
-"""The reference decoding loop: one prefill for all samples of a prompt, then token by token.
+"""The reference decoding loop: one prefill for all samples of a prompt, then one token at a time.
 
-The engine (generation/engine) does the same for many prompts at once and is tested against this loop. The types that
-both return, and the steps that need no batch, are here.
+The engine (generation/engine) does the same for many prompts at once and is tested against this loop. This module also
+contains the types that both return, and the steps that do not depend on batching.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ _SOURCES_KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class CopySource:
-    """A prompt position that holds the sampled token, and the share of the token's probability copied from it."""
+    """A prompt position from which the sampled token may have been copied.
+
+    share: share of the token's probability that was copied from this position.
+    """
 
     position: int
     share: float
@@ -38,11 +41,12 @@ class CopySource:
 
 @dataclass(frozen=True, slots=True)
 class DecodedTokens:
-    """One sample.
+    """The generated tokens of one sample.
 
-    token_logprobs: natural log at temperature 1, before bias, penalty and truncation. sources: for each token the
-    prompt positions it may have been copied from, largest share first; empty for a head that does not copy.
-    top_logprobs: for each token its likeliest alternatives, as many as requested.
+    token_logprobs: natural log of each token's probability at temperature 1, before bias, penalty and truncation.
+    sources: for each token, the prompt positions it may have been copied from, largest share first; empty for a head
+    that does not copy. finish_reason: reason why the sample ended; "length" if it is not finished. top_logprobs: for
+    each token, the requested number of likeliest alternatives as (token ID, log-probability).
     """
 
     token_ids: tuple[int, ...]
@@ -56,8 +60,8 @@ class DecodedTokens:
 class DecodingUse:
     """Calibration of a model's distributions, applied before sampling and before log-probabilities are returned.
 
-    temperature: p ** (1 / temperature), renormalised. first_bias: (token, nats) added to that token's log-probability
-    at the first step.
+    temperature: each distribution p becomes p ** (1 / temperature), renormalised. first_bias: (token ID, nats) added to
+    that token's log-probability at the first step; None for no bias.
     """
 
     temperature: float = 1.0
@@ -65,11 +69,11 @@ class DecodingUse:
 
     @property
     def idle(self) -> bool:
-        """Whether it changes nothing."""
+        """Whether the calibration changes nothing."""
         return self.temperature == 1.0 and (self.first_bias is None or self.first_bias[1] == 0.0)
 
     def first(self, step: NextToken) -> NextToken:
-        """Calibrate the first step's distribution."""
+        """Return the calibrated distribution of the first step."""
         if self.first_bias is None or self.first_bias[1] == 0.0:
             return self.later(step)
         token, nats = self.first_bias
@@ -78,12 +82,12 @@ class DecodingUse:
         return _reweighted(step, step.logprobs / self.temperature + bias)
 
     def later(self, step: NextToken) -> NextToken:
-        """Calibrate any other step's distribution."""
+        """Return the calibrated distribution of a later step."""
         return step if self.temperature == 1.0 else _reweighted(step, step.logprobs / self.temperature)
 
 
 def _reweighted(step: NextToken, scores: Tensor) -> NextToken:
-    """Log-softmax of the scores; each token keeps the copied share of its probability and its sources."""
+    """Return the log-softmax of the scores. Each token keeps its sources and the copied share of its probability."""
     logprobs = torch.log_softmax(scores, dim=-1)
     return NextToken(logprobs, step.copy, step.logprobs)
 
@@ -115,10 +119,13 @@ def decode(
     use: DecodingUse | None = None,
     stopped: Callable[[DecodedTokens], bool] | None = None,
 ) -> tuple[DecodedTokens, ...]:
-    """Generate one completion of ``prompt`` per seed. The prompt is read once; decoding then costs O(position) a step.
+    """Generate one completion of ``prompt`` per seed, of at most params.max_tokens tokens and within the context.
 
-    An end token finishes a sample and is not part of it; ``stopped`` is called after each token with the tokens so far,
-    and its result ends the sample. The length is limited by params.max_tokens and by the context.
+    The prompt is read once. Each later step costs O(position).
+
+    end_ids: tokens that finish a sample and are not part of it. first_copyable_id, null_id: a copying head may copy
+    tokens with IDs from first_copyable_id on, and null_id, which stands for no answer. use: calibration; None for none.
+    stopped: called after each token with the tokens so far; the sample ends if it returns True.
     """
     with torch.inference_mode():
         device = model.device
@@ -146,8 +153,8 @@ def decode(
             if index + 1 == room or all(sample.finish for sample in samples):
                 break
             if memory is not None:
-                # The last column is the token to be predicted: the continuation of a copied span depends on those
-                # before it.
+                # The continuation of a copied span depends on the answer so far. The last column is a placeholder for
+                # the token to be predicted.
                 drawn = torch.cat((drawn, tokens[:, None]), dim=1)
                 memory = replace(memory, answer=torch.cat((drawn, torch.zeros_like(drawn[:, :1])), dim=1))
             step = use.later(model.next_token(model(tokens[:, None], cache)[:, -1], memory))
@@ -164,7 +171,7 @@ def _repeat(step: NextToken, samples: int) -> NextToken:
 def _draw_step(
     step: NextToken, prompt: Tensor, params: SamplingParams, samples: list[_Sample], end_ids: frozenset[int], drawn: int
 ) -> Tensor:
-    """Sample a token for every sample and record it for the unfinished ones; returns (B), finished rows included."""
+    """Sample a token for every sample, record it for the unfinished ones, and return all of them (B)."""
     check_finite(step.logprobs)
     rows = [params] * len(samples)
     # A penalty divides its input, so it gets the logits if available, not logits minus their log-sum-exp.
@@ -196,10 +203,9 @@ def _draw_step(
 def copy_sources(
     step: NextToken, prompt: Tensor, tokens: Tensor, logprobs: Tensor
 ) -> list[tuple[CopySource, ...]] | None:
-    """Return where in the prompt (P) each sampled token (B) may have been copied from; None for a head that does not
-    copy.
+    """Return the positions from which each sampled token may have been copied; None for a head that does not copy.
 
-    logprobs (B): of the sampled tokens.
+    prompt: token IDs (P). tokens: sampled tokens (B). logprobs: log-probabilities (B) of the sampled tokens.
     """
     if step.copy is None:
         return None

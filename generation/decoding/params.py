@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from generation.errors import ParameterError
 
 MAX_TOP_LOGPROBS = 20
-"""Limit of OpenAI-compatible servers."""
+"""Maximum number of alternatives for each token, as in OpenAI-compatible servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class SamplingParams:
     """Decoding settings, validated on construction.
 
-    temperature: 0 is greedy argmax; tau > 0 divides the logits. top_k: keep the k likeliest tokens, None keeps all.
-    top_p: keep the smallest set of likeliest tokens whose probability reaches p, in (0, 1]. max_tokens: at least 1.
-    stop: strings that end the completion, not part of its text. n: samples per prompt. seed: of the first sample.
+    temperature: divides the logits; 0 selects the likeliest token (greedy decoding). top_k: keep the k likeliest
+    tokens; None keeps all. top_p: keep the smallest set of likeliest tokens whose total probability reaches p, in
+    (0, 1]; 1 keeps all. max_tokens: maximum number of generated tokens, at least 1. stop: strings that end the
+    completion; they are not part of its text. n: number of samples per prompt. seed: seed of the first sample.
 
-    min_p: keep the tokens that are at least min_p times as likely as the likeliest, in [0, 1]; 0 keeps all.
-    repetition_penalty: divides positive and multiplies negative logits of tokens in the prompt or the completion; 1 is
-    none. logit_bias: (token id, nats) added to that token's logit; -1e9 excludes it. min_tokens: end tokens are
-    excluded until so many tokens were generated; a stop string still ends. top_logprobs: number of alternatives to
-    return with every token, 0 to 20. deadline_seconds: time limit from the request on; the tokens generated until then
-    are returned.
+    min_p: keep the tokens that are at least min_p times as likely as the likeliest one, in [0, 1]; 0 keeps all.
+    repetition_penalty: divides positive and multiplies negative logits of tokens that occur in the prompt or the
+    completion; 1 means no penalty. logit_bias: pairs (token ID, nats); nats is added to that token's logit, and -1e9
+    excludes it. min_tokens: number of tokens to generate before an end token is allowed; stop strings end a completion
+    earlier. top_logprobs: number of alternatives to return with every token, 0 to 20. deadline_seconds: time limit from
+    the submission of the request; tokens generated until then are returned. None for no limit.
 
-    The order of application: see generation.decoding.sampling. Raises GenerationError with the offending value.
+    generation.decoding.sampling describes the order of application. Raises ParameterError, which names the invalid
+    value.
     """
 
     temperature: float = 0.0

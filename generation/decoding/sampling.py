@@ -1,8 +1,8 @@
-"""From logits to a token: bias, penalty, min_tokens, temperature, top-k, nucleus, min-p, and a seeded draw.
+"""Sample tokens from logits: bias, penalty, min_tokens, temperature, top-k, top-p, min-p, and a seeded draw.
 
 The order is that of transformers (GenerationMixin._get_logits_processor): logit bias, repetition penalty, end tokens
-excluded before min_tokens; then temperature, top-k, top-p of the tokens left by top-k, min-p. Unlike transformers,
-which keeps every token that ties with the k-th likeliest, exactly k are kept, lowest ids first.
+excluded before min_tokens; then temperature, top-k, top-p of the tokens kept by top-k, min-p. Unlike transformers,
+which keeps every token that ties with the k-th likeliest, exactly k tokens are kept, lowest IDs first.
 
 A row's result does not depend on the other rows, to the last bit. On a CPU every step works on one row or one element
 at a time. On a GPU the summation order over the vocabulary depends on the number of rows, so sums are taken over
@@ -27,12 +27,14 @@ _CHUNK = 8  # rows at a time on a CPU: their float64 probabilities fit in its ca
 
 
 def kept_probabilities(logprobs: Tensor, params: SamplingParams | Sequence[SamplingParams]) -> Tensor:
-    """logprobs (B, V) -> probabilities (B, V) in float64 after temperature, top-k, top-p and min-p, renormalised.
+    """Return probabilities (B, V) in float64 after temperature, top-k, top-p and min-p, renormalised.
 
-    params: one for all rows, or one for each. Logits are accepted as well, since an added constant changes nothing.
-    temperature 0 is the limit tau -> 0: all mass on the likeliest token, the lowest id among ties. top-p keeps the
-    smallest set of likeliest tokens whose probability reaches p (Holtzman et al. 2020, eq. 2), at least one; min-p
-    those whose probability is at least min_p of the likeliest one's (Nguyen et al. 2024, section 3).
+    logprobs: log-probabilities (B, V), or logits, since an added constant changes nothing. params: one for all rows, or
+    one for each row.
+
+    Temperature 0 is the limit tau -> 0: all mass is on the likeliest token, the lowest ID among ties. Top-p keeps the
+    smallest set of likeliest tokens whose total probability reaches p (Holtzman et al. 2020, eq. 2), at least one.
+    Min-p keeps the tokens that are at least min_p times as likely as the likeliest one (Nguyen et al. 2024, section 3).
     """
     rows = _each(params, len(logprobs))
     out = torch.zeros(logprobs.shape, dtype=torch.float64, device=logprobs.device)
@@ -45,9 +47,11 @@ def kept_probabilities(logprobs: Tensor, params: SamplingParams | Sequence[Sampl
 
 
 def draw_tokens(scores: Tensor, params: Sequence[SamplingParams], uniforms: Sequence[float]) -> Tensor:
-    """scores (B, V), one params and one uniform a row -> token ids (B).
+    """Return one token ID for each row (B).
 
-    The same tokens as ``draw(kept_probabilities(scores, params), uniforms)``; a greedy row costs only an argmax.
+    scores: logits or log-probabilities (B, V). params: sampling parameters of each row. uniforms: a number in [0, 1)
+    for each row. The tokens are those of ``draw(kept_probabilities(scores, params), uniforms)``, but a greedy row costs
+    only an argmax.
     """
     rows = _each(params, len(scores))
     if len(uniforms) != len(rows):
@@ -71,20 +75,20 @@ def _each(params: SamplingParams | Sequence[SamplingParams], rows: int) -> Seque
 
 
 def _some(scores: Tensor, chosen: Sequence[int]) -> Tensor:
-    """Return the chosen rows, ascending; not copied if they are contiguous."""
+    """Return the chosen rows, whose indices are ascending, without a copy if they are contiguous."""
     first, last = chosen[0], chosen[-1] + 1
     return scores[first:last] if last - first == len(chosen) else scores[list(chosen)]
 
 
 def _warm(rows: Sequence[SamplingParams], device: torch.device) -> list[list[int]]:
-    """Return the rows with a temperature, in groups that are processed together."""
+    """Return the indices of the rows with a positive temperature, in groups that are processed together."""
     warm = [i for i, row in enumerate(rows) if row.temperature > 0]
     size = _CHUNK if device.type == "cpu" else max(len(warm), 1)
     return [warm[i : i + size] for i in range(0, len(warm), size)]
 
 
 def _warm_probabilities(scores: Tensor, rows: Sequence[SamplingParams]) -> Tensor:
-    """scores (n, V) of rows with a temperature -> probabilities (n, V) in float64."""
+    """Return probabilities (n, V) in float64 for the scores (n, V) of rows with a positive temperature."""
     wide = scores.double()
     temperature = torch.tensor([[row.temperature] for row in rows], dtype=torch.float64, device=wide.device)
     if wide.device.type != "cpu":
@@ -99,9 +103,10 @@ def _warm_probabilities(scores: Tensor, rows: Sequence[SamplingParams]) -> Tenso
 
 
 def _shares(weights: Tensor) -> Tensor:
-    """Normalise non-negative weights (n, V) of at most 1 with integer sums: see the module docstring.
+    """Normalise weights (n, V) in [0, 1] with integer sums, as the module docstring explains.
 
-    Done twice: the first sum must leave room for V ones (2**-44 for 150,000 tokens) and so is exact only to 1e-8.
+    This is done twice, because the first sum must not overflow if all V weights are 1. It is therefore taken in coarse
+    units (2**-44 for 150,000 tokens) and is exact only to 1e-8.
     """
     room = 2.0 ** (62 - weights.shape[-1].bit_length())
     for unit in (room, _UNIT / 2):
@@ -111,7 +116,7 @@ def _shares(weights: Tensor) -> Tensor:
 
 
 class SampleStream:
-    """Random numbers of one sample: one uniform a token, from its seed alone."""
+    """The random numbers of one sample: one uniform number for each token, which depends on the seed alone."""
 
     def __init__(self, seed: int) -> None:
         self._random = np.random.Generator(np.random.Philox(key=seed))
@@ -122,10 +127,10 @@ class SampleStream:
 
 
 def draw(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
-    """probabilities (B, V) in float64, one uniform a row -> token ids (B), by inverting the cumulative distribution.
+    """Draw one token ID for each row (B) by inverting the cumulative distribution.
 
-    In multiples of 2**-62: a sum of integers does not depend on its order, and a token of probability 0 has no width
-    and is never drawn.
+    probabilities: (B, V) in float64. uniforms: a number in [0, 1) for each row. Sums are taken over integer multiples
+    of 2**-62, so they do not depend on their order, and a token of probability 0 is never drawn.
     """
     cumulative = (probabilities * _UNIT).long().cumsum(-1)
     total = cumulative[:, -1:]
@@ -136,7 +141,7 @@ def draw(probabilities: Tensor, uniforms: Sequence[float]) -> Tensor:
 
 
 def seen_tokens(rows: Sequence[Sequence[int]], vocabulary: int, device: torch.device | str = "cpu") -> Tensor:
-    """Return which tokens of the vocabulary each row contains, (B, V) bool; ids outside the vocabulary are ignored."""
+    """Return a mask (B, V) of the tokens that each row contains. IDs outside the vocabulary are ignored."""
     seen = torch.zeros((len(rows), vocabulary), dtype=torch.bool, device=device)
     for row, token_ids in enumerate(rows):
         seen[row, torch.tensor([t for t in token_ids if t < vocabulary], dtype=torch.long, device=device)] = True
@@ -150,11 +155,12 @@ def adjusted_logits(
     drawn: Sequence[int],
     end_ids: Collection[int],
 ) -> Tensor:
-    """logits (B, V) -> (B, V) fp32 with each row's bias, then repetition penalty, then excluded end tokens.
+    """Return logits (B, V) in fp32 after each row's bias, then repetition penalty, then exclusion of end tokens.
 
-    seen (B, V) bool: the tokens of the row's prompt and completion, needed if a row has a repetition penalty. drawn:
-    number of tokens generated so far. If no row needs a change, the same tensor is returned. Raises GenerationError for
-    a biased token outside the vocabulary.
+    If no row needs a change, the same tensor is returned. seen: mask (B, V) of the tokens in each row's prompt and
+    completion; required if a row has a repetition penalty. drawn: number of tokens that each row has generated so far.
+    end_ids: tokens that are excluded before min_tokens. Raises ParameterError if a biased token is outside the
+    vocabulary.
     """
     rows = _each(params, len(logits))
     early = [i for i, row in enumerate(rows) if drawn[i] < row.min_tokens]
@@ -185,7 +191,10 @@ def adjusted_logits(
 
 
 def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[int, float], ...], ...]:
-    """logprobs (B, V) -> for each row its ``count`` likeliest tokens as (id, log-probability), ties by id."""
+    """Return the likeliest tokens of each row as (token ID, log-probability), in descending order, ties by ID.
+
+    logprobs: (B, V). counts: number of tokens to return for each row.
+    """
     most = min(max(counts, default=0), logprobs.shape[-1])
     if most == 0:
         return tuple(() for _ in counts)

@@ -1,7 +1,6 @@
-"""Incremental detokenization: no partial characters, no stop strings, and the joined pieces equal the entire text.
+"""Convert token IDs to text incrementally, without partial characters and stop strings.
 
-Token ids go in, pieces of text come out. Streaming and non-streaming generators both use it, so that the text does not
-depend on the mode.
+Streaming and non-streaming generators both use this module, so that the text does not depend on the mode.
 """
 
 from __future__ import annotations
@@ -11,23 +10,24 @@ from collections.abc import Callable, Sequence
 from generation.decoding.thoughts import ThoughtFilter
 
 Decode = Callable[[Sequence[int]], str]
-"""Text of token ids. The end of the text may change when a token is added; earlier text may not."""
+"""Function that returns the text of token IDs. Only the end of the text may change when a token is added."""
 
 _WINDOW = 8
-"""Number of trailing tokens decoded with every new one: at least four, as a character may be split into four bytes."""
+"""Number of trailing tokens that are decoded with every new one. At least 4, since a character may have four bytes."""
 _INCOMPLETE = 3
-"""Maximum number of trailing replacement characters that may still form one character (byte-fallback decoders emit
-one a byte).
+"""Maximum number of trailing replacement characters that may still become one character.
+
+Byte-fallback decoders return one replacement character for each byte.
 """
 _UNKNOWN = "\ufffd"
 
 
 class TextFilter:
-    """Filters incremental text: removes reasoning, everything from a stop string on and, if ``strip``, surrounding
-    white space.
+    """A filter of incremental text that removes reasoning, and everything from the first stop string on.
 
-    stops: strings that end the text. The one that is complete first wins, and the longest of those; text that may be
-    the beginning of one is held back. ``text`` always equals what ``feed`` and ``finish`` have returned so far.
+    stops: strings that end the text. The one that is complete first counts, and the longest one among equals. Text that
+    may be the beginning of a stop string is held back. strip: whether to remove surrounding white space. ``text`` is
+    always the text that ``feed`` and ``finish`` have returned so far.
     """
 
     def __init__(self, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False) -> None:
@@ -45,7 +45,7 @@ class TextFilter:
 
     @property
     def thought(self) -> str:
-        """The reasoning of a reasoning model; not part of ``text``."""
+        """The reasoning of a reasoning model. It is not part of ``text``."""
         return self._thoughts.thought
 
     @property
@@ -59,11 +59,11 @@ class TextFilter:
             self._thoughts.add_thought(text)
 
     def take_thought(self) -> str:
-        """Return the reasoning that became final since the previous call; joined, the pieces are ``thought``."""
+        """Return the reasoning that became final since the previous call. The joined pieces are ``thought``."""
         return self._thought_stripper.feed(self._thoughts.take_thought())
 
     def feed(self, piece: str) -> str:
-        """Return the text that this piece made final; may be empty."""
+        """Return the text that became final with this piece; may be empty."""
         if self.stopped:
             return ""
         text = self._thoughts.feed(self._filter.feed(piece))
@@ -84,7 +84,7 @@ class TextFilter:
 
 
 class TextStream:
-    """Text of one completion, token by token. stops, strip: see TextFilter."""
+    """The text of one completion, which receives one token at a time. stops, strip, thinking: see TextFilter."""
 
     def __init__(
         self, decode: Decode, stops: Sequence[str] = (), *, strip: bool = False, thinking: bool = False
@@ -99,7 +99,7 @@ class TextStream:
 
     @property
     def thought(self) -> str:
-        """The reasoning of a reasoning model; not part of ``text``."""
+        """The reasoning of a reasoning model. It is not part of ``text``."""
         return self._filter.thought
 
     def take_thought(self) -> str:
@@ -112,29 +112,28 @@ class TextStream:
         return self._filter.stopped
 
     def push(self, token_id: int) -> str:
-        """Return the text that this token made final; may be empty."""
+        """Return the text that became final with this token; may be empty."""
         return "" if self.stopped else self._filter.feed(self._decoder.push(token_id))
 
     def finish(self) -> str:
-        """Return the text that was held back, when no token follows: at an end token, the length limit or a
-        cancellation.
-        """
+        """Return the text that was held back. Called after the last token, whatever the reason for the end."""
         return "" if self.stopped else self._filter.feed(self._decoder.finish()) + self._filter.finish()
 
 
 def cut_at_stop(text: str, stops: Sequence[str]) -> int | None:
-    """Return where TextStream would end this text, None if it contains no stop string."""
+    """Return the offset at which TextStream would end this text; None if it contains no stop string."""
     found = _StopFilter(stops)
     kept = found.feed(text)
     return len(kept) if found.stopped else None
 
 
 class _IncrementalDecoder:
-    """Decodes a short window of the last tokens with each new one, as vLLM and TGI do: constant work for a token.
+    """An incremental decoder that takes constant time for each token, like those of vLLM and TGI.
 
-    The window includes tokens whose text was already returned, since a token's text depends on whether it is the first
-    (WordPiece and SentencePiece write no space before that). If it starts within a character, that gives the same
-    replacement characters every time, and they were never returned.
+    It decodes a short window of the last tokens with each new one. The window includes tokens whose text was already
+    returned, since a token's text depends on whether it is the first one (WordPiece and SentencePiece write no space
+    before it). A window that starts within a character gives the same replacement characters every time; they are never
+    returned.
     """
 
     def __init__(self, decode: Decode) -> None:
@@ -148,8 +147,8 @@ class _IncrementalDecoder:
         self._ids.append(token_id)
         text = self._decode(self._ids)
         if text == self._text and self._clean == len(self._ids) - 1 and not self._decode([token_id, token_id]):
-            # A special or unknown token: no text depends on it. (Checked twice, since a single blank token leaves no
-            # trace either.)
+            # A special or unknown token, which has no text. It is decoded twice, since a single blank token may have no
+            # text either.
             self._ids.pop()
             return ""
         if not text.startswith(self._sent):
@@ -168,10 +167,10 @@ class _IncrementalDecoder:
         return new
 
     def _begin_again(self, text: str) -> str:
-        """Decode the tokens after the returned ones separately, if they changed text that was already returned.
+        """Decode only the tokens that were not returned yet, after they changed text that was already returned.
 
-        Byte-fallback decoders do that: an invalid byte turns the characters before it, as far as they were written in
-        bytes, into replacement characters. The returned characters were correct, so they are kept.
+        In byte-fallback decoders an invalid byte turns preceding characters that are encoded as bytes into replacement
+        characters. The returned characters were correct, so they are kept.
         """
         if not self._clean:
             self._sent = text[: len(self._sent)]
@@ -181,29 +180,29 @@ class _IncrementalDecoder:
         return self._decode(self._ids)
 
     def _slide(self) -> None:
-        """Drop the oldest tokens, if possible not within a character."""
+        """Drop the oldest tokens of the window, if possible at a character boundary."""
         waiting = len(self._text) - len(self._sent)
         starts = [len(self._ids) - _WINDOW - more for more in range(4)]
         texts = [(self._decode(self._ids[start:]), start) for start in starts]
         text, start = min(texts, key=lambda found: found[0].count(_UNKNOWN))
         if len(text) <= waiting or not text.endswith(self._text[len(self._sent) :]):
-            return  # it contains no returned text: the next text would be taken for the beginning
+            return  # the window must contain returned text: the next token would be decoded as the first one
         del self._ids[:start]
         self._clean = max(0, self._clean - start)
         self._text, self._sent = text, text[: len(text) - waiting]
 
 
 def _unfinished(text: str) -> int:
-    """Return how many characters at the end may still change."""
+    """Return the number of characters at the end that may still change."""
     if not text.endswith(_UNKNOWN):
         return 0
     return min(_INCOMPLETE, len(text) - len(text.rstrip(_UNKNOWN)))
 
 
 class _StopFilter:
-    """Passes text on until a stop string is complete; text that may be the beginning of one is held back.
+    """A filter that ends the text at a stop string. Text that may be the beginning of one is held back.
 
-    Each stop string has a Knuth-Morris-Pratt automaton: constant work for a character.
+    Each stop string has a Knuth-Morris-Pratt automaton, so a character takes amortised constant time.
     """
 
     def __init__(self, stops: Sequence[str]) -> None:
@@ -213,7 +212,7 @@ class _StopFilter:
         self._waiting = ""
 
     def feed(self, text: str) -> str:
-        """Return the text that is final; nothing from the stop string on."""
+        """Return the text that became final; nothing from the stop string on."""
         if not self._stops:
             return text
         buffer = self._waiting + text
@@ -232,7 +231,7 @@ class _StopFilter:
         return waiting
 
     def _advance(self, character: str) -> int:
-        """The length of the longest stop string that this character completes, 0 for none."""
+        """Return the length of the longest stop string that this character completes; 0 for none."""
         complete = 0
         for number, (stop, failures) in enumerate(self._stops):
             matched = self._matched[number]
@@ -246,7 +245,7 @@ class _StopFilter:
 
 
 def _failures(stop: str) -> list[int]:
-    """For each prefix of the string, the length of its longest proper prefix that is also a suffix."""
+    """Return, for each prefix of the string, the length of its longest proper prefix that is also a suffix."""
     table = [0]
     for character in stop[1:]:
         matched = table[-1]

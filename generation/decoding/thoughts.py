@@ -29,7 +29,7 @@ _CODE = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ThoughtAndAnswer:
-    """A completion's text in two parts, both stripped; either may be empty."""
+    """The reasoning and the answer of a completion, both without surrounding white space; either may be empty."""
 
     thought: str
     answer: str
@@ -38,11 +38,10 @@ class ThoughtAndAnswer:
 def split_thought(text: str) -> ThoughtAndAnswer:
     """Split a text into reasoning and answer.
 
-    Reasoning that is not closed, because the model reached its limit, extends to the end: there is then no answer.
-    Reasoning starts with the text, or later if the text started with reasoning; other opening tags are part of the
-    answer ("The tag <think> opens a block."), and so are closing tags after them. A closing tag without an opening one
-    ends reasoning that started with the text, since some chat templates open it in the prompt. Tags in code (between
-    backticks) are plain text.
+    Reasoning that is not closed, because the model reached its limit, extends to the end, and the answer is empty. Only
+    a text that starts with reasoning contains any. Otherwise opening tags, and closing tags after them, are part of the
+    answer ("The tag <think> opens a block."). A closing tag without an opening one ends reasoning that started with the
+    text, since some chat templates open it in the prompt. Tags in code (between backticks) are plain text.
     """
     if "<|channel|>" in text:
         return _split_channels(text)
@@ -60,7 +59,7 @@ def split_thought(text: str) -> ThoughtAndAnswer:
 
 
 def thought_spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the spans of reasoning, tags included: (start, end) in characters, in order, not overlapping."""
+    """Return the spans of reasoning as (start, end) in characters, including tags, in order, without overlap."""
     code = [match.span() for match in _CODE.finditer(text)]
     tags = sorted(
         (match.start(), match.end(), opens)
@@ -105,12 +104,12 @@ def _split_channels(text: str) -> ThoughtAndAnswer:
 
 
 class ThoughtFilter:
-    """``split_thought`` of incremental text: the answer is passed on, the reasoning is kept.
+    """A filter that splits incremental text like ``split_thought``: it returns the answer and collects the reasoning.
 
-    begun: whether the text starts within reasoning, which is the case if a chat template opens it in the prompt. A text
-    that starts otherwise has no reasoning, and a tag in it is plain text. Text that may be the beginning of a tag is
-    held back. Text that was passed on cannot be recalled: a closing tag without an opening one marks only the held-back
-    text as reasoning, which is all of it if the text comes in one piece.
+    begun: whether the text starts within reasoning, because the chat template opens it in the prompt. Only a text that
+    starts with reasoning contains any; tags in other texts are plain text. Text that may be the beginning of a tag is
+    held back. A closing tag without an opening one marks the preceding text as reasoning only if none of it was
+    returned yet.
     """
 
     def __init__(self, *, begun: bool = False) -> None:
@@ -138,7 +137,7 @@ class ThoughtFilter:
         return new
 
     def feed(self, text: str) -> str:
-        """Return the answer text that this piece made final; may be empty."""
+        """Return the answer text that became final with this piece; may be empty."""
         buffer, self._waiting = self._waiting + text, ""
         out: list[str] = []
         while True:
@@ -191,7 +190,7 @@ _LONGEST_TAG = 40
 
 
 def _possible_tag(text: str) -> int:
-    """Return how many characters at the end may be the beginning of a tag."""
+    """Return the number of characters at the end that may be the beginning of a tag."""
     start = max(text.rfind(sign, max(0, len(text) - _LONGEST_TAG)) for sign in "<[◁")
     if start < 0 or any(end in text[start:] for end in ">]▷\n "):
         return 0

@@ -1,7 +1,7 @@
-"""Apply top-k, top-p and min-p: find the probability threshold, and how many tokens equal to it are kept.
+"""Truncate distributions with top-k, top-p and min-p.
 
-One implementation for a single row on a CPU, where numpy's partial sorts are twenty times faster than torch's, and one
-for a batch on a GPU. A test compares the two.
+There is one implementation for a single row on a CPU, where numpy's partial sorts are twenty times faster than torch's,
+and one for a batch on a GPU. A test compares the two.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Values = npt.NDArray[np.float64]
 
 
 def truncate_row(values: Values, params: SamplingParams) -> None:
-    """Zero, in place, the probabilities (V,) that top-k, then top-p, then min-p exclude; the others are unchanged."""
+    """Set the probabilities (V,) that top-k, top-p and min-p exclude to 0, in place, without renormalising."""
     best = float(values.max())
     kept = _top_k(values, params.top_k) if params.top_k is not None and params.top_k < len(values) else None
     if params.top_p < 1:
@@ -34,17 +34,17 @@ def truncate_row(values: Values, params: SamplingParams) -> None:
 
 
 def _top_k(values: Values, k: int) -> Values:
-    """The k largest values, in any order."""
+    """Return the k largest values, in any order."""
     if k <= _SMALL_K:
         return torch.from_numpy(values).topk(k, sorted=False).values.numpy()
     return np.partition(values, len(values) - k)[len(values) - k :]
 
 
 def _top_p(values: Values, kept: Values | None, p: float) -> Values:
-    """The nucleus of ``kept`` (of all, if None), descending. Only values that can be part of it are sorted."""
+    """Return the nucleus of ``kept`` (of all values if None), descending. Only possible members are sorted."""
     if kept is not None:
         return _nucleus(-np.sort(-kept), p, float(_masses(kept).sum()))
-    # All tokens below (1 - p) / V together have less than 1 - p, so those above reach p on their own.
+    # All tokens below (1 - p) / V together have less than 1 - p, so the other tokens reach p.
     floor = (1 - p) / len(values) * (1 - 1e-6)
     nucleus = _nucleus(-np.sort(-values[values >= floor]), p, _UNIT)
     reached = float(_masses(nucleus).sum()) >= p * _UNIT
@@ -63,7 +63,7 @@ def _masses(values: Values) -> npt.NDArray[np.int64]:
 
 
 def _keep(values: Values, kept: Values) -> None:
-    """Zero all but ``kept``; if more tokens tie at its minimum than it contains, the lowest ids are kept."""
+    """Set all values except ``kept`` to 0. If more tokens tie at its minimum than it contains, keep the lowest IDs."""
     least = kept.min()
     values[values < least] = 0.0
     equal = np.flatnonzero(values == least)
@@ -71,7 +71,10 @@ def _keep(values: Values, kept: Values) -> None:
 
 
 def truncate_batch(probabilities: Tensor, params: Sequence[SamplingParams]) -> Tensor:
-    """Probabilities (B, V), one params a row -> kept ones, the others 0. No sum depends on the other rows."""
+    """Return the probabilities (B, V) with those that top-k, top-p and min-p exclude set to 0.
+
+    params: sampling parameters of each row. No row depends on the other rows.
+    """
     device, size = probabilities.device, probabilities.shape[-1]
     top_k = torch.tensor([[min(row.top_k or size, size)] for row in params], device=device)
     top_p = torch.tensor([[row.top_p] for row in params], dtype=torch.float64, device=device)
