@@ -11,25 +11,28 @@ _SHOWN = 12
 
 
 class EvaluationError(PlumblineError):
-    """Invalid run, question set or input of an estimate; the message says what is wrong and what to do."""
+    """Raised for an invalid run, question set or estimate input. The message says what is wrong and what to do."""
 
 
 class BaselineError(EvaluationError):
-    """A baseline is missing, cannot be read, or does not fit the run. It must be written again from a run."""
+    """Raised if a baseline is missing, cannot be read or does not fit the run. It must be written again from a run."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="renew")
 
 
 class ActiveDrawError(EvaluationError):
-    """Labels of an active draw are used for an estimate that needs a uniform draw."""
+    """Raised if labels of an active draw are used for an estimate that needs a uniform draw."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, parameter="active")
 
 
 class UnknownRunError(EvaluationError):
-    """No single run has this name. name: as given; known: (id, name) of every run; several: ids that match."""
+    """Raised if a name identifies no run or several runs.
+
+    name: name as given. known: (ID, name) of every run. several: IDs of the runs that match.
+    """
 
     def __init__(self, name: str, known: Sequence[tuple[str, str]], several: Sequence[str] = ()) -> None:
         self.name, self.known, self.several = name, tuple(known), tuple(several)

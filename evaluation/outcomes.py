@@ -1,4 +1,4 @@
-"""Claim, Verdict and AnswerEvaluation: from the text of a completion to one of four outcomes."""
+"""Claims, verdicts and the outcome of an answer, which is derived from its verdicts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ class Evidence:
 class Verdict:
     """Verdict of a verifier on one claim.
 
-    support: V(c) in [0, 1], or None exactly if label is "unscored"; reason then says why. verifier: name/version.
+    support: V(c) in [0, 1]; None exactly if the label is "unscored". reason: explanation; required for "unscored".
+    verifier: name/version of the verifier.
     """
 
     claim: Claim
@@ -57,7 +58,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class AnswerEvaluation:
-    """Outcome of one completion and its verdicts; reason says why if it is unscored."""
+    """Outcome of one completion and its verdicts. reason: why the completion is unscored, else empty."""
 
     outcome: Outcome
     verdicts: tuple[Verdict, ...]
@@ -65,11 +66,11 @@ class AnswerEvaluation:
 
 
 def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -> AnswerEvaluation:
-    """Derive the outcome from claim verdicts (docs/architecture.md, rule 2).
+    """Derive the outcome of an answer from the verdicts on its claims (docs/architecture.md, rule 2).
 
     Hallucinated if any scored claim is contradicted or unverifiable; otherwise unscored if any claim is unscored;
-    otherwise supported. An answer without a claim is abstained if it refuses, else unscored: it contains nothing that
-    could be true or false, and no refusal. reason: why there is no claim, if known.
+    otherwise supported. An answer without claims is abstained if it refuses, else unscored: nothing in it can be true
+    or false. refused: whether the answer declines. reason: why there is no claim, if known.
     """
     if not verdicts:
         if refused:
@@ -84,5 +85,8 @@ def outcome_of(verdicts: tuple[Verdict, ...], refused: bool, reason: str = "") -
 
 
 def is_unresponsive(evaluation: AnswerEvaluation) -> bool:
-    """Whether a supported answer does not answer its question; a subset of "supported" with its own count."""
+    """Return whether an answer is supported but does not answer its question.
+
+    Unresponsive answers are a subset of the supported ones and have their own count.
+    """
     return evaluation.outcome == "supported" and any(v.reason == UNRESPONSIVE for v in evaluation.verdicts)

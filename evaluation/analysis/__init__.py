@@ -1,3 +1,1 @@
-"""Analyses of a finished run beyond its rates: decoding grids, drift, claim calibration, signals, effect of
-retrieval.
-"""
+"""Analyses of a finished run beyond its rates: decoding grids, drift, calibration, signals, effect of retrieval."""

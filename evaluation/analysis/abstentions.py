@@ -1,4 +1,4 @@
-"""Abstentions by kind: correct if the documents do not answer the question, wrong if they do."""
+"""Counts of abstentions by kind: correct if the documents do not answer the question, wrong if they do."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from evaluation.outcomes import AnswerEvaluation, is_unresponsive
 
 @dataclass(frozen=True, slots=True)
 class Abstentions:
-    """Abstentions of one arm.
+    """Numbers of abstentions of one arm.
 
     responses: number of responses of the arm.
-    rightly, wrongly: abstentions known to be correct or wrong; unknown: all other abstentions.
-    to_decline, to_answer: responses to questions that the documents do not answer, and that they do.
-    supported, unresponsive: supported answers, and those of them that do not answer their question.
+    rightly, wrongly: abstentions known to be correct or wrong. unknown: all other abstentions.
+    to_decline, to_answer: responses to questions that the documents do not answer, and to questions that they answer.
+    supported: supported answers. unresponsive: supported answers that do not answer their question.
     """
 
     arm: str
@@ -34,7 +34,7 @@ def count_abstentions(
 ) -> tuple[Abstentions, ...]:
     """Count abstentions by arm, in the order in which the arms first appear.
 
-    Each row is (arm, evaluation, whether the documents answer the question). None means that this is unknown.
+    responses: rows of (arm, evaluation, whether the documents answer the question); None if this is unknown.
     """
     tally: dict[str, list[int]] = {}
     for arm, evaluation, answered in responses:
@@ -50,7 +50,7 @@ def count_abstentions(
 
 
 def abstention_line(found: Abstentions) -> str:
-    """One line for a terminal; "" if there is no abstention and every supported answer is responsive."""
+    """Return one line for a terminal; "" if there is no abstention and every supported answer is responsive."""
     parts = []
     if found.rightly:
         parts.append(f"{found.rightly} rightly (of {found.to_decline} to questions that the documents do not answer)")

@@ -1,4 +1,4 @@
-"""Samples of one arm as arrays by question, the input of every ratio of totals."""
+"""Conversion of one arm's samples to arrays by question, the input of every ratio of totals."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from evaluation.statistics.measure import Resampler, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class QuestionShares:
-    """Shares of each question's responses with an event and in the denominator: (N,), (N,).
+    """Shares of each question's responses with an event and in the denominator.
 
-    counted: number of responses in the denominator.
+    event: [questions], share with the event. base: [questions], share in the denominator. counted: number of responses
+    in the denominator.
     """
 
     event: Floats
@@ -31,10 +32,11 @@ def shares_by_question(
     event: Callable[[SampleRecord], bool],
     questions: Sequence[str] | None = None,
 ) -> QuestionShares:
-    """Shares of a question's responses for which ``base`` holds, and for which ``base`` and ``event`` hold.
+    """Compute the share of each question's responses for which ``base`` holds, and for which ``base`` and ``event``
+    hold.
 
-    questions: rows of the result; both shares are 0 for a question without a response. The default is all questions
-    with a response, sorted by id.
+    questions: IDs of the result's rows; both shares are 0 for a question without a response. The default is all
+    questions with a response, sorted by ID.
     """
     ids = sorted({r.question_id for r in records}) if questions is None else list(questions)
     index_of = {question: i for i, question in enumerate(ids)}
@@ -58,6 +60,9 @@ def measured_share(
     resampler: Resampler,
     name: str,
 ) -> Measurement:
-    """Ratio of totals with its intervals; undefined if ``base`` never holds. name: display name of the event."""
+    """Compute a ratio of totals with its intervals; undefined if ``base`` never holds.
+
+    name: display name of the event.
+    """
     found = shares_by_question(records, base, event)
     return measure_ratio(found.event, found.base, found.counted, resampler, event=name)

@@ -1,4 +1,4 @@
-"""Entailment model for signals. Each pair of texts is scored once."""
+"""Entailment model for signals that scores each pair of texts once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ THRESHOLD = 0.5
 
 
 class CachedEntailment:
-    """Pair scorer with a cache. A text longer than the scorer's window is truncated by the scorer."""
+    """A pair scorer with a cache. The scorer truncates texts that are longer than its window."""
 
     def __init__(self, scorer: PairScorer, threshold: float = THRESHOLD) -> None:
         self._scorer, self._threshold = scorer, threshold
@@ -22,7 +22,7 @@ class CachedEntailment:
         return f"{self._scorer.name} >={self._threshold:g}"
 
     def supports(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """Support of the second text by the first, in [0, 1], for each (text, statement).
+        """Return the support of each statement by its text, in [0, 1], for (text, statement) pairs.
 
         Raises the errors of the scorer.
         """
@@ -32,10 +32,10 @@ class CachedEntailment:
         return [self._known.get(pair, 0.0) for pair in pairs]
 
     def entails(self, pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        """Whether the support of each (premise, hypothesis) reaches the threshold."""
+        """Return for each (premise, hypothesis) whether the support reaches the threshold."""
         return [support >= self._threshold for support in self.supports(pairs)]
 
 
 def _says(text: str) -> bool:
-    """Whether a text has a letter or digit. Scorers reject a claim without one, so nothing supports it."""
+    """Return whether a text has a letter or digit. Scorers reject a claim without one, so nothing supports it."""
     return any(c.isalnum() for c in text)

@@ -1,4 +1,4 @@
-"""P(c | x) from a run's samples against the verdicts V(c): how confident the model is of its false claims."""
+"""Calibration of the model's confidence in its claims: P(c | x) from a run's samples against the verdicts V(c)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from evaluation.runs.records import SampleRecord
 from evaluation.signals.claim_calibration import ClaimCalibration, ClaimProbability, claim_calibration
 
 States = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""For each (answer, claim), whether the answer states the claim."""
+"""Function that decides for each (answer, claim) whether the answer states the claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmCalibration:
-    """Claim calibration of one arm. by: method that decides whether a sample states a claim."""
+    """Claim calibration of one arm.
+
+    found: calibration. by: name of the method that decides whether a sample states a claim.
+    """
 
     arm: str
     found: ClaimCalibration
@@ -29,10 +32,10 @@ def run_calibration(
 ) -> tuple[ArmCalibration, ...]:
     """Estimate P(c | x) for every claim of every sample, from the question's other samples.
 
-    records: of one decoding.
-    questions: text by id.
-    entailing: decides whether a sample states a claim. Without it, a sample states a claim if one of its own claims has
-        the same words, ignoring articles, case and punctuation. This suffices for short answers but not for sentences.
+    records: samples of one decoding. questions: text of each question by ID.
+    entailing: model that decides whether a sample states a claim. Without it, a sample states a claim if one of its own
+    claims has the same words, ignoring articles, case and punctuation. This suffices for short answers but not for
+    sentences.
 
     Arms with one sample per question are left out.
     """

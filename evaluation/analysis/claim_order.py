@@ -20,8 +20,9 @@ SHORT = "every response has at most one claim: drift needs answers of several se
 
 @dataclass(frozen=True, slots=True)
 class ArmDrift:
-    """Drift of one arm. found: None if there is nothing to test, with the reason. several: responses with at least
-    two claims.
+    """Drift of one arm.
+
+    several: number of responses with at least two claims. found: None if there is nothing to test; ``reason`` says why.
     """
 
     arm: str
@@ -33,7 +34,7 @@ class ArmDrift:
 def run_drift(
     records: Sequence[SampleRecord], arms: Sequence[str], settings: Settings, verifier: str = ""
 ) -> tuple[ArmDrift, ...]:
-    """Drift of each arm, from the verdicts of its claims. The verifier must not see earlier claims.
+    """Test each arm for drift, using the verdicts on its claims. The verifier must not see earlier claims.
 
     verifier: name of the run's verifier. Drift cannot be tested if it reads the claims of an answer together.
     """
@@ -48,7 +49,7 @@ def run_drift(
 
 
 def sequence_of(record: SampleRecord) -> ClaimSequence:
-    """Claims of a response by their position in the text."""
+    """Return the claims of a response in the order of the text, each unsupported or not; None for an unscored claim."""
     ordered = sorted(record.evaluation.verdicts, key=lambda v: (v.claim.start, v.claim.end))
     labels = tuple(None if v.label == "unscored" else v.label != "supported" for v in ordered)
     return ClaimSequence(record.question_id, labels)

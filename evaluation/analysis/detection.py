@@ -1,6 +1,6 @@
-"""Reference-free signals of a run as detectors of hallucinated answers.
+"""Evaluation of a run's reference-free signals as detectors of hallucinated answers.
 
-The verdict is that of a separate answer at low temperature.
+The detected verdict is that on a separate answer at low temperature.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ NO_ENTAILMENT_MODEL = "no entailment model other than the verifier was used (sig
 
 @dataclass(frozen=True, slots=True)
 class ArmSignals:
-    """Detectors of one arm. answered_at, sampled_at: labels of the decodings of the judged answer and of the samples.
+    """Detectors of one arm.
 
-    entailment: the model that compared meanings, "" if none was used. bias: first-order bias of discrete semantic
-    entropy, the mean over questions; None without it.
+    answered_at: label of the decoding of the judged answer. sampled_at: label of the decoding of the samples. samples:
+    number of samples per question. entailment: name of the model that compared meanings, "" if none was used. bias:
+    first-order bias of discrete semantic entropy, averaged over questions; None without it.
     """
 
     arm: str
@@ -42,11 +43,11 @@ class ArmSignals:
 def run_signals(
     config: RunConfig, records: Sequence[SampleRecord], questions: dict[str, str], entailing: CachedEntailment | None
 ) -> tuple[ArmSignals, ...]:
-    """Detectors of each arm; empty if the run has no greedy answer with at least two samples.
+    """Evaluate the detectors of each arm; empty if the run has no greedy answer with at least two samples.
 
-    The samples are those at temperature 1 without truncation if the run has them, because only for these the
-    probabilities under the sampling distribution are known; otherwise those of the headline decoding. questions: text
-    by id.
+    The samples are those at temperature 1 without truncation if the run has them, because probabilities under the
+    sampling distribution are known only for these. Otherwise they are those of the headline decoding. questions: text
+    by ID.
     """
     greedy = next((d for d in config.grid if d.greedy), None)
     sampled = sampling_cell(config)
@@ -61,7 +62,7 @@ def run_signals(
 
 
 def sampling_cell(config: RunConfig) -> Decoding | None:
-    """Decoding whose samples the signals use; None if no decoding has two samples."""
+    """Return the decoding whose samples the signals use; None if no decoding has two samples."""
     usable = [d for d in config.decodings if not d.greedy and config.samples_of(d) > 1]
     return next((d for d in usable if _untruncated(d)), usable[0] if usable else None)
 
@@ -73,7 +74,9 @@ def _untruncated(decoding: Decoding) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Samples of a question, the claims of its main answer, and whether that answer is hallucinated."""
+    """Samples of a question, the claims of its judged answer, and whether that answer is hallucinated (None if
+    unknown).
+    """
 
     samples: QuestionSamples
     statements: tuple[str, ...]

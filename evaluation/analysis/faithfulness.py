@@ -1,7 +1,7 @@
 """Faithfulness: verdicts on a run's answers by the chunks that the answers were given.
 
-Arms are compared by factuality; faithfulness is reported in addition. The verdicts are stored under another verifier
-name than the run's own, one question at a time, so a run is judged once and an interrupted analysis resumes.
+Arms are compared by factuality; faithfulness is reported in addition. The verdicts are stored under a verifier name
+other than the run's own, in batches. A run is therefore judged once, and an interrupted analysis resumes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from model.pairs.scoring import PairScorer
 FAITHFUL = "faithful | "
 """Prefix of the names of verifiers that judge by the chunks that the answers were given."""
 AT_ONCE = 16
-"""Number of prompts judged and committed at a time; the scorer sorts their pairs by length."""
+"""Number of prompts that are judged and committed together. The scorer sorts their pairs by length."""
 
 
 def key_of(record: SampleRecord) -> SampleKey:
-    """Key of a sample within its run."""
+    """Return the key of a sample within its run."""
     return record.question_id, record.arm, record.decoding, record.sample
 
 
 def verifier_name(scorer: PairScorer, threshold: float, together: bool = False) -> str:
-    """Name of the verifier that ``judge_faithfulness`` uses."""
+    """Return the name of the verifier that ``judge_faithfulness`` uses."""
     return f"{FAITHFUL}{EntailmentVerifier(scorer, ContextEvidence({}), threshold, together=together).name}"
 
 
@@ -47,11 +47,9 @@ def judge_faithfulness(
 ) -> None:
     """Judge each answer that was given chunks and has no faithfulness verdict yet, and store the verdicts.
 
-    together: whether the claims of an answer are read together, as in the run: only the evidence differs from the run's
-        verdicts.
-    progress: called with (done, total) prompts.
-
-    Raises the errors of the scorer; verdicts that were committed remain.
+    together: whether the claims of an answer are read together, as in the run, so that only the evidence differs from
+    the run's verdicts. progress: called with (done, total) numbers of prompts. Raises the errors of the scorer;
+    verdicts that were committed remain.
     """
     name = verifier_name(scorer, threshold, together)
     known = store.load(run_id, name)
@@ -81,7 +79,7 @@ def judge_faithfulness(
 
 
 def faithful_outcomes(verdicts: dict[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, Outcome]:
-    """Outcome of each sample by these verdicts."""
+    """Return the outcome of each sample by these verdicts."""
     return {key: outcome_of(mine, refused=False).outcome for key, mine in verdicts.items()}
 
 

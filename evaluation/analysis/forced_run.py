@@ -1,4 +1,4 @@
-"""Forced drift in a run: verdicts on its planted continuations, and the difference for each arm.
+"""Forced drift in a run: verdicts on continuations of planted claims, and the difference for each arm.
 
 Claims that restate the planted claim are marked.
 """
@@ -29,10 +29,10 @@ _SEPARATOR = "+planted:"
 
 @dataclass(frozen=True, slots=True)
 class ForcedRun:
-    """Planted continuations of a run.
+    """Continuations of planted claims in a run.
 
     follows: for each sample with claims, whether each claim restates or follows from the planted one, in the order of
-    the sample's verdicts. told_by: the method that decided this.
+    the sample's verdicts. told_by: name of the method that decided this.
     """
 
     records: tuple[SampleRecord, ...]
@@ -42,8 +42,9 @@ class ForcedRun:
 
 @dataclass(frozen=True, slots=True)
 class ArmForced:
-    """Forced drift of one arm. found: None if there is nothing to compare, with the reason. told_by: as in
-    ForcedRun.
+    """Forced drift of one arm.
+
+    found: None if there is nothing to compare; ``reason`` says why. told_by: see ForcedRun.
     """
 
     arm: str
@@ -53,12 +54,12 @@ class ArmForced:
 
 
 def planted_name(arm: str, planted: Planted) -> str:
-    """Name of the arm with a planted first claim."""
+    """Return the name of the arm with a planted first claim."""
     return f"{arm}{_SEPARATOR}{planted}"
 
 
 def follows_name(scorer: PairScorer, threshold: float) -> str:
-    """Name under which the marks of restatements are stored."""
+    """Return the verifier name under which the marks of restatements are stored."""
     return f"{FOLLOWS}{scorer.name} >={threshold:g} or names it"
 
 
@@ -73,7 +74,7 @@ def mark_followers(
 ) -> None:
     """Mark the claims that name the planted answer or that the planted sentence entails, and store the marks.
 
-    A mark is a verdict: "supported" means that the claim follows. Claims that have a mark are skipped. Raises the
+    A mark is a verdict: "supported" means that the claim follows. Samples that have marks are skipped. Raises the
     errors of the scorer.
     """
     name = follows_name(scorer, threshold)
@@ -107,12 +108,12 @@ def mark_followers(
 
 
 def followers(verdicts: Mapping[SampleKey, tuple[Verdict, ...]]) -> dict[SampleKey, tuple[bool, ...]]:
-    """Marks of ``mark_followers``, by sample."""
+    """Return the marks that ``mark_followers`` stored, by sample."""
     return {key: tuple(v.label == "supported" for v in mine) for key, mine in verdicts.items()}
 
 
 def forced_parts(run: ForcedRun, resampler: Resampler) -> tuple[ArmForced, ...]:
-    """Difference for each arm with planted claims, in the order of the records."""
+    """Compute the difference for each arm with planted claims, in the order of the records."""
     arms = dict.fromkeys(r.arm.partition(_SEPARATOR)[0] for r in run.records)
     found = []
     for arm in arms:
@@ -130,8 +131,9 @@ def forced_parts(run: ForcedRun, resampler: Resampler) -> tuple[ArmForced, ...]:
 
 
 def _continuation(record: SampleRecord, planted: Planted, follows: tuple[bool, ...]) -> Continuation:
-    """Continuation in the order of the text. Without planting, the model's own first claim takes the planted claim's
-    place.
+    """Return the claims after the planted one, in the order of the text.
+
+    Without planting, the model's own first claim stands in for the planted claim and is left out.
     """
     marks = follows or (False,) * len(record.evaluation.verdicts)
     ordered = sorted(zip(record.evaluation.verdicts, marks, strict=True), key=lambda m: m[0].claim.start)
@@ -153,7 +155,7 @@ def _planted_answer(record: SampleRecord, question: Question, plantings: Planted
 
 
 def _names(claim: str, answer: str) -> bool:
-    """Whether the claim contains the words of the answer in sequence."""
+    """Return whether the claim contains the words of the answer in sequence."""
     words = normalise(answer)
     return bool(words) and f" {words} " in f" {normalise(claim)} "
 

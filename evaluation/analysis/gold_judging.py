@@ -1,9 +1,9 @@
-"""Verdicts on a run's claims by two sources of evidence: search results for the claim, and the gold passages.
+"""Verdicts on a run's claims by two sources of evidence: passages retrieved for the claim, and gold passages.
 
 Arms are compared by evidence that is retrieved for each claim. If that search returns the passage that misled the
-answer, retriever and verifier err alike, which favours the arm that retrieves. The same claims, judged by the same
-scorer with the question's gold passages, show the size of this effect. The verdicts are stored in addition to the run's
-own.
+answer, retriever and verifier err alike, which favours the arm that retrieves. Judging the same claims by the
+question's gold passages, with the same scorer, shows the size of this effect. The verdicts are stored in addition to
+the run's own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,10 @@ FETCHED, GOLD = "fetched | ", "gold | "
 
 @dataclass(frozen=True, slots=True)
 class TwoEvidenceSources:
-    """One scorer, threshold and k with two sources of evidence."""
+    """Two verifiers with the same scorer, threshold and k, and different sources of evidence.
+
+    source: passages of the collection.
+    """
 
     fetched: EntailmentVerifier
     gold: EntailmentVerifier
@@ -66,7 +69,7 @@ def two_sources(
 
 
 def names_gold(question: Question) -> bool:
-    """Whether a question names its gold evidence.
+    """Return whether a question names its gold evidence.
 
     An unanswerable question names only the closest passages, which are not gold.
     """
@@ -83,8 +86,8 @@ def judge_by_both(
 ) -> None:
     """Judge each claim by both sources and store the verdicts, for questions with gold passages in the collection.
 
-    Stored verdicts are not computed again. progress: called with (done, total) cells. Raises the errors of search and
-    scorer; verdicts that were committed remain.
+    Claims with stored verdicts are not judged again. progress: called with (done, total) numbers of cells. Raises the
+    errors of search and scorer; verdicts that were committed remain.
     """
     with_gold = {q.id: q for q in questions if names_gold(q) and gold_chunks(q, sources.source)}
     both = ((sources.fetched_name, sources.fetched), (sources.gold_name, sources.gold))

@@ -1,4 +1,7 @@
-"""Rates by gold passages and by retrieved evidence: the same claims, scorer and threshold. Pure functions."""
+"""Comparison of rates by gold passages and by retrieved evidence, with the same claims, scorer and threshold.
+
+All functions are pure.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ _SCORED = (*_JUDGED, "abstained")
 
 @dataclass(frozen=True, slots=True)
 class BothOutcomes:
-    """Outcomes of a run's answers by retrieved evidence and by gold passages, and the names of the two verifiers."""
+    """Outcomes of a run's answers by retrieved evidence and by gold passages.
+
+    fetched_by, gold_by: names of the two verifiers.
+    """
 
     fetched: Mapping[SampleKey, Outcome]
     gold: Mapping[SampleKey, Outcome]
@@ -35,7 +41,8 @@ class BothOutcomes:
 class SourceRates:
     """Hallucinated share of the same responses by the run's verifier, by retrieved evidence and by gold passages.
 
-    change: gold minus retrieved, by MOVER over questions from the responses whose outcome changed.
+    change: rate by gold passages minus rate by retrieved evidence, with its interval by MOVER over questions from the
+    responses whose outcome changed.
     """
 
     own: HallucinationEstimate
@@ -46,10 +53,10 @@ class SourceRates:
 
 @dataclass(frozen=True, slots=True)
 class GoldArm:
-    """Rates of one arm. of_all: over responses that both sources judged or that abstained; of_answered: without the
-    latter.
+    """Rates of one arm.
 
-    unjudged: responses to these questions that are in neither.
+    responses: number of responses that both sources judged or that abstained. unjudged: number of other responses to
+    these questions. of_all: rates over ``responses``. of_answered: rates without the abstentions.
     """
 
     arm: str
@@ -62,7 +69,7 @@ class GoldArm:
 
 @dataclass(frozen=True, slots=True)
 class GoldPair:
-    """Difference of two arms' shares (of all responses) by each source, on the same questions."""
+    """Difference of two arms' shares of all responses by each source, on the same questions."""
 
     baseline: str
     other: str
@@ -97,7 +104,8 @@ def gold_comparison(
 ) -> GoldComparison:
     """Compare the rates by both sources of evidence.
 
-    records: of one decoding. An arm without a response to a question with gold passages is left out, with its pairs.
+    records: samples of one decoding. An arm without a response to a question with gold passages is left out, with its
+    pairs.
     """
     reasons = _left_out(records, questions, both)
     kept = {q.id for q in questions} - reasons.keys()
@@ -118,10 +126,10 @@ def gold_comparison(
 
 
 def _left_out(records: Sequence[SampleRecord], questions: Sequence[Question], both: BothOutcomes) -> dict[str, str]:
-    """Reason why a question is not compared, by question id.
+    """Return the reason why a question is not compared, by question ID.
 
-    The claims show whether the collection held the gold passages: a question with claims but without a verdict by gold
-    passages was skipped. (If every answer abstained, there is nothing to judge and both sources agree.)
+    A question with claims but without a verdict by gold passages was skipped because the collection lacks its gold
+    passages. If every answer abstained, there is nothing to judge and both sources agree.
     """
     claimed = {r.question_id for r in records if r.completion is not None and r.evaluation.verdicts}
     judged = {key[0] for key in both.gold} & {key[0] for key in both.fetched}
@@ -141,7 +149,9 @@ def _key(record: SampleRecord) -> SampleKey:
 
 
 def _outcome(record: SampleRecord, by: Mapping[SampleKey, Outcome]) -> Outcome:
-    """Outcome by one of the sources. An answer that abstained has no claims and is an abstention by every source."""
+    """Return the outcome by one of the sources. An answer that abstained has no claims and is an abstention by every
+    source.
+    """
     return "abstained" if record.evaluation.outcome == "abstained" else by.get(_key(record), "unscored")
 
 
@@ -187,7 +197,10 @@ def _rates(
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """Responses of one question in one arm that both sources scored, and the share that each calls hallucinated."""
+    """Numbers of one question in one arm.
+
+    responses: responses that both sources scored. fetched, gold: share of them that each source calls hallucinated.
+    """
 
     responses: int
     fetched: float

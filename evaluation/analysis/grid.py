@@ -1,4 +1,4 @@
-"""Rate as a function of temperature, top-p and top-k, on the same questions, with simultaneous limits."""
+"""Rates as a function of temperature, top-p and top-k, on the same questions, with simultaneous limits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from evaluation.statistics.measure import Resampler, mean_responses
 
 @dataclass(frozen=True, slots=True)
 class GridSetting:
-    """One decoding of the grid. top_k: None keeps all tokens. samples: number per question and arm."""
+    """One decoding of the grid. top_k: None keeps all tokens. samples: number of samples per question and arm."""
 
     label: str
     temperature: float
@@ -28,9 +28,10 @@ class GridSetting:
 
 @dataclass(frozen=True, slots=True)
 class ArmGrid:
-    """Hallucinated share of one arm at every setting: of all responses, and of the scored answers.
+    """Hallucinated share of one arm at every setting.
 
-    The limits of a band hold for all settings of the arm together. responses: of each setting.
+    responses: number of responses at each setting. hallucinated: share of all responses. answered: share of the scored
+    answers. The limits of a band hold for all settings of the arm together.
     """
 
     arm: str
@@ -42,8 +43,11 @@ class ArmGrid:
 
 @dataclass(frozen=True, slots=True)
 class PairGrid:
-    """baseline less other at every setting, on the questions that both have at all of them. The difference is over the
-    cross-pairs of samples in which both responses are scored, undefined at a setting that has none."""
+    """Difference of two arms at every setting: baseline minus other.
+
+    questions: number of questions that both arms have at all settings. difference: over the cross-pairs of samples in
+    which both responses are scored; undefined at a setting without such pairs.
+    """
 
     baseline: str
     other: str
@@ -53,7 +57,10 @@ class PairGrid:
 
 @dataclass(frozen=True, slots=True)
 class GridFigures:
-    """headline: index of the setting whose rates the report compares. settings: sorted by temperature, top-p, top-k."""
+    """Rates of a run at all settings of its grid.
+
+    settings: sorted by temperature, top-p, top-k. headline: index of the setting whose rates the report compares.
+    """
 
     settings: tuple[GridSetting, ...]
     headline: int
@@ -68,9 +75,9 @@ def grid_figures(
     resampler: Resampler,
     excluded: Collection[str] = (),
 ) -> GridFigures | None:
-    """Grid of a run, None if the run has one setting only.
+    """Compute the grid of a run; None if the run has only one setting.
 
-    pairs: (baseline, other) arms to compare. excluded: questions that are excluded from differences.
+    pairs: (baseline, other) arms to compare. excluded: IDs of questions that are excluded from differences.
     """
     if not config.grid:
         return None
@@ -129,7 +136,7 @@ def _pair_grid(
 
 
 def _scored(cells: Sequence[Sequence[SampleRecord]], questions: Sequence[str]) -> tuple[Floats, Floats]:
-    """Hallucinated and scored shares of the responses, (N, G) each."""
+    """Return the hallucinated and the scored share of the responses, each [questions, settings]."""
     found = [
         shares_by_question(cell, lambda r: r.evaluation.outcome != "unscored", _hallucinated, questions)
         for cell in cells

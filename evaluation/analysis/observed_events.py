@@ -1,4 +1,4 @@
-"""Rates of events that arms observe in addition to the outcome: followed a suggestion, obeyed an instruction."""
+"""Rates of events that arms observe in addition to the outcome, such as following a suggestion or an instruction."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from evaluation.statistics.measure import Resampler
 
 @dataclass(frozen=True, slots=True)
 class ObservedRate:
-    """How often an event happened, of the responses of an arm for which this is known.
+    """Rate of an event among the responses of an arm for which it is known whether the event happened.
 
-    untold: numbers of the other responses of the arm, by reason.
+    told: number of these responses. untold: number of the arm's other responses. reasons: numbers of the others by
+    reason.
     """
 
     arm: str
@@ -29,7 +30,7 @@ class ObservedRate:
 
 
 def observed_rates(records: Sequence[SampleRecord], resampler: Resampler) -> tuple[ObservedRate, ...]:
-    """One rate for every arm and event, in order of appearance."""
+    """Return one rate for every arm and event, in order of appearance."""
     names: dict[tuple[str, str], None] = {}
     for record in records:
         names.update(dict.fromkeys((record.arm, seen.name) for seen in record.observed))
@@ -59,5 +60,5 @@ def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resam
 
 
 def _general(reason: str) -> str:
-    """The reason without its question id, so that equal reasons are counted together."""
+    """Return the reason without its question ID, so that equal reasons are counted together."""
     return re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason) or "no answer"

@@ -1,4 +1,4 @@
-"""What each policy of a run did to the rates, what it cost, and its rate as a function of the share answered."""
+"""Effect of each policy of a run on the rates, its cost, and its rate as a function of the share answered."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ _NO_CURVE = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigure:
-    """One policy, or several composed. policy: as given to an evaluation, ``none`` for the answers as drawn.
+    """Figures of one policy or of several composed policies.
 
-    rate: hallucinated among answered. answer_rate: share of the responses that do not decline. difference: share of all
-    scored responses that hallucinate under ``none``, less that of this policy, paired by question; fixed and broken are
-    its parts. answered_difference: the same among the answers of each. All three are None for ``none``.
-
-    prompt_tokens, completion_tokens, seconds, judged: means a response; what policies share counts in each. None where
-    nothing could be drawn.
-
-    curve: None with the reason in ``no_curve``; left_out: answers that the run's verifier could not score and that the
-    curve leaves out.
+    policy: as given to an evaluation; ``none`` for the answers as drawn. rate: hallucinated share of the answers.
+    answer_rate: share of the responses that do not decline.
+    difference: share of all scored responses that hallucinate under ``none``, minus the same share under this policy,
+    paired by question. answered_difference: the same difference among the answers of each. Both are None for ``none``.
+    prompt_tokens, completion_tokens, seconds, judged: means per response; None if no cost was recorded. Work that
+    policies share counts in each.
+    curve: rate by share answered; None for the reason in ``no_curve``. left_out: number of answers that the run's
+    verifier could not score and that the curve leaves out.
     """
 
     arm: str
@@ -56,7 +55,10 @@ class PolicyFigure:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFigures:
-    """All policies of a run. selector: the verifier whose scores they use. judge: the one that measures them."""
+    """Figures of all policies of a run.
+
+    selector: name of the verifier whose scores the policies use. judge: name of the verifier that measures them.
+    """
 
     selector: str
     judge: str
@@ -66,9 +68,9 @@ class PolicyFigures:
 def policy_figures(
     arms: Sequence[ArmSpec], judge: str, samples: Sequence[SampleRecord], summary: RunSummary
 ) -> PolicyFigures | None:
-    """The figures of a run's arms with policies and of the arm that they start from; None without any.
+    """Return the figures of a run's arms with policies and of the arms that they start from; None without policies.
 
-    samples: of the headline decoding. summary: of the same samples.
+    samples: samples of the headline decoding. summary: summary of the same samples.
     """
     selectors = {arm.name: found.selector for arm in arms if (found := policy_settings(arm.settings)) is not None}
     if not selectors:
@@ -118,7 +120,7 @@ def _kinds(policy: str) -> set[str]:
 
 
 def _complement(estimate: HallucinationEstimate) -> HallucinationEstimate:
-    """Of the opposite event."""
+    """Return the estimate of the opposite event."""
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return estimate
     return replace(
@@ -132,7 +134,7 @@ def _complement(estimate: HallucinationEstimate) -> HallucinationEstimate:
 
 
 def _curve(samples: Sequence[SampleRecord]) -> tuple[RateCurve | None, int, str]:
-    """The curve of each question's first sample, the number left out, and why there is none."""
+    """Return the curve of each question's first sample, the number of answers left out, and why there is no curve."""
     first = [s for s in samples if s.sample == 0 and s.policy is not None]
     judged = [s for s in first if s.evaluation.outcome != "unscored"]
     left_out = len(first) - len(judged)
@@ -145,7 +147,7 @@ def _curve(samples: Sequence[SampleRecord]) -> tuple[RateCurve | None, int, str]
 
 
 def _thresholds(answers: LabelledAnswers) -> tuple[float, ...]:
-    """At most CURVE_STEPS scores, strictest first, at even distances of rank; they do not depend on the verdicts."""
+    """Return at most CURVE_STEPS scores, strictest first, evenly spaced by rank. They do not depend on the verdicts."""
     usable = np.sort(answers.score[answers.score > NO_SCORE])[::-1]
     if not usable.size:
         return ()

@@ -1,4 +1,4 @@
-"""Effect of retrieval on a rate: outcomes by the rank of the gold passage, and faithfulness against factuality."""
+"""Effect of retrieval on a rate: outcomes by rank of the gold passage, and faithfulness compared with factuality."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from evaluation.statistics.measure import Resampler
 from generation.prompt import PromptChunk
 
 SampleKey = tuple[str, str, str, int]
-"""question, arm, decoding, sample."""
+"""Key of a sample within its run: (question, arm, decoding, sample)."""
 
 
 @dataclass(frozen=True, slots=True)
 class GoldRow:
-    """Responses whose best gold passage had rank ``rank`` (from 1) among the chunks shown; None: it was not shown.
+    """Outcomes of responses by the rank of their best gold passage.
 
-    hallucinated, supported, abstained: shares of these responses.
+    rank: rank among the chunks shown, from 1; None if no gold passage was shown. hallucinated, supported, abstained:
+    shares of these responses.
     """
 
     rank: int | None
@@ -34,10 +35,11 @@ class GoldRow:
 
 @dataclass(frozen=True, slots=True)
 class FaithfulTable:
-    """Answers that were judged both ways: faithful to the chunks shown, and factual by the run's verifier.
+    """Answers that were judged twice: faithful to the chunks shown, and factual by the run's verifier.
 
-    The four shares add up to 1. judged: number of these responses; unjudged: other responses of the arm. verifier: name
-    of the faithfulness verifier.
+    judged: number of these responses. unjudged: number of other responses of the arm. both, faithful_only,
+    factual_only, neither: shares of the judged responses, which add up to 1. verifier: name of the faithfulness
+    verifier.
     """
 
     judged: int
@@ -51,10 +53,10 @@ class FaithfulTable:
 
 @dataclass(frozen=True, slots=True)
 class RetrievalPart:
-    """One arm that retrieves.
+    """Effect of retrieval in one arm that retrieves.
 
-    shown: number of questions whose gold passage was shown, of the ``known`` questions that name one. rows: by rank.
-    unknown: number of questions that do not name a gold passage. faithful: None if faithfulness was not judged.
+    known: number of questions that name a gold passage. shown: number of them whose gold passage was shown. unknown:
+    number of questions that name none. rows: outcomes by rank. faithful: None if faithfulness was not judged.
     """
 
     arm: str
@@ -66,10 +68,10 @@ class RetrievalPart:
 
 
 def gold_rank(question: Question, chunks: Sequence[PromptChunk]) -> int | None:
-    """Number n of the first chunk shown that holds gold evidence; None if there is none.
+    """Return the number n of the first chunk shown that holds gold evidence; None if there is none.
 
-    A chunk holds it if it overlaps the question's evidence or, for a question without evidence, if it belongs to a
-    relevant document.
+    A chunk holds gold evidence if it overlaps the question's evidence. For a question without evidence, it must belong
+    to a relevant document.
     """
     for chunk in chunks:
         stored_chunk = chunk.retrieved.chunk
@@ -91,9 +93,9 @@ def retrieval_part(
     verifier: str,
     resampler: Resampler,
 ) -> tuple[RetrievalPart, ...]:
-    """Compute the effect of retrieval for each arm that shows chunks of a search: the built-in rag arm and custom arms.
+    """Compute the effect of retrieval for each arm that shows retrieved chunks: the built-in rag arm and custom arms.
 
-    faithful: outcome of each answer against its own chunks, by ``verifier``; None if faithfulness was not judged.
+    faithful: outcome of each answer by its own chunks, as judged by ``verifier``; None if faithfulness was not judged.
     """
     by_id = {q.id: q for q in questions}
     parts = []

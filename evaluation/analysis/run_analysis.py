@@ -1,4 +1,4 @@
-"""All analyses of a run beyond its rates and differences. Pure: the same samples give the same figures."""
+"""All analyses of a run beyond its rates and differences. They are pure: the same samples give the same figures."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from evaluation.verifiers.routing import excluded_from_differences
 
 @dataclass(frozen=True, slots=True)
 class RunAnalysis:
-    """grid: None for one setting. gold: None if it was not requested. forced: empty if no claims were planted.
+    """All analyses of a run.
 
-    All other analyses use the headline setting, except signals, which name the setting that they use.
+    grid: None for a run with one setting. gold: None if it was not requested. forced: empty if no claims were planted.
+    All other analyses use the headline setting, except signals, which name the settings that they use.
     """
 
     grid: GridFigures | None
@@ -41,17 +42,17 @@ class RunAnalysis:
     forced: tuple[ArmForced, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        """Return nested dicts, lists, numbers, strings and None. An undefined number is None, never NaN."""
         result: dict[str, Any] = dataclasses.asdict(self)
         return result
 
 
 @dataclass(frozen=True, slots=True)
 class FurtherVerification:
-    """Input that takes further verification, where requested.
+    """Optional input of the analyses, which takes verification beyond the run's own.
 
     entailing: entailment model that compares meanings.
-    faithful: outcomes of answers by their own chunks; faithful_by: the verifier.
+    faithful: outcomes of answers by their own chunks. faithful_by: name of the verifier that judged them.
     gold: outcomes by retrieved evidence and by gold passages.
     forced: continuations of planted claims.
     """
@@ -73,8 +74,8 @@ def analyse(
 ) -> RunAnalysis:
     """Compute all analyses of a run.
 
-    records: of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises the errors of the
-    entailment model.
+    records: samples of all settings of the run. pairs: (baseline, other) arms that the run compares. Raises the errors
+    of the entailment model.
     """
     closer = closer or FurtherVerification()
     resampler = Resampler(settings)

@@ -1,1 +1,1 @@
-"""Audits of answers in service: what is drawn, how it is stored and labelled."""
+"""Audits of answers in service: their random draw, their storage, their labels and the figures derived from them."""

@@ -1,4 +1,4 @@
-"""AnchorStore: the anchors of a certificate and their judgements, in the SQL store."""
+"""Storage of the anchors of a certificate and of their judgements in the SQL store."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """A labelled answer of a run with the score that a verifier gave it, None for none."""
+    """A labelled answer of a run with the score that a verifier gave it.
+
+    hallucinated: label from people. score: support in [0, 1]; None if the verifier gave none.
+    """
 
     question_id: str
     sample: int
@@ -30,7 +33,10 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class AnchorJudgement:
-    """Scores of all anchors of a certificate by one verifier. number: 0 has the scores of the calibration."""
+    """Scores of all anchors of a certificate by one verifier.
+
+    number: position among the certificate's judgements; 0 has the scores of the calibration.
+    """
 
     number: int
     verifier: str
@@ -39,13 +45,13 @@ class AnchorJudgement:
 
 
 class AnchorStore:
-    """Maps anchors to database rows. Stateless. Raises DataError as the store does."""
+    """Access to the anchors in the SQL store. Stateless. Raises DataError as the store does."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def load(self, certificate: str) -> tuple[AnchorJudgement, ...]:
-        """All judgements of a certificate's anchors, in order; empty if there are none."""
+        """Return all judgements of a certificate's anchors, in order; empty if there are none."""
         mine = select(anchor_checks).where(anchor_checks.c.certificate == certificate)
         with self._store.read() as connection:
             rows = connection.execute(mine.order_by(anchor_checks.c.number)).mappings().all()
@@ -57,7 +63,10 @@ class AnchorStore:
         )
 
     def add(self, certificate: str, judged: Sequence[AnchorJudgement]) -> None:
-        """Store judgements in one transaction. Raises EvaluationError if another process stored one of this number."""
+        """Store judgements in one transaction.
+
+        Raises EvaluationError if another process already stored a judgement with the same number.
+        """
         rows = [
             {
                 "certificate": certificate,
@@ -78,8 +87,9 @@ class AnchorStore:
 
 
 def compare_judgements(first: AnchorJudgement, now: AnchorJudgement, threshold: float, delta: float) -> AnchorCheck:
-    """Test whether the verifier of ``now`` is worse on the anchors than that of the calibration (see
-    ``check_anchors``).
+    """Test whether the verifier of ``now`` is worse on the anchors than that of the calibration.
+
+    See ``check_anchors``.
     """
     wrong = np.array([anchor.hallucinated for anchor in first.anchors], dtype=np.bool_)
     return check_anchors(_scores(first), _scores(now), wrong, threshold, now.number, delta)

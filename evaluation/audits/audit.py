@@ -1,4 +1,4 @@
-"""Audits: answers in service drawn with a known probability, to be labelled by people."""
+"""Audits: answers in service that are drawn with a known probability and labelled by people."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCALE = 2.0**64
 
 @dataclass(frozen=True, slots=True)
 class AuditedPassage:
-    """A passage that the answer was drawn from: ``document.text[start:end] == text``."""
+    """A passage that the generator was given: ``document.text[start:end] == text``."""
 
     document_id: str
     title: str
@@ -28,8 +28,9 @@ class AuditedPassage:
 class AuditContent:
     """The texts of an audit.
 
-    original: the question as it was sent if it was rewritten to stand alone, else "". model: name of the generator.
-    generation: hash of the index that was searched. verifier: whose score the answer has, "" for none.
+    original: question as it was sent, if it was rewritten to be understandable without the conversation, else "".
+    model: name of the generator. generation: hash of the index generation that was searched. verifier: verifier that
+    gave the answer its score, "" for none.
     """
 
     question: str
@@ -45,10 +46,10 @@ class AuditContent:
 class Audit:
     """An answer drawn for an audit.
 
-    query_id: of the stored query. collection: stored name. certificate: id of the certificate that guaranteed the
-    answer, "" for none. policy: names of the policies that ran, joined by commas. probability: with which the query was
-    drawn. answered: False if a policy withheld the answer; its question counts, but there is nothing to label. score:
-    in [0, 1], None for none.
+    query_id: ID of the stored query. collection: stored name of the collection. certificate: ID of the certificate
+    under which the answer was given, "" for none. policy: names of the policies that ran, joined by commas.
+    probability: probability with which the query was drawn. answered: False if a policy withheld the answer; the
+    question counts, but there is nothing to label. score: support in [0, 1], None for none.
 
     Raises EvaluationError for a probability outside (0, 1].
     """
@@ -71,9 +72,9 @@ class Audit:
 class StoredAudit:
     """An audit as stored.
 
-    number: its place in the order of audits, which no clock changes. distance: of its question from those of the
-    calibration, None until it is computed. kept: whether its texts are still stored. content: the texts, None if they
-    were pruned or not asked for.
+    number: position in the order of audits, which does not depend on a clock. distance: distance of its question from
+    the questions of the calibration; None until it is computed. kept: whether its texts are still stored. content: the
+    texts; None if they were pruned or not requested.
     """
 
     number: int
@@ -90,7 +91,7 @@ class StoredAudit:
 
 
 def check_audit_rate(rate: float) -> float:
-    """Return the rate. Raises EvaluationError unless it is 0 (no audits) or lies between ``LEAST_RATE`` and 1."""
+    """Return the rate. Raises EvaluationError unless it is 0 (no audits) or between ``LEAST_RATE`` and 1."""
     if math.isfinite(rate) and (rate == 0.0 or LEAST_RATE <= rate <= 1.0):
         return rate
     raise EvaluationError(
@@ -99,19 +100,19 @@ def check_audit_rate(rate: float) -> float:
 
 
 def is_drawn(query_id: str, rate: float) -> bool:
-    """Whether a query is drawn, with probability ``rate`` over random query ids.
+    """Return whether a query is drawn, which has probability ``rate`` over random query IDs.
 
-    A hash of the id decides, so that a draw can be repeated later and nobody can have chosen it by its answer.
+    A hash of the ID decides. The draw can therefore be repeated later, and nobody can choose a query by its answer.
     """
     return _uniform("audit", query_id) < rate
 
 
 def audited_sample(query_id: str, samples: int) -> int:
-    """Index of the answer that is audited: uniform among the samples of a query."""
+    """Return the index of the answer that is audited, which is uniform among the samples of a query."""
     return int(_uniform("sample", query_id) * samples)
 
 
 def _uniform(purpose: str, query_id: str) -> float:
-    """A number in [0, 1) from SHA-256 of the id."""
+    """Return a number in [0, 1) derived from the SHA-256 hash of the purpose and ID."""
     digest = hashlib.sha256(f"{purpose}\0{query_id}".encode()).digest()
     return (int.from_bytes(digest[:8], "big") >> 11 << 11) / _SCALE

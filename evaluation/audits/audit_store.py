@@ -1,4 +1,4 @@
-"""AuditStore: audits and their labels in the SQL store."""
+"""Storage of audits and their labels in the SQL store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ _KEPT = audits.c.content.is_not(None).label("kept")
 
 @dataclass(frozen=True, slots=True)
 class AuditLabel:
-    """Label of one audit by one person. settles: whether it adjudicates a disagreement."""
+    """Label of one audit by one person.
+
+    audit: number of the audit. annotator: name of the person. settles: whether the label adjudicates a disagreement.
+    """
 
     audit: int
     annotator: str
@@ -32,15 +35,15 @@ class AuditLabel:
 
 
 class AuditStore:
-    """Maps audits and labels to database rows. Stateless. Raises DataError as the store does."""
+    """Access to audits and labels in the SQL store. Stateless. Raises DataError as the store does."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def add(self, drawn: Sequence[Audit], now: datetime) -> int:
-        """Store audits in one transaction, in order; returns how many. now: the time of the audits.
+        """Store audits in one transaction, in order, and return the number stored. now: time of the audits.
 
-        Leaves out audits of collections that were deleted meanwhile, and of queries that have one already.
+        Leaves out audits of collections that were deleted meanwhile, and of queries that already have an audit.
         """
         a, c = audits.c, collections.c
         with self._store.write() as connection:
@@ -69,7 +72,7 @@ class AuditStore:
         return len(rows)
 
     def load(self, collection: str) -> tuple[StoredAudit, ...]:
-        """Audits of a collection (stored name), in order, without their texts."""
+        """Return the audits of a collection (stored name), in order, without their texts."""
         columns = [column for column in audits.c if column.name != "content"]
         statement = select(*columns, _KEPT).where(audits.c.collection_id == _key(collection)).order_by(audits.c.number)
         with self._store.read() as connection:
@@ -77,7 +80,7 @@ class AuditStore:
         return tuple(_audit(row) for row in rows)
 
     def to_label(self, collection: str) -> tuple[tuple[int, str], ...]:
-        """(number, query id) of the collection's answered audits whose texts are kept, in order."""
+        """Return (number, query ID) of the collection's answered audits with stored texts, in order."""
         a = audits.c
         there = (a.collection_id == _key(collection), a.answered.is_(True), a.content.is_not(None))
         with self._store.read() as connection:
@@ -85,7 +88,7 @@ class AuditStore:
         return tuple((row.number, row.query_id) for row in rows)
 
     def with_texts(self, numbers: Sequence[int]) -> dict[int, StoredAudit]:
-        """These audits with their texts, by number; unknown ones are left out."""
+        """Return these audits with their texts, by number; unknown numbers are left out."""
         found: dict[int, StoredAudit] = {}
         with self._store.read() as connection:
             for start in range(0, len(numbers), _AT_ONCE):
@@ -95,16 +98,16 @@ class AuditStore:
         return found
 
     def set_distances(self, distances: Mapping[int, float]) -> None:
-        """Store distances of questions, by audit. Distances that are stored already stay."""
+        """Store the distances of questions, by audit number. Distances that are already stored stay."""
         with self._store.write() as connection:
             for number, distance in distances.items():
                 still = (audits.c.number == number, audits.c.distance.is_(None))
                 connection.execute(update(audits).where(*still).values(distance=distance))
 
     def save_labels(self, given: Iterable[AuditLabel], now: datetime) -> None:
-        """Write labels in one transaction; each replaces the same person's earlier label.
+        """Write labels in one transaction. Each replaces the same person's earlier label.
 
-        Raises EvaluationError for an audit that does not exist (any more), or an invalid name or label.
+        Raises EvaluationError for an audit that does not exist or was deleted, or an invalid name or label.
         """
         rows = [_label_row(label) | {"created_at": now} for label in given]
         try:
@@ -118,7 +121,7 @@ class AuditStore:
             raise EvaluationError("one of the labelled audits was deleted meanwhile, so no label was saved") from error
 
     def labels(self, collection: str) -> tuple[AuditLabel, ...]:
-        """All labels of the collection's audits, oldest first."""
+        """Return all labels of the collection's audits, oldest first."""
         t = audit_labels.c
         statement = (
             select(audit_labels)
@@ -135,7 +138,7 @@ class AuditStore:
         )
 
     def latest(self, collection: str) -> datetime | None:
-        """The latest time of any audit or label of the collection, None if there is none."""
+        """Return the latest time of any audit or label of the collection, None if there is none."""
         drawn = select(func.max(audits.c.created_at)).where(audits.c.collection_id == _key(collection))
         labelled = (
             select(func.max(audit_labels.c.created_at))

@@ -1,4 +1,4 @@
-"""What labelled audits say of the rate in service: counts, the confidence sequence, and the alarm."""
+"""Evaluation of labelled audits: counts, the confidence sequence of the rate in service, and the alarm."""
 
 from __future__ import annotations
 
@@ -14,13 +14,16 @@ _POINTS = 120
 
 @dataclass(frozen=True, slots=True)
 class AuditReading:
-    """Counts of audits, and the reading of the watch on them.
+    """Counts of audits, and the current state of the rate watch.
 
-    drawn: all audits. withheld: no answer was given. labelled: answers with a label. waiting: answers without one whose
-    texts are kept. lapsed: answers without one whose texts were pruned. declined: labelled as an abstention, so no
-    answer. behind: labelled answers that do not count yet, because an answer before them has no label. watch: of the
-    answers that count. answer_rate: share of the drawn queries that were answered, weighted by their probabilities;
-    None without a draw. history: the readings after some of the answers, at most about 120, for a chart.
+    drawn: number of audits. withheld: audits in which a policy withheld the answer.
+    labelled: answers with a label. waiting: answers without one whose texts are kept. lapsed: answers without one whose
+    texts were pruned.
+    declined: answers labelled as abstentions. behind: labelled answers that do not count yet, because an earlier answer
+    still waits for its label.
+    watch: reading of the rate watch over the answers that count. history: its readings after some of the answers, at
+    most about 120, for a chart.
+    answer_rate: share of the drawn queries that were answered, weighted by their probabilities; None without a draw.
     """
 
     drawn: int
@@ -38,11 +41,11 @@ class AuditReading:
 def audit_reading(
     audits: Sequence[StoredAudit], outcomes: Mapping[int, Outcome], alpha: float | None, delta: float
 ) -> AuditReading:
-    """Read audits in their order, up to the first answer that still waits for a label.
+    """Evaluate audits in their order, up to the first answer that still waits for a label.
 
-    Later labels would be a chosen part of the answers. outcomes: the label of each labelled audit, by number;
-    "unscored" (people could not tell) counts as hallucinated, as in a certificate. alpha, delta: see RateWatch. The
-    audits must be of one certificate.
+    The labels after it do not count, because they would be a selected part of the answers. outcomes: label of each
+    labelled audit, by number; "unscored" (people could not tell) counts as hallucinated, as in a certificate. alpha,
+    delta: see RateWatch. All audits must belong to one certificate.
     """
     watch = RateWatch(alpha, delta)
     step = max(1, len(outcomes) // _POINTS)

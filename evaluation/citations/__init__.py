@@ -1,1 +1,1 @@
-"""Whether the citations of an answer support its sentences (ALCE, Gao et al. 2023)."""
+"""Judgement of whether an answer's citations support its sentences (ALCE, Gao et al. 2023)."""

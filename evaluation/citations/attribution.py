@@ -1,4 +1,4 @@
-"""Sentences of an answer with the citations inside or after them."""
+"""Assignment of an answer's citations to its sentences."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from generation.completion import Citation
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A claim of the answer with its citations. numbers: of the cited chunks, without duplicates, in order of
-    position.
+    """A claim of the answer with its citations.
+
+    numbers: numbers of the cited chunks, in order of position, without duplicates.
     """
 
     claim: Claim
@@ -20,7 +21,7 @@ class CitedSentence:
 
 
 def cited_sentences(claims: Sequence[Claim], citations: Sequence[Citation]) -> tuple[CitedSentence, ...]:
-    """Assign each citation to a claim: a claim has the citations from its start up to the start of the next claim.
+    """Assign each citation to a claim. A claim has the citations from its start up to the start of the next claim.
 
     A citation before the first claim belongs to the first. Claims are sorted by position.
     """

@@ -18,10 +18,10 @@ Fault = Literal["wrong", "missing", "needless"]
 
 @dataclass(frozen=True, slots=True)
 class FaultyCitation:
-    """One citation fault. numbers: of the cited chunks (empty for "missing").
+    """One citation fault.
 
-    wrong: the cited chunks do not support the sentence. missing: the sentence has no citation. needless: the other
-    citations suffice.
+    fault: "wrong": the cited chunks do not support the sentence. "missing": the sentence has no citation. "needless":
+    the other citations suffice. numbers: numbers of the cited chunks; empty for "missing".
     """
 
     fault: Fault
@@ -33,13 +33,15 @@ class FaultyCitation:
 
 @dataclass(frozen=True, slots=True)
 class ArmCitations:
-    """recall: of sentences that can be checked; precision: of citations. Both are undefined if there are none.
+    """Citation figures of one arm.
 
     answers: number of answers with a claim.
-    sentences, citations: numbers judged.
-    unscored: sentences that the verifier could not judge; they count in neither rate.
-    wrong, needless: numbers of citations; missing: number of sentences.
-    faults: at most LISTED of each kind.
+    sentences, citations: numbers of judged sentences and of their citations.
+    unscored: number of sentences that the verifier could not judge; they count in neither rate.
+    recall: share of the judged sentences that their citations support. precision: share of the citations that are
+    precise. Each is undefined if there is nothing to count.
+    wrong, needless: numbers of citations with this fault. missing: number of sentences without a citation.
+    faults: at most ``LISTED`` faults of each kind.
     """
 
     arm: str
@@ -58,9 +60,9 @@ class ArmCitations:
 def arm_citations(
     arm: str, judged: Sequence[tuple[str, int, Sequence[JudgedSentence]]], resampler: Resampler
 ) -> ArmCitations:
-    """Citation figures of one arm.
+    """Compute the citation figures of one arm.
 
-    judged: question id, sample and sentences of each answer of the arm with at least one claim.
+    judged: question ID, sample and sentences of each answer of the arm with at least one claim.
     """
     order = list(dict.fromkeys(question for question, _, _ in judged))
     index_of = {question: number for number, question in enumerate(order)}

@@ -21,12 +21,12 @@ from generation.prompt import PromptChunk
 AT_ONCE: Final = 64
 
 Verify = Callable[[Sequence[VerificationItem]], Sequence[Sequence[Verdict]]]
-"""Judges claims by the chunks shown with them (evaluation.verifiers.faithful.FaithfulVerifier.verify)."""
+"""Function that judges claims by the chunks shown with them (evaluation.verifiers.faithful.FaithfulVerifier.verify)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerToJudge:
-    """An answer with the chunks that it was given, numbered from 1. key: chosen by the caller."""
+    """An answer with the chunks that it was given, numbered from 1. key: identifier chosen by the caller."""
 
     key: int
     question: Question
@@ -37,9 +37,11 @@ class AnswerToJudge:
 
 @dataclass(frozen=True, slots=True)
 class JudgedSentence:
-    """recalled: None if the verifier gave no verdict; reason then says why. precise, needless: citation numbers.
+    """A sentence with the verifier's judgement of its citations.
 
-    A citation that is neither is wrong: the cited chunks do not support the sentence.
+    recalled: whether the cited chunks together support the sentence; None if the verifier gave no verdict, and
+    ``reason`` says why. precise, needless: citation numbers. A citation that is neither is wrong: the cited chunks do
+    not support the sentence.
     """
 
     claim: Claim
@@ -58,9 +60,10 @@ class JudgedSentence:
 def judge_citations(
     answers: Sequence[AnswerToJudge], verify: Verify, progress: Callable[[int, int], None] | None = None
 ) -> dict[int, tuple[JudgedSentence, ...]]:
-    """Judge every sentence of every answer; the result is by answer key. Each (sentence, set of chunks) is judged once.
+    """Judge every sentence of every answer. Each (sentence, set of chunks) is judged once.
 
-    progress: called with (done, total) sets. Raises the errors of the verifier.
+    Returns the judged sentences by answer key. progress: called with (done, total) numbers of sets. Raises the errors
+    of the verifier.
     """
     wanted: dict[tuple[int, Claim, tuple[int, ...]], VerificationItem] = {}
     for answer in answers:
@@ -86,7 +89,7 @@ def judge_citations(
 
 
 def _sets(numbers: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Sets of chunks to judge: all citations together and, with several citations, each alone and each left out."""
+    """Return the sets of citations to judge: all together and, with several citations, each alone and each left out."""
     if len(numbers) < 2:
         return [numbers] if numbers else []
     alone = [(n,) for n in numbers]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 ROOM_STEP = 16
-"""Room for evidence is rounded down to a multiple of this, so that claims of similar length share windows."""
+"""The tokens available for evidence are rounded down to a multiple of this, so that similar claims share windows."""
 
 
 def answer_parts(sizes: Sequence[int], most: int) -> list[tuple[int, ...]]:
-    """Indices of claims, in order, in groups of at most ``most`` tokens; a longer claim is its own group.
+    """Group the claims of an answer, in order, into groups of at most ``most`` tokens; a longer claim is its own group.
 
-    sizes: tokens of each claim. Groups are filled one after another, so all but the last are as full as possible.
+    Returns the indices of each group's claims. sizes: number of tokens of each claim. Groups are filled one after
+    another, so that all but the last are as full as possible.
     """
     parts: list[tuple[int, ...]] = []
     current: list[int] = []

@@ -1,6 +1,6 @@
-"""Extraction of the claim from a completion: a short answer is one claim, read together with its question.
+"""Extraction of a single claim from a short completion. The claim is read together with its question.
 
-(For longer completions and verifiers that judge by sentence, see evaluation.claims.sentences.)
+For longer completions and verifiers that judge by sentence, see evaluation.claims.sentences.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ CUT_OFF = "the completion ends while the model was still thinking: there is no a
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """Result of claim extraction. claims: empty for a refusal or an empty text. refused: whether the text declines to
-    answer.
+    """Result of claim extraction.
 
-    reason: why there is no claim, if known.
+    claims: claims in order; empty for a refusal or an empty text. refused: whether the text declines to answer. reason:
+    why there is no claim, if known.
     """
 
     claims: tuple[Claim, ...]
@@ -32,7 +32,7 @@ class Extraction:
 
 
 def extract_claims(text: str, question: str = "") -> Extraction:
-    """The claims of a completion, with offsets: ``text[claim.start:claim.end] == claim.text``.
+    """Return the claim of a completion with its offsets: ``text[claim.start:claim.end] == claim.text``.
 
     White space and citation marks at the ends are removed; those inside remain. Reasoning before the answer, passages
     repeated after the answer, and sentences before or after the answer that decline are not part of the claim. A text
@@ -53,7 +53,7 @@ def extract_claims(text: str, question: str = "") -> Extraction:
 
 
 def _only_declines(text: str) -> bool:
-    """Whether some sentences decline and the others claim nothing ("Please refer to a dictionary.")."""
+    """Return whether some sentences decline and all others claim nothing ("Please refer to a dictionary.")."""
     sentences = [text[s.start : s.end] for s in sentence_spans(text)]
     declining = [is_refusal(sentence) for sentence in sentences]
     rest = [sentence for sentence, declines in zip(sentences, declining, strict=True) if not declines]
@@ -61,7 +61,7 @@ def _only_declines(text: str) -> bool:
 
 
 def _answering(text: str, span: Span) -> Span:
-    """The part of a text from the first to the last sentence that does not decline."""
+    """Return the span from the first to the last sentence that does not decline."""
     sentences = sentence_spans(text[span.start : span.end])
     kept = [s for s in sentences if not is_refusal(text[span.start + s.start : span.start + s.end])]
     sentence = stated_span(text[span.start : span.end])
@@ -74,14 +74,14 @@ def _answering(text: str, span: Span) -> Span:
 
 
 def stated_span(text: str) -> Span | None:
-    """Span of a text without white space and citation marks at its ends; None without a letter or digit."""
+    """Return the span of a text without white space and citation marks at its ends; None without a letter or digit."""
     start = _after_marks(text)
     end = _before_marks(text, start)
     return Span(start, end) if any(c.isalnum() for c in text[start:end]) else None
 
 
 def _after_marks(text: str) -> int:
-    """Start of the text after leading white space and marks such as ``[1], [2]``."""
+    """Return the start of the text after leading white space and marks such as ``[1], [2]``."""
     position = 0
     while True:
         position = _skip_space(text, position)
@@ -97,7 +97,7 @@ def _after_marks(text: str) -> int:
 
 
 def _before_marks(text: str, start: int) -> int:
-    """End of the text before trailing white space and marks such as ``. [1] [2].``"""
+    """Return the end of the text before trailing white space and marks such as ``. [1] [2].``"""
     marks = {match.end(): match.start() for match in MARK.finditer(text, start)}
     end = len(text)
     while True:

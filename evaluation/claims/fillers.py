@@ -63,18 +63,23 @@ _MARKS = " \t\n.,!?\"'()*_`:;-"
 
 
 def is_filler(sentence: str) -> bool:
-    """Whether a complete sentence claims nothing. A sentence that greets and then states something is not a filler."""
+    """Return whether a complete sentence claims nothing. A sentence that greets and then states something is not a
+    filler.
+    """
     cleaned = re.sub(r"\s+", " ", fold(sentence[:400])).strip(_MARKS).casefold()
     return len(sentence) <= 400 and any(pattern.fullmatch(cleaned) for pattern in _FILLERS)
 
 
 def is_opener(sentence: str) -> bool:
-    """Whether a sentence is only "yes" or "no", which has meaning together with its question or the next sentence."""
+    """Return whether a sentence is only "yes" or "no", which depends on its question or the next sentence for its
+    meaning.
+    """
     return sentence.strip(_MARKS).casefold() in _OPENERS
 
 
 def lead_length(sentence: str) -> int:
-    """Length in characters of the lead-in of a statement ("Based on the documents, ", "Answer: "), or 0.
+    """Return the length in characters of a statement's lead-in ("Based on the documents, ", "Answer: "), or 0 without
+    one.
 
     A topic before a sentence ("The harbour: It opened in 1936.") is a lead-in too.
     """

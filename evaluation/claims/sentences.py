@@ -1,7 +1,7 @@
-"""Claims of a longer completion: one per sentence or list item, with offsets into the completion.
+"""Extraction of one claim per sentence or list item of a longer completion.
 
-A claim's text is a substring of the completion, so that it can be marked there. Scorers read ``plain_claim_text`` of
-it. Pronouns are not resolved: the question, which is read together with every claim, usually resolves them.
+A claim's text is a substring of the completion, so that it can be marked there. Scorers read it as ``plain_claim_text``
+returns it. Pronouns are not resolved: usually the question, which is read with every claim, does.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from retrieval.chunking.scripts import SENTENCE_MARKS
 from retrieval.chunking.sentences import Span, sentence_spans
 
 _LEAST_CUT = 12
-"""Minimum length in characters of such a beginning."""
+"""A last sentence longer than this, in characters, that begins an earlier sentence is a repetition that was cut off."""
 _SHORT_WORDS = 6
-"""A one-line answer with at most this many words is one claim, whatever the segmenter finds ("St. John's")."""
+"""Maximum number of words of a one-line answer that is a single claim whatever the segmenter finds ("St. John's")."""
 
 _BULLET = re.compile(r"[ \t>]*[-*+•‣◦▪·–—][ \t]+(?:\[[ xX]\][ \t]+)?")
 _NUMBER = re.compile(r"[ \t>]*(?:\(?(?P<number>\d{1,3})[.)]|\(?[a-zA-Z]\))[ \t]+(?=\S)")
@@ -46,12 +46,12 @@ _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2028\u2029
 
 
 def sentence_claims(text: str) -> tuple[Claim, ...]:
-    """The claims of a completion, in order: ``text[c.start:c.end] == c.text``; see ``extract_sentences``."""
+    """Return the claims of a completion, in order: ``text[c.start:c.end] == c.text``. See ``extract_sentences``."""
     return extract_sentences(text).claims
 
 
 def extract_sentences(text: str, question: str = "") -> Extraction:
-    """One claim per sentence or list item; refused if there is none and the text declines.
+    """Extract one claim per sentence or list item. The result is refused if there is no claim and the text declines.
 
     Bullets, numbering, quote marks, headings, table rules and citation marks at the ends are not part of a claim.
     Sentences that claim nothing are left out: greetings, lead-ins that end in a colon, offers of help, questions,
@@ -96,13 +96,13 @@ def _claims_of(text: str, question: str) -> Extraction:
 
 
 def plain_claim_text(claim: str) -> str:
-    """Text of a claim as scorers read it: without markers, emphasis and control characters, with single spaces."""
+    """Return a claim's text as scorers read it: no markers, emphasis or control characters, and single spaces."""
     plain = _EMPHASIS.sub("", without_marks(_CONTROL.sub(" ", claim)))
     return " ".join(plain.strip("| \t").replace(" | ", ", ").split())
 
 
 def _is_cut_repetition(text: str, spans: Sequence[Span]) -> bool:
-    """Whether the last sentence is the beginning of an earlier one, which shows a repetition cut at the token limit."""
+    """Return whether the last sentence is the beginning of an earlier one, that is a repetition that was cut off."""
     last = text[spans[-1].start : spans[-1].end]
     return len(last) > _LEAST_CUT and any(
         len(last) < s.end - s.start and text.startswith(last, s.start) for s in spans[:-1]
@@ -116,13 +116,13 @@ def _is_short(body: str) -> bool:
 
 
 def _lead(sentence: str) -> int:
-    """Length in characters of a lead-in, or 0 if nothing follows it."""
+    """Return the length in characters of a lead-in, or 0 if nothing follows it."""
     length = lead_length(sentence)
     return length if any(c.isalnum() for c in sentence[length:]) else 0
 
 
 def _sentences(text: str, block: Span) -> Iterator[Span]:
-    """Span of each sentence of a block, without markers at its ends."""
+    """Yield the span of each sentence of a block, without markers at its ends."""
     for sentence in sentence_spans(text[block.start : block.end]):
         absolute = Span(block.start + sentence.start, block.start + sentence.end)
         cuts = sorted({absolute.start, *_after_times(text, absolute), *_after_full_stops(text, absolute), absolute.end})
@@ -133,10 +133,10 @@ def _sentences(text: str, block: Span) -> Iterator[Span]:
 
 
 def _after_times(text: str, sentence: Span) -> Iterator[int]:
-    """Starts of sentences after a time of day; the segmenter does not end a sentence at "p.m.".
+    """Yield starts of sentences after a time of day, because the segmenter does not end a sentence at "p.m.".
 
-    A weekday, month or time zone does not start a sentence ("at 8 p.m. Friday"), nor does a time that names ("the 8
-    p.m. Mass").
+    A weekday, month or time zone does not start a sentence ("at 8 p.m. Friday"). Nor does the text after a time that
+    belongs to a name ("the 8 p.m. Mass").
     """
     for match in _CLOCK_END.finditer(text, sentence.start, sentence.end):
         after = match["next"]
@@ -145,14 +145,14 @@ def _after_times(text: str, sentence: Span) -> Iterator[int]:
 
 
 def _after_full_stops(text: str, sentence: Span) -> Iterator[int]:
-    """Starts of sentences after a final mark of scripts other than Latin, Greek and Cyrillic."""
+    """Yield starts of sentences after a final mark of scripts other than Latin, Greek and Cyrillic."""
     for match in _FULL_STOP.finditer(text, sentence.start, sentence.end):
         if match.end() < sentence.end:
             yield match.end()
 
 
 def _blocks(text: str) -> Iterator[Span]:
-    """Paragraphs, list items, fields and table rows, in order; headings and rules are left out."""
+    """Yield paragraphs, list items, fields and table rows, in order; headings and rules are left out."""
     lines = _lines(text)
     numbered = _has_numbered_list([text[line.start : line.end] for line in lines])
     start: int | None = None
@@ -190,7 +190,7 @@ def _lines(text: str) -> list[Span]:
 
 
 def _after_bullet(line: str, numbered: bool) -> int:
-    """Length in characters of a list item's bullet or number; 0 if there is none."""
+    """Return the length in characters of a list item's bullet or number; 0 if there is none."""
     bullet = _BULLET.match(line)
     position = bullet.end() if bullet else 0
     number = _NUMBER.match(line, position) if numbered else None
@@ -198,8 +198,9 @@ def _after_bullet(line: str, numbered: bool) -> int:
 
 
 def _has_numbered_list(lines: Sequence[str]) -> bool:
-    """Whether numbers at the starts of lines are list numbers. A single one may be a date ("5. June") unless it is
-    1.
+    """Return whether numbers at the starts of lines are list numbers.
+
+    A single number may belong to a date ("5. June") unless it is 1.
     """
     found = [m for m in map(_NUMBER.match, lines) if m]
     return len(found) > 1 or any(m["number"] in ("1", None) for m in found)

@@ -28,9 +28,7 @@ _SCOPES = word_set(
     "suggested according alleges alleged denies denied supposedly allegedly reportedly assuming suppose provided like "
     "as than"
 )
-"""Words with scope beyond their clause: conditions, speakers, alternatives. After a split, the rest would claim
-more.
-"""
+"""Words with scope beyond their clause: conditions, speakers, alternatives. A split would make the rest claim more."""
 _JOINTS = word_set("and but while whereas")
 _RELATIVES = word_set("which who where whose")
 _OPEN, _CLOSE = "([{", ")]}"
@@ -40,19 +38,22 @@ _MOST_NOUN = 6
 
 
 def extract_by(split: bool, text: str, question: str = "") -> Extraction:
-    """Claims of a completion: split further if ``split``, else one per sentence. question: of the completion."""
+    """Extract the claims of a completion: split further if ``split``, else one per sentence.
+
+    question: question that the completion answers.
+    """
     return extract_split_claims(text, question) if split else extract_sentences(text, question)
 
 
 def split_name(split: bool) -> str:
-    """Suffix of a verifier's name for this setting."""
+    """Return the suffix of a verifier's name for this setting: empty without splitting."""
     return f" split/{VERSION}" if split else ""
 
 
 def extract_split_claims(text: str, question: str = "") -> Extraction:
-    """``extract_sentences`` with each claim split: ``text[c.start:c.end] == c.text`` for all.
+    """Extract claims by sentence and split each: ``text[c.start:c.end] == c.text`` for all.
 
-    Claims are sorted by their start; those of one sentence may overlap in a shared noun.
+    Claims are sorted by their start. Those of one sentence may overlap in a shared noun.
     """
     found = extract_sentences(text, question)
     claims = tuple(
@@ -64,7 +65,7 @@ def extract_split_claims(text: str, question: str = "") -> Extraction:
 
 
 def split_spans(sentence: str) -> tuple[Span, ...]:
-    """Spans of the simpler claims of a sentence; the entire sentence if it is not split. Never empty."""
+    """Return the spans of a sentence's simpler claims; the entire sentence if it is not split. Never empty."""
     tokens = [Span(m.start(), m.end()) for m in _TOKEN.finditer(sentence)]
     words = [sentence[t.start : t.end].casefold().replace("’", "'") for t in tokens]
     if not tokens:
@@ -85,7 +86,7 @@ def split_spans(sentence: str) -> tuple[Span, ...]:
 
 
 def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> list[tuple[int, int]]:
-    """(last token of the previous clause, first token of the next) for each split."""
+    """Return (end token of the previous clause, first token of the next) for each split."""
     found: list[tuple[int, int]] = []
     depth, begun = 0, 0
     quoted = False
@@ -109,12 +110,12 @@ def _clause_starts(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 
 def _is_complete(words: Sequence[str]) -> bool:
-    """Whether a clause is complete: it has a finite verb and no word with scope beyond it."""
+    """Return whether a clause is complete: it has a finite verb and no word with scope beyond it."""
     return len(words) >= _LEAST_WORDS and any(map(is_finite, words)) and not _SCOPES & set(words)
 
 
 def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], start: int) -> bool:
-    """Whether a subject and its verb begin at ``start``."""
+    """Return whether a subject and its verb begin at token ``start``."""
     rest = words[start:]
     if len(rest) < _LEAST_WORDS or _SCOPES & set(rest[:2]):
         return False
@@ -134,7 +135,10 @@ def _begins_clause(sentence: str, tokens: Sequence[Span], words: Sequence[str], 
 
 
 def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) -> Iterator[Span]:
-    """A clause, and its final relative clause, if any, with the preceding noun."""
+    """Yield the span of a clause without its final relative clause, then that clause with the preceding noun.
+
+    Yields one span if there is no such relative clause.
+    """
     span = Span(tokens[0].start, tokens[-1].end)
     comma = _relative_at(words)
     noun = noun_before(sentence, tokens, comma) if comma is not None else None
@@ -146,7 +150,7 @@ def _with_relative(sentence: str, tokens: Sequence[Span], words: Sequence[str]) 
 
 
 def _relative_at(words: Sequence[str]) -> int | None:
-    """Index of the comma before the only relative clause if it runs to the end, else None."""
+    """Return the index of the comma before the only relative clause if it runs to the end, else None."""
     indices = [i for i in range(1, len(words) - 2) if words[i] == "," and words[i + 1] in _RELATIVES]
     if len(indices) != 1 or indices[0] < _LEAST_WORDS:
         return None
@@ -157,10 +161,10 @@ def _relative_at(words: Sequence[str]) -> int | None:
 
 
 def noun_before(sentence: str, tokens: Sequence[Span], comma: int) -> int | None:
-    """First token of the noun phrase before a comma, to which a relative clause or apposition belongs.
+    """Return the first token of the noun phrase before a comma, to which a relative clause or apposition belongs.
 
-    It is the article, or the first capitalised word of a name. None if there is no such noun phrase, or it begins the
-    sentence.
+    It is the article, or the first capitalised word of a name. None if there is no such noun phrase, or if the sentence
+    begins with the name.
     """
     index = comma - 1
     if sentence[tokens[index].start].isupper():
