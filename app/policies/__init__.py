@@ -1,1 +1,1 @@
-"""Policies wired to the pipeline: the request, the verifier, the certificate, and a query answered with them."""
+"""Policies in the pipeline: their request, verifier and certificate, and queries that are answered with policies."""

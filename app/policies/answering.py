@@ -1,4 +1,4 @@
-"""A query answered with policies, outside the service: draw, judge, apply, keep."""
+"""Answer a query with policies outside the service: generate, judge, apply the policies, and store the result."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ from retrieval.chunking.chunks import RetrievedChunk
 def answer_with_policy(
     pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequest, judge: PolicyJudge | None = None
 ) -> QueryResult:
-    """As ``Pipeline.answer``, with policies. judge: by default the shipped verifier, opened only where it is needed.
+    """Answer a question as ``Pipeline.answer`` does, with policies applied to the answers.
 
-    Raises PolicyError for what cannot be asked, NoCertificateError where a rate is not certified (nothing is generated
-    then), and what ``Pipeline.answer`` raises.
+    judge: the verifier; by default the shipped one, which is loaded only if a policy judges. Raises PolicyError for an
+    invalid request, NoCertificateError if the requested rate is not certified (nothing is generated then), and the
+    errors of ``Pipeline.answer``.
     """
     plan = plan_of(wanted, request)
     prepared = pipeline.prepare(request)
@@ -64,7 +65,7 @@ def answer_with_policy(
 def with_policy(
     drawn: QueryResult, outcome: PolicyOutcome, settled: SettledPolicy, wanted: PolicyRequest
 ) -> QueryResult:
-    """The result with the answers that the policies give."""
+    """Return the result with the answers that the policies produce."""
     judged = settled.plan.judges
     return replace(
         drawn,
@@ -74,7 +75,7 @@ def with_policy(
 
 
 def new_prompt(outcome: PolicyOutcome, prompt: Prompt) -> Prompt | None:
-    """The prompt that the answer was drawn from where it is not the first one."""
+    """Return the prompt of the final answer if it differs from the first prompt, otherwise None."""
     last = outcome.answers[0].prompt
     return None if last is prompt else last
 
@@ -82,7 +83,7 @@ def new_prompt(outcome: PolicyOutcome, prompt: Prompt) -> Prompt | None:
 def correction_prompt(
     generator: Generator, request: QueryRequest, found: Sequence[RetrievedChunk], earlier: Prompt, instructions: str
 ) -> Prompt:
-    """The same question with the passages found for a claim, in turns with those of the earlier prompt."""
+    """Return a prompt with the same question, whose passages alternate between ``found`` and the earlier prompt."""
     ranked = merged_passages(found, earlier)
     longest = request.params.max_tokens
     if instructions and isinstance(generator, InstructedGenerator):
@@ -92,7 +93,7 @@ def correction_prompt(
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """PolicyTools that work at once, in this thread."""
+    """PolicyTools that run synchronously in the calling thread."""
 
     pipeline: Pipeline
     prepared: PreparedQuery

@@ -1,4 +1,4 @@
-"""The certificate that a query with a guaranteed rate rests on: of exactly what answers it, or an error."""
+"""Find the certificate for a query with a guaranteed rate. It must match the deployment that answers exactly."""
 
 from __future__ import annotations
 
@@ -18,17 +18,20 @@ from evaluation.runs.run_config import Decoding
 from retrieval.search import Search
 
 _LONGEST = 2000
-"""Characters of reasons in a message: a home may have hundreds of old certificates."""
+"""Maximum length of the reasons in a message, in characters. A home may have hundreds of old certificates."""
 
 
 class NoCertificateError(AppError):
-    """No valid certificate of the home guarantees the rate for what would answer."""
+    """No valid certificate guarantees the requested rate for this deployment."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettledPolicy:
-    """The plan as it runs. verifier: whose scores it uses. search: where that looks for evidence, None for the passages
-    of the prompt. certificate: None where no rate is asked for."""
+    """A plan with its verifier and certificate.
+
+    verifier: name of the verifier whose scores the policies use. search: search in which the verifier finds evidence;
+    None if it judges by the passages of the prompt. certificate: None if no rate was requested.
+    """
 
     plan: PolicyPlan
     verifier: str
@@ -46,11 +49,11 @@ def settle(
     search: Search | None,
     instructions: str = "",
 ) -> SettledPolicy:
-    """The plan with the certified threshold and verifier where a rate is asked for.
+    """Return the plan, with the certified threshold and verifier if a rate is requested.
 
-    judge: None where the plan needs none. collection: stored name of the one searched. search: that the question was
-    put to. instructions: of the caller's own. Raises NoCertificateError with the reason for every certificate of the
-    home, and what opening the search of the judge raises.
+    judge: None if the plan needs none. collection: stored name of the collection that is searched. search: search that
+    found the passages of the question. instructions: the caller's instructions, "" if there are none. Raises
+    NoCertificateError with the reason for every certificate of the home, and the errors of opening the judge's search.
     """
     if judge is None:
         return SettledPolicy(plan, "")
@@ -58,7 +61,7 @@ def settle(
         return SettledPolicy(plan, judge.name)
     files = CertificateFiles(pipeline.home)
     verifiers: list[tuple[str, Search | None]] = [(judge.name, None)]
-    if not plan.changes_texts:  # runs store what other verifiers make of answers as drawn, not of these policies
+    if not plan.changes_texts:  # the searching verifiers of a run judge unchanged answers only
         trusted = pipeline.search(collection)
         verifiers += [(name, trusted) for name in judge.searching_names(trusted)]
     now = deployment_of(pipeline, request, plan, search, judge.name, instructions)
@@ -69,11 +72,11 @@ def settle(
         except AppError as error:
             reasons.append(str(error))
         else:
-            # Policies that change texts keep the threshold that they had in the run.
+            # Policies that change texts keep their threshold from the run.
             at = found.threshold
             certified = replace(plan, certified=at) if plan.changes_texts else replace(plan, threshold=at)
             return SettledPolicy(certified, verifier, looked_up, found)
-    # A certificate of another of these verifiers has one reason more; the shortest list names what is really wrong.
+    # A certificate for another verifier has one more reason, so the shortest list has only the relevant reasons.
     why = min(reasons, key=len).replace(f"{files.folder}/", "")
     if len(why) > _LONGEST:
         why = f"{why[:_LONGEST]}... (plumbline calibrate --list names all)"
@@ -85,8 +88,11 @@ def settle(
 def deployment_of(
     pipeline: Pipeline, request: QueryRequest, plan: PolicyPlan, search: Search, verifier: str, instructions: str = ""
 ) -> Deployment:
-    """What answers a request, in the words of a run. Whatever a run cannot have (a style, instructions of the caller,
-    biased tokens) is added to them, so that no certificate fits."""
+    """Return the deployment that answers a request, described with the settings that a run records.
+
+    A request may have settings that a run cannot have: a style, the caller's instructions, or a logit bias. These are
+    added to the description, so that no certificate matches.
+    """
     generator, params = pipeline.generator, request.params
     decoding = Decoding(
         float(params.temperature),

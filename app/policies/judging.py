@@ -1,4 +1,4 @@
-"""PolicyJudge: scores answers as the run did that a certificate was calibrated on."""
+"""Score the answers to a query in the same way as the run that a certificate was calibrated on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,11 @@ from retrieval.search import Search
 
 @dataclass(frozen=True, slots=True)
 class PolicyJudging:
-    """Answers to a question. search: of the collection that judges, None to judge by the passages of each prompt."""
+    """Answers to one question that are to be judged.
+
+    answers: prompt and completion of each answer. search: search in the collection that gives the evidence; None judges
+    each answer by the passages of its prompt.
+    """
 
     question: str
     answers: tuple[tuple[Prompt, Completion], ...]
@@ -30,34 +34,34 @@ class PolicyJudging:
 
 
 class PolicyJudge:
-    """One scorer behind the verifiers that a query can have: no reference answer, no gold passage."""
+    """The verifiers for answers to queries, which have neither references nor gold passages. They share one scorer."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
 
     @property
     def scorer_name(self) -> str:
-        """Name of the network that scores."""
+        """Name of the scoring network."""
         return self._scorer.name
 
     @property
     def name(self) -> str:
-        """Of the verifier that reads the passages shown, as ``evaluate --faithfulness`` stores its verdicts."""
+        """Name of the verifier that judges by the prompt's passages, as ``evaluate --faithfulness`` stores it."""
         return verifier_name(self._scorer, THRESHOLD)
 
     def searching_names(self, search: Search) -> tuple[str, ...]:
-        """Of the verifiers that search a collection for each claim, as runs name them: routed, and alone."""
+        """Return the names under which runs store the verifiers that search a collection: routed, then plain."""
         entailment = self._searching(search)
         return RoutedVerifier(ReferenceVerifier(), entailment).name, entailment.name
 
     def evaluate(self, question: str, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
-        """Evaluations of answers to one question by the passages of their prompts. Raises what scoring raises."""
+        """Evaluate answers to one question by the passages of their prompts. Raises the errors of scoring."""
         return self.judge([PolicyJudging(question, tuple(answers))])[0]
 
     def judge(self, items: Sequence[PolicyJudging]) -> list[tuple[AnswerEvaluation, ...]]:
-        """For each item one evaluation an answer, in order. Items that need no search are scored together.
+        """Return one evaluation per answer of each item, in order. Items with the same search are scored together.
 
-        Raises what scoring and searching raise.
+        Raises the errors of scoring and searching.
         """
         out: list[tuple[AnswerEvaluation, ...]] = [()] * len(items)
         searches = list(dict.fromkeys(item.search for item in items))
@@ -98,7 +102,7 @@ class PolicyJudge:
 
 
 def _placed(evaluation: AnswerEvaluation, prompt: Prompt | None, name: str) -> AnswerEvaluation:
-    """With evidence by document, where it is by number of the passage shown ("context 2")."""
+    """Replace numbers of shown passages ("context 2") in the evidence by documents and their offsets."""
     if prompt is None:
         return evaluation
     chunks = {f"context {n}": chunk for n, chunk in enumerate(prompt.chunks, start=1)}

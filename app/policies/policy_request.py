@@ -1,4 +1,4 @@
-"""PolicyRequest: what a query asks of policies, as the command line and the API take it."""
+"""The policy settings of a query, as given on the command line or in the API, and their checks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from evaluation.policies.plan import (
 
 @dataclass(frozen=True, slots=True)
 class PolicyRequest:
-    """policies: names in any order, None for none, or for ``abstain`` where a rate is asked for. threshold, rounds,
-    tokens: None for the default. max_rate: the hallucination rate among answers that a certificate must guarantee.
+    """The policy settings of a query.
+
+    policies: names in any order. None selects no policy, or ``abstain`` if max_rate is given. max_rate: hallucination
+    rate among answered questions that a certificate must guarantee. threshold, rounds, tokens: see PolicyPlan; None for
+    the default.
     """
 
     policies: tuple[str, ...] | None = None
@@ -32,15 +35,15 @@ class PolicyRequest:
 
     @property
     def asked(self) -> bool:
-        """Whether anything is asked of policies."""
+        """Whether any policy setting is given."""
         return self != PolicyRequest()
 
 
 def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
-    """The checked plan; its threshold is still to be replaced by the certificate's where a rate is asked for.
+    """Return the checked plan. If a rate is requested, the caller must set the threshold of the certificate.
 
-    Raises PolicyError, naming the parameter, for values that cannot be, settings of policies that do not run, and
-    policies that judge an answer without passages to judge it by.
+    Raises PolicyError, naming the parameter, for invalid values, for settings of policies that are not selected, and
+    for policies that judge answers when retrieval is off.
     """
     if wanted.max_rate is not None:
         try:

@@ -1,4 +1,4 @@
-"""Further analysis of a stored run: its samples, semantic entropy, and faithfulness."""
+"""Further analyses of a stored run: signals such as semantic entropy, faithfulness, and gold evidence."""
 
 from __future__ import annotations
 
@@ -29,11 +29,12 @@ AUTO = "auto"
 
 @dataclass(frozen=True, slots=True)
 class AnalysisOptions:
-    """Analyses to run beyond the stored samples and verdicts.
+    """Analyses that need more than the stored samples and verdicts.
 
-    signals: an entailment model for semantic entropy and self-consistency, "auto" for the shipped one, None for
-    neither. faithfulness: judge answers by their own chunks. gold: judge claims by retrieved evidence and by gold
-    passages. Stored judgements are always shown. citations: precision and recall of citations, judged again each time.
+    signals: entailment model for semantic entropy and self-consistency; "auto" for the shipped one, None to leave them
+    out. faithfulness: whether to judge answers by their own chunks. gold: whether to judge claims by retrieved evidence
+    and by gold passages. citations: whether to judge the precision and recall of citations. Stored judgements of
+    faithfulness and gold evidence are always included; citations are judged again each time.
     """
 
     signals: str | None = None
@@ -44,7 +45,7 @@ class AnalysisOptions:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisResult:
-    """The analysis, notes for its readers, and the names of the further verifiers used."""
+    """The analysis of a run, with notes for the reader and the names of the additional verifiers."""
 
     found: RunAnalysis
     notes: tuple[str, ...]
@@ -61,9 +62,9 @@ def analyse_further(
     looking: AnalysisOptions,
     progress: Callable[[int, int], None] | None = None,
 ) -> AnalysisResult:
-    """The analysis of a run. samples: of all its decoding settings. progress: of the additional judging, in prompts.
+    """Analyse a run. samples: samples of all its decoding settings. progress: called with judged and total prompts.
 
-    Raises UsageError for an entailment model that is the run's own verifier, and the errors of loading and scoring.
+    Raises UsageError if the entailment model for signals is the run's verifier, and the errors of loading and scoring.
     """
     notes: list[str] = []
     entailing = None
@@ -129,7 +130,7 @@ def _judge(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None,
 ) -> str:
-    """Judge the remaining answers; returns the verifier's name."""
+    """Judge the faithfulness of answers that have no stored judgement, and return the verifier's name."""
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     threshold = float(labels.get("threshold", THRESHOLD))

@@ -1,4 +1,4 @@
-"""A run's analysis as tables that fit a terminal; the report has the rest."""
+"""Terminal tables of a run's analysis. The report has further sections."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ACROSS = 4
 
 
 def analysis_tables(found: RunAnalysis | None) -> Iterator[Table]:
-    """The decoding grid, observations of arms and gold evidence, if the run has them."""
+    """Yield the tables of the decoding grid, the observations of arms, and the gold evidence, if the run has them."""
     if found is not None and found.grid is not None:
         yield _grid_table(found.grid)
     if found is not None and found.observed:
@@ -31,8 +31,9 @@ def analysis_tables(found: RunAnalysis | None) -> Iterator[Table]:
 
 
 def _grid_table(grid: GridFigures) -> Table:
-    """Rows: arms, or arms and settings if there are many. Cells: the hallucinated share, with simultaneous limits
-    below.
+    """Return a table of hallucinated shares, each with its simultaneous limits on the next line.
+
+    Rows: arms, or arms and settings if there are many settings.
     """
     table = _table("Hallucinated share of all responses by decoding;\nlimits hold for all settings of an arm together")
     table.caption = "* the setting of the tables above"
@@ -60,7 +61,7 @@ def _banded(band: Band, i: int) -> str:
 
 
 def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
-    """Rows: arms and what they observe."""
+    """Return a table of the events observed in each arm."""
     table = _table("Observations of arms, share of the responses with a definite observation")
     for name in ("arm", "it"):
         table.add_column(name)
@@ -74,8 +75,9 @@ def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
 
 
 def _gold_table(found: GoldComparison) -> Table:
-    """Rows: arms, for all responses and for answered ones, then pairs. Columns: the two sources and their
-    difference.
+    """Return a table that compares verdicts by retrieved evidence with verdicts by gold passages.
+
+    Rows: arms (all responses, then answered ones), then pairs of arms. Columns: both sources and their difference.
     """
     table = _table(f"Hallucinated by retrieved evidence and by gold passages, {found.questions} questions with both")
     table.add_column("arm", no_wrap=True)

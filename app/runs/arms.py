@@ -1,4 +1,4 @@
-"""Build arms from the names in a run's plan, over an open collection."""
+"""Build the arms of a run from their names, with an open collection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from retrieval.search import Search
 
 @dataclass(frozen=True, slots=True)
 class PolicyParts:
-    """What arms with policies need. threshold, rounds, tokens: see PolicyPlan."""
+    """The objects and settings that arms with policies need. threshold, rounds, tokens: see PolicyPlan."""
 
     generator: Generator
     selector: Selector
@@ -35,10 +35,10 @@ class PolicyParts:
 def open_arms(
     names: Sequence[ArmName], k: int, search: Search | None, policies: PolicyParts | None = None
 ) -> tuple[Arm, ...]:
-    """The arms, in order; arms that search share one search. search: None if no arm needs a collection. policies: None
-    if no arm has any.
+    """Return the arms in the order of their names.
 
-    Raises EvaluationError for an invalid value of a modifier, such as a position beyond k.
+    k: number of chunks to retrieve. search: search that all arms share; None if no arm needs a collection. policies:
+    None if no arm has policies. Raises EvaluationError for an invalid value of a modifier, such as a position beyond k.
     """
     makers = _Makers(k, search, policies)
     return tuple(makers.arm(name) for name in names)
@@ -55,7 +55,7 @@ class _Makers:
         self._passages = Passages(search.retriever) if search else None
 
     def arm(self, name: ArmName) -> Arm:
-        """A plain arm, or an arm with modifiers."""
+        """Return the arm with its modifiers or policies."""
         plain = self._plain(name.base)
         parts, runner = self._policies, self._runner
         if parts is not None and runner is not None and (name.policies or name.text == "rag"):

@@ -1,4 +1,4 @@
-"""Terminal tables: rates by question kind and retrieval result, pass^k and citations. The report has the rest."""
+"""Terminal tables of rates by retrieval result, pass^k and citations. The report has further sections."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.robustness.breakdown import ArmBreakdown
 
 
 def breakdown_tables(data: ReportData) -> Iterator[Table]:
-    """Retrieval results for arms with passages, pass^k for several samples, and citations if requested."""
+    """Yield tables of retrieval results, pass^k and citations, as far as the report contains them."""
     if any(arm.causes for arm in data.breakdown):
         yield _causes(data.breakdown)
     if any(arm.passes for arm in data.breakdown):

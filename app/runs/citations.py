@@ -1,4 +1,4 @@
-"""Citation precision and recall of a stored run, judged by the verifier's network."""
+"""Citation precision and recall of a stored run."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def run_citations(
     settings: Settings,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ArmCitations, ...]:
-    """Every arm with passages. samples: of the headline decoding. Raises the errors of loading and scoring."""
+    """Return the citation figures of every arm that shows passages, judged by the network of the run's verifier.
+
+    samples: samples of the headline decoding. Raises the errors of loading and scoring.
+    """
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     verifier = FaithfulVerifier(scorer, float(labels.get("threshold", THRESHOLD)))

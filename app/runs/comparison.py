@@ -1,4 +1,4 @@
-"""Stored runs in the form that exports and comparisons need."""
+"""Load stored runs for exports and comparisons."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from evaluation.runs.run_store import RunStore
 
 
 def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportData:
-    """The report of one stored run against another, on common questions.
+    """Return a report that compares two stored runs on their common questions.
 
-    Raises EvaluationError for unknown runs and for runs without a common question or arm, AppError for one without a
-    finished sample.
+    Raises EvaluationError for an unknown run and for runs without a common question or arm. Raises AppError for a run
+    without a finished sample.
     """
     runs = RunStore(pipeline.store)
     names = distinct_names(runs.load_run(run_id), runs.load_run(against_id))
@@ -23,7 +23,7 @@ def comparison_data(pipeline: Pipeline, run_id: str, against_id: str) -> ReportD
 
 
 def export_run(pipeline: Pipeline, run_id: str) -> ExportRun:
-    """A stored run, for evaluation.exports. Raises EvaluationError for an unknown one."""
+    """Return a stored run in the form of evaluation.exports. Raises EvaluationError if it does not exist."""
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
     labels = dict(info.labels)

@@ -1,4 +1,4 @@
-"""Rates corrected by labels, next to the uncorrected ones, as tables that fit a terminal of 80 columns."""
+"""Tables of uncorrected rates and rates corrected by labels, for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ _SHORT = {"hallucinated": "of all", "answered": "of answered", "difference": "di
 
 
 def corrected_table(run: CorrectedRun) -> Table:
-    """Rows: rates of all responses, among answers, differences. Columns: uncorrected, corrected, and the correction
-    methods.
+    """Return a table of uncorrected and corrected rates.
+
+    Rows: rates of all responses, rates among answered ones, differences. Columns: the uncorrected rate, then one column
+    per correction method.
     """
     found = table(
         f"Corrected by labels of {run.labelled} of {run.population} questions, {run.settings.level:.0%} "
@@ -35,7 +37,7 @@ def corrected_table(run: CorrectedRun) -> Table:
 
 
 def quality_table(run: CorrectedRun) -> Table:
-    """Rows: arms. Columns: labelled responses, those labelled hallucinated, errors, sensitivity, specificity."""
+    """Return a table of the verifier's quality in each arm: counts of labels, sensitivity and specificity."""
     found = table(
         "The verifier against the labels. Sensitivity: share of the responses labelled\nhallucinated that it "
         "flags; specificity: share of the others that it does not flag",
@@ -50,7 +52,7 @@ def quality_table(run: CorrectedRun) -> Table:
 
 
 def print_corrected(figures: CorrectedFigures | None, output: Output) -> None:
-    """Print tables and agreement on stdout, notes on stderr; nothing without labels."""
+    """Print the tables and the annotators' agreement to stdout and notes to stderr. Prints nothing without labels."""
     if figures is None:
         return
     if figures.run is not None:

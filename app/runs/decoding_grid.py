@@ -1,4 +1,4 @@
-"""A decoding grid from lists of temperatures, top-p and top-k: every combination once, and greedy decoding."""
+"""Build a decoding grid from lists of temperatures, top-p and top-k values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from evaluation.runs.run_config import Decoding
 from generation.errors import GenerationError
 
 MOST = 64
-"""Maximum number of settings; more are probably a mistake."""
+"""Maximum number of settings in a grid. More are probably a mistake."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodingGrid:
-    """A grid. headline: the setting of the rates that are compared between arms. others: further settings, greedy
-    first.
+    """The decoding settings of a run.
+
+    headline: the setting whose rates are compared between arms. others: further settings, the greedy one first.
     """
 
     headline: Decoding
@@ -24,11 +25,11 @@ class DecodingGrid:
 
 
 SEVERAL = 0.7
-"""Default temperature for several samples of a question: greedy samples would all be equal."""
+"""Default temperature if a question has several samples. Greedy samples would all be equal."""
 
 
 def temperature_for(given: float | None, samples: int) -> float:
-    """The effective temperature: the given one, else greedy for one sample and SEVERAL for more."""
+    """Return the given temperature. Without one, return 0 (greedy) for one sample and SEVERAL for more."""
     if given is not None:
         return given
     return SEVERAL if samples > 1 else 0.0
@@ -37,10 +38,12 @@ def temperature_for(given: float | None, samples: int) -> float:
 def decoding_grid(
     single: Decoding, temperatures: str | None, top_ps: str | None, top_ks: str | None, greedy: bool = True
 ) -> DecodingGrid:
-    """The grid of comma-separated lists, None if no list was given; ``single`` fills in missing values.
+    """Return the grid of all combinations of the listed values.
 
-    The headline is ``single`` if the grid contains it, else the first setting that is not greedy, else the first.
-    Greedy decoding has no truncation, so the grid contains it once. Raises UsageError naming the list and the value.
+    single: the setting that fills in missing lists. temperatures, top_ps, top_ks: comma-separated values; None if not
+    given. greedy: whether to add greedy decoding. The headline is ``single`` if the grid contains it, otherwise the
+    first setting that is not greedy, otherwise the first. Greedy decoding ignores top-p and top-k, so the grid contains
+    it once. Raises UsageError that names the list and the value.
     """
     if temperatures is None and top_ps is None and top_ks is None:
         return DecodingGrid(single, () if single.greedy or not greedy else (_greedy(single),))

@@ -1,4 +1,4 @@
-"""The default arms of a run: those that its model can answer."""
+"""The default arms of a run, which depend on its model."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ CLOSED_BOOK_LEFT_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class ChosenArms:
-    """The arms of a run. left_out: why a default arm is missing, "" if none is."""
+    """The arms of a run. names: names of the arms. left_out: reason why a default arm is missing, "" if none is."""
 
     names: tuple[str, ...]
     left_out: str = ""
 
 
 def default_arms(pipeline: Pipeline) -> ChosenArms:
-    """All three arms for a language model; without closed_book for a reader. Raises AppError for an unknown model."""
+    """Return all three arms for a language model, and those except closed_book for a reader.
+
+    Raises AppError for an unknown model.
+    """
     if is_reader(pipeline.settings.model, pipeline.home):
         return ChosenArms(tuple(arm for arm in ARMS if arm != "closed_book"), CLOSED_BOOK_LEFT_OUT)
     return ChosenArms(ARMS)
 
 
 def chosen_arms(pipeline: Pipeline, named: Sequence[str] | None) -> ChosenArms:
-    """The named arms, or the default ones if ``named`` is None."""
+    """Return the named arms, or the default ones if ``named`` is None."""
     return default_arms(pipeline) if named is None else ChosenArms(tuple(named))

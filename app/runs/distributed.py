@@ -1,6 +1,6 @@
-"""A run whose models work in an executor's workers: they generate the samples and score the pairs of the verifier.
+"""Runs that use the workers of an executor to generate samples and to score the pairs of the verifier.
 
-The command makes the prompts, searches, compares references and commits. A worker holds both models, so that they share
+The command builds the prompts, searches, compares references and commits. Each worker holds both models, which share
 its processors and its part of a GPU.
 """
 
@@ -36,7 +36,7 @@ Drawn = Completions | Scores
 
 @dataclass(frozen=True, slots=True)
 class GeneratorBlock:
-    """The samples of a cell. fingerprint: of the generator that made the prompts."""
+    """The generation tasks of a cell. fingerprint: fingerprint of the generator that built the prompts."""
 
     tasks: tuple[GenerationTask, ...]
     fingerprint: str
@@ -44,8 +44,10 @@ class GeneratorBlock:
 
 @dataclass(frozen=True, slots=True)
 class ScorerBlock:
-    """Pairs to score in one call. name: of the verifier's scorer. model: as ``load_scorer`` knows it. network: whether
-    they are scored without the reader of short answers.
+    """Pairs to score in one call.
+
+    name: name of the verifier's scorer. model: model in the form that ``load_scorer`` accepts. network: whether to
+    score with the network alone, without the reader of short answers.
     """
 
     pairs: tuple[Pair, ...]
@@ -59,9 +61,10 @@ Block = GeneratorBlock | ScorerBlock
 
 @dataclass(frozen=True, slots=True)
 class WorkerModels:
-    """How a worker opens its models. generator, scorer: picklable; they are given the device of the worker's machine.
+    """Functions with which a worker loads its models.
 
-    device: "auto" is resolved by the worker.
+    generator, scorer: picklable functions that get the device of the worker's machine. device: name of the device;
+    "auto" is resolved by the worker.
     """
 
     generator: Callable[[str], Generator]
@@ -70,14 +73,17 @@ class WorkerModels:
 
 
 class RunBlockWorker:
-    """A worker's part: opens each model when a block needs it. Raises WorkerError if it is not the command's."""
+    """Function that processes blocks in a worker. It loads each model when the first block needs it."""
 
     def __init__(self, models: WorkerModels) -> None:
         self._models = models
         self._scorer: PairScorer | None = None
 
     def __call__(self, block: Block) -> Drawn:
-        """Completions of each task, or the score of each pair. Raises what the models raise."""
+        """Return the completions of each task, or the score of each pair.
+
+        Raises WorkerError if the worker's model differs from that of the command, and the errors of the models.
+        """
         if isinstance(block, GeneratorBlock):
             _check("model", self._generator.fingerprint, block.fingerprint)
             return generate_many(self._generator, block.tasks)
@@ -98,10 +104,10 @@ class RunBlockWorker:
 
 
 class RunWorkers:
-    """The workers of a run. Use it as a context manager: leaving it ends them. Thread-safe."""
+    """The workers of a run, as a context manager that ends them on exit. Thread-safe."""
 
     def __init__(self, executor: BlockExecutor, models: WorkerModels) -> None:
-        """Start the workers; they open models when they are needed. Raises WorkerError as the executor does."""
+        """Start the workers, which load models on first use. Raises WorkerError if the executor cannot start them."""
         make: Callable[[], RunBlockWorker] = partial(RunBlockWorker, models)
         self._workers: BlockWorkers[Block, Drawn] = executor.workers(make)
         self._waiting: set[Future[Drawn]] = set()
@@ -118,7 +124,7 @@ class RunWorkers:
         self._workers.close()
 
     def stop(self) -> None:
-        """Drop what is in progress: who waits for it, or asks for more, gets a WorkerError."""
+        """Cancel all blocks in progress. Callers that wait for them or submit more get a WorkerError."""
         with self._lock:
             self._ended = True
             waiting = list(self._waiting)
@@ -126,19 +132,25 @@ class RunWorkers:
             future.cancel()
 
     def elsewhere(self, generator: Generator) -> DrawnElsewhere:
-        """How a run draws its cells here. generator: the command's own, which makes the prompts."""
+        """Return the object through which a run generates its cells in these workers.
+
+        generator: the command's generator, which builds the prompts.
+        """
         ahead = self._workers.ahead
         return DrawnElsewhere(_Queue(self, generator.fingerprint, ahead), 2 * ahead, self.stop)
 
     def load_scorer(self, model: str | Path | None, device: str) -> PairScorer:
-        """A ScorerLoader: the scorer is opened here to measure texts; the workers score. Raises as loading does."""
+        """Load a scorer whose pairs are scored by the workers. This method is a ScorerLoader.
+
+        The command also loads the scorer, to measure texts. Raises the errors of loading.
+        """
         name = None if model is None else str(model)
         folder = Path(name).expanduser() if name else None
         elsewhere = str(folder.absolute()) if folder is not None and folder.exists() else name
         return WorkersScorer(load_scorer(model, device), self, elsewhere)
 
     def submit(self, block: Block) -> Future[Drawn]:
-        """Start a block. Raises WorkerError after ``stop``."""
+        """Submit a block to the workers. Raises WorkerError after ``stop``."""
         with self._lock:
             if self._ended:
                 raise WorkerError("the run was stopped: its workers take no more work")
@@ -166,7 +178,7 @@ class _Pending:
 
 
 class _Queue:
-    """See generation.generator.QueueingGenerator. parallel: each block holds a sample at least."""
+    """See generation.generator.QueueingGenerator. parallel: number of blocks that are submitted ahead."""
 
     def __init__(self, workers: RunWorkers, fingerprint: str, parallel: int) -> None:
         self._workers, self._fingerprint, self.parallel = workers, fingerprint, parallel
@@ -176,11 +188,11 @@ class _Queue:
 
 
 class WorkersScorer(ScorerInFront):
-    """A PairScorer whose pairs are scored by workers, each call as one block, and whose texts are measured here."""
+    """A PairScorer that sends the pairs of each call to the workers as one block. It measures texts itself."""
 
     def __init__(self, scorer: PairScorer, workers: RunWorkers, model: str | None, whole: str = "") -> None:
-        """scorer: the command's own. model: its name for the workers. whole: if it is only the network of their scorer,
-        that scorer's name.
+        """scorer: the command's scorer. model: model name for the workers. whole: name of the complete scorer if
+        ``scorer`` is only its network, otherwise "".
         """
         super().__init__(scorer)
         self._workers, self._model = workers, model
@@ -195,11 +207,11 @@ class WorkersScorer(ScorerInFront):
 
     @property
     def network(self) -> PairScorer:
-        """This scorer, or one for the network alone."""
+        """Scorer of the network alone; this scorer if it has no reader."""
         return self._network
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> Scores:
-        """See PairScorer.score. Raises WorkerError if the workers are lost."""
+        """Score pairs in the workers (see PairScorer.score). Raises WorkerError if the workers are lost."""
         block = ScorerBlock(tuple(pairs), self._whole, self._model, self._as_network)
         found = cast("Scores", _result(self._workers.submit(block)))
         if progress is not None:
@@ -208,7 +220,7 @@ class WorkersScorer(ScorerInFront):
 
 
 def run_workers(executor: BlockExecutor | None, pipeline: Pipeline) -> AbstractContextManager[RunWorkers | None]:
-    """The workers for runs of this pipeline; None without an executor, which is this process."""
+    """Return the workers for runs of this pipeline, or a context of None if there is no executor."""
     if executor is None:
         return nullcontext()
     settings = pipeline.settings

@@ -1,4 +1,4 @@
-"""Evaluation runs: arms over a collection, a judge, and the experiment. (Their report: app.runs.report.)"""
+"""Run evaluations: open the arms and the judge of a plan and run the experiment. Reports are in app.runs.report."""
 
 from __future__ import annotations
 
@@ -32,12 +32,18 @@ LEFT_OUT = "left out"
 class EvaluationPlan:
     """The settings of a run.
 
-    arms: by name, see docs/arms.md; ``each`` expands to several; None: the default ones of the model
-    (app.runs.default_arms). left_out: why a default arm is missing. collection: None takes the only existing one; not
-    used if no arm searches. decoding: of the headline rates; grid: further settings, on the same prompts. mode,
-    fusion: None for the collection's settings. owner: the tenant of the run, "" for this machine. policies: settings of
-    the arms that have some; such a run is judged by references where another would take the shipped verifier, which
-    selects (docs/policies.md).
+    questions: the questions of the run.
+    arms: names of the arms (docs/arms.md); None for the default arms of the model (app.runs.default_arms). The name
+    ``each`` expands to several arms.
+    collection: name of the searched collection; None for the only existing one. Unused if no arm searches.
+    samples: number of samples per question, arm and decoding.
+    k: number of chunks to retrieve.
+    mode, fusion: retrieval settings; None for those of the collection.
+    decoding: decoding settings of the headline rates. grid: further decoding settings for the same prompts.
+    owner: tenant of the run, "" for this machine.
+    left_out: reason why a default arm is missing, "" if none is.
+    policies: settings of the arms with policies. In a run with such arms the shipped verifier selects answers, so the
+    default judge is the references alone (docs/policies.md).
     """
 
     questions: tuple[Question, ...]
@@ -58,7 +64,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """Opened parts that a plan needs to run."""
+    """The opened objects that a plan needs to run."""
 
     config: RunConfig
     arms: tuple[Arm, ...]
@@ -67,7 +73,7 @@ class _Opened:
 
 
 def with_arms(pipeline: Pipeline, plan: EvaluationPlan) -> EvaluationPlan:
-    """The plan with its arms named: the default ones of the pipeline's model if it names none."""
+    """Return the plan with the default arms of the pipeline's model if it names no arms."""
     if plan.arms is not None:
         return plan
     chosen = chosen_arms(pipeline, None)
@@ -75,31 +81,35 @@ def with_arms(pipeline: Pipeline, plan: EvaluationPlan) -> EvaluationPlan:
 
 
 def arms_of(plan: EvaluationPlan) -> tuple[str, ...]:
-    """The expanded names of a plan's arms.
+    """Return the expanded names of a plan's arms.
 
-    Raises EvaluationError for an unknown arm, ValueError for a plan whose arms are not chosen yet (see ``with_arms``).
+    Raises EvaluationError for an unknown arm, and ValueError if the plan names no arms (see ``with_arms``).
     """
     return tuple(named.text for named in _named(plan))
 
 
 def has_policies(plan: EvaluationPlan) -> bool:
-    """Whether any of the plan's arms has policies. Raises as ``arms_of`` does."""
+    """Return whether any arm of the plan has policies. Raises the errors of ``arms_of``."""
     return with_policies(_named(plan))
 
 
 def plain_arms(plan: EvaluationPlan) -> tuple[ArmName, ...]:
-    """A plan's arms without modifiers. Raises as ``arms_of`` does."""
+    """Return the arms of the plan that have no modifiers. Raises the errors of ``arms_of``."""
     return tuple(arm for arm in _named(plan) if not arm.modifiers)
 
 
 def run_id_of(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> str:
-    """The id of the plan's run, whether it exists or not. Raises the errors of ``evaluate`` before generation."""
+    """Return the ID of the plan's run, which need not exist yet.
+
+    Raises the errors that ``evaluate`` raises before generation.
+    """
     return _open(pipeline, plan, judge).config.run_id
 
 
 def judge_of(pipeline: Pipeline, plan: EvaluationPlan, load: ScorerLoader | None = None) -> Judge:
-    """The judge of a plan's answers; see app.judging.run_judge.open_judge. Raises EvaluationError for an unknown
-    arm.
+    """Return the judge for the answers of a plan.
+
+    Raises EvaluationError for an unknown arm, and the errors of app.judging.run_judge.open_judge.
     """
     plan = with_arms(pipeline, plan)
     judging = judged_by_others(plan.judging) if with_policies(_named(plan)) else plan.judging
@@ -120,12 +130,11 @@ def evaluate(
     started: Callable[[str], None] | None = None,
     elsewhere: DrawnElsewhere | None = None,
 ) -> RunResult:
-    """Run, or continue, the experiment of a plan; see evaluation.runs.experiment.run_experiment.
+    """Run or resume the experiment of a plan; see evaluation.runs.experiment.run_experiment.
 
-    judge: the result of ``judge_of``, if it is already open. started: called with the run's id before generation.
-    elsewhere: generates the samples, with the same results (app.runs.distributed); not for arms with policies.
-
-    Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
+    judge: result of ``judge_of`` if it is already open. started: called with the ID of the run before generation.
+    elsewhere: workers that generate the samples, with the same results (app.runs.distributed); they do not support arms
+    with policies. Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
     """
     opened = _open(pipeline, plan, judge)
     if started is not None:
@@ -147,7 +156,7 @@ def evaluate(
 
 
 def dry_run(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None = None) -> DryRun:
-    """The estimated cost of the run, from a few of its cells; stores nothing. Raises as ``evaluate`` does."""
+    """Estimate the cost of a run from a few of its cells. Stores nothing. Raises the errors of ``evaluate``."""
     opened = _open(pipeline, plan, judge)
     committed = RunStore(pipeline.store).committed(opened.config.run_id)
     return probe(opened.config, plan.questions, opened.arms, pipeline.generator, opened.judge.verifier, committed)
@@ -162,7 +171,7 @@ def run_config(
     *,
     grid: Sequence[Decoding] = (),
 ) -> RunConfig:
-    """The configuration of a run with these arms and this judge. search: None without retrieval."""
+    """Return the configuration of a run with these arms and this judge. search: None if no arm searches."""
     config = configure(
         plan.questions,
         arms,
@@ -203,7 +212,7 @@ def _open(pipeline: Pipeline, plan: EvaluationPlan, judge: Judge | None) -> _Ope
 
 
 def _prompt(pipeline: Pipeline) -> str:
-    """The prompt template of a language model, "" for a reader, which takes none."""
+    """Return the prompt template of a language model, or "" for a reader, which has none."""
     from generation.reader.reader import EmbeddedReader
 
     if isinstance(pipeline.generator, EmbeddedReader):
@@ -222,5 +231,5 @@ def _searches(arms: Sequence[ArmName]) -> bool:
 
 
 def full_run_id(pipeline: Pipeline, run_id: str) -> str:
-    """The full id of the run with the id or prefix ``run_id``. Raises EvaluationError."""
+    """Return the full ID of the run whose ID begins with ``run_id``. Raises EvaluationError if there is none."""
     return RunStore(pipeline.store).load_run(run_id).id

@@ -1,4 +1,4 @@
-"""A run's figures as objects, with the content of ``plumbline report RUN --json``."""
+"""The figures of a run as Python objects, with the content of ``plumbline report RUN --json``."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunFigures:
-    """Figures of a run.
+    """The figures of a run.
 
-    id: of the run. summary: rates and paired differences by the verifier. corrected: corrected by human labels, None
-    without labels. analysis: further analyses. notes: remarks for the reader. responses: every judged response.
-    policies: rates, costs and curves of policies, None for a run without any.
+    id: ID of the run. summary: rates and paired differences by the verifier. corrected: figures corrected by human
+    labels; None without labels. analysis: further analyses. notes: remarks for the reader. responses: all judged
+    responses. policies: rates, costs and curves of the policies; None for a run without policies.
     """
 
     id: str
@@ -44,7 +44,7 @@ class RunFigures:
     policies: PolicyFigures | None = None
 
     def to_pandas(self) -> pd.DataFrame:
-        """Every response as a row: question, arm, answer, outcome, support, contexts and more (docs/score.md).
+        """Return the responses as rows: question, arm, answer, outcome, support, contexts and more (docs/score.md).
 
         Raises EvaluationError if pandas is not installed.
         """
@@ -54,12 +54,12 @@ class RunFigures:
         return f"RunFigures({self.id!r}, {rates_line(self.summary)})"
 
     def _repr_html_(self) -> str:
-        """The arms' rates, for a notebook."""
+        """Return the rates of the arms as HTML for a notebook."""
         return rates_html(f"run {self.id}", self.summary)
 
 
 def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> RunFigures:
-    """Figures of a stored run. run_id: its id or a prefix. Raises as ``report_data`` does."""
+    """Return the figures of a stored run. run_id: its ID or a prefix. Raises the errors of ``report_data``."""
     full = full_run_id(pipeline, run_id)
     data = report_data(pipeline, full, looking)
     responses = tuple(run_responses(export_run(pipeline, full)))
@@ -69,7 +69,7 @@ def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None
 def evaluated(
     pipeline: Pipeline, plan: EvaluationPlan, name: str, progress: Callable[[Progress], None] | None
 ) -> RunFigures:
-    """Run, or continue, a plan, and return its figures. Raises as ``evaluate`` does."""
+    """Run or resume a plan and return its figures. Raises the errors of ``evaluate``."""
     return run_figures(pipeline, evaluate(pipeline, plan, name=name, progress=progress).run_id)
 
 
@@ -82,6 +82,9 @@ def label_session(
     seed: int | None,
     adjudicate: bool,
 ) -> LabelSession:
-    """One annotator's labelling of a finished run; creates or continues its draw. Raises as ``open_draw`` does."""
+    """Return the label session of one annotator for a finished run. Creates the run's draw if it has none.
+
+    Raises the errors of ``open_draw``.
+    """
     drawn = open_draw(pipeline, run_id, DrawRequest(questions, tuple(arms), seed))
     return LabelSession(pipeline.store, drawn, annotator, adjudicate)

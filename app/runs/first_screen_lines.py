@@ -1,4 +1,4 @@
-"""The first screen of a report on the terminal, with a command for each piece of advice."""
+"""The first screen of a report as terminal lines, with the command for each recommendation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RUN_COMMANDS: dict[Action, str] = {
 
 
 def summary_lines(screen: FirstScreen) -> Iterator[str]:
-    """Title, measured facts, and the headline."""
+    """Yield the title, the measured facts and the headline."""
     yield screen.title
     yield ""
     width = max((len(name) for name, _ in screen.measured), default=0)
@@ -31,7 +31,7 @@ def summary_lines(screen: FirstScreen) -> Iterator[str]:
 
 
 def advice_lines(screen: FirstScreen, run: str = "", collection: str = "") -> Iterator[str]:
-    """Recommended next steps. run: the run's name in commands, "" for answers of other systems."""
+    """Yield the recommended next steps. run: the run's name in commands, "" for answers of other systems."""
     if not screen.next_steps:
         return
     yield ""
@@ -42,14 +42,14 @@ def advice_lines(screen: FirstScreen, run: str = "", collection: str = "") -> It
 
 
 def advice_command(action: Action, run: str, collection: str) -> str:
-    """The command for a piece of advice, "" if there is none."""
+    """Return the command for a recommendation, "" if there is none."""
     if not run:
         return ""
     return _RUN_COMMANDS.get(action, "").format(run=run, collection=collection or "COLLECTION")
 
 
 def term_lines(screen: FirstScreen) -> Iterator[str]:
-    """Definitions of the arms and outcomes. The table of differences explains its own terms."""
+    """Yield definitions of the arms and outcomes. Terms that the table of differences explains are left out."""
     terms = [(word, meaning) for word, meaning in screen.terms if word not in CHANGES]
     width = max((len(word) for word, _ in terms), default=0)
     for word, meaning in terms:

@@ -1,7 +1,7 @@
-"""Forced drift: an additional run whose arms begin the answer with an inserted claim.
+"""Forced drift: an additional run in which every answer begins with an inserted claim.
 
-It is a separate run (committed cell by cell, resumed, seeded like any other), linked to the main run by its settings
-and a label, by which the main run's report finds it.
+It is a separate run, which is committed, resumed and seeded like any other. The main run's report finds it by a label
+that names the main run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LABEL = "forced drift of"
 
 @dataclass(frozen=True, slots=True)
 class _Forced:
-    """Parts that the additional run needs."""
+    """The opened objects that the additional run needs."""
 
     config: RunConfig
     arms: tuple[ModifiedArm, ...]
@@ -38,7 +38,7 @@ class _Forced:
 
 
 def check_forced(pipeline: Pipeline, plan: EvaluationPlan) -> None:
-    """Raise UsageError if no claim can be inserted, before the main run starts."""
+    """Raise UsageError if claims cannot be inserted. Call it before the main run starts."""
     if not isinstance(pipeline.generator, ContinuingGenerator):
         raise UsageError(
             f"--forced-drift: {pipeline.generator.name} cannot continue a given beginning of an answer. Give "
@@ -59,11 +59,11 @@ def run_forced(
     marking: Callable[[int, int], None] | None = None,
     retry_failed: bool = False,
 ) -> RunResult:
-    """Generate, or resume, the continuations of inserted claims for the run ``main``, and mark restatements of the
-    claim.
+    """Generate the continuations of inserted claims for the run ``main``, and mark those that restate the claim.
 
-    Claims are judged sentence by sentence against the trusted collection, whatever judged the main run. Raises the
-    errors of ``check_forced`` and ``evaluate``.
+    Resumes a run that was interrupted. Sentences are judged separately against the trusted collection, whatever judge
+    the main run has. main: ID of the main run. marking: called with the marked and total answers. Raises the errors of
+    ``check_forced`` and ``evaluate``.
     """
     check_forced(pipeline, plan)
     opened = _open(pipeline, plan, main)
@@ -95,7 +95,7 @@ def run_forced(
 
 
 def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
-    """The estimated cost of the continuations. Raises as ``run_forced`` does."""
+    """Estimate the cost of the continuations. Raises the errors of ``run_forced``."""
     check_forced(pipeline, plan)
     opened = _open(pipeline, plan, main)
     committed = RunStore(pipeline.store).committed(opened.config.run_id)
@@ -103,7 +103,7 @@ def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
 
 
 def forced_run(pipeline: Pipeline, info: RunInfo) -> ForcedRun | None:
-    """The stored continuations of a run, with their marks; None if there are none, or they are not marked yet."""
+    """Return the stored continuations of a run with their marks; None if there are none or they are not marked."""
     runs, store = RunStore(pipeline.store), ExtraVerdicts(pipeline.store)
     forced = next((r for r in runs.list_runs(info.config.owner) if dict(r.labels).get(LABEL) == info.id), None)
     if forced is None:

@@ -1,4 +1,4 @@
-"""Judge a stored run's claims by gold passages and by retrieved evidence: collection, scorer and threshold."""
+"""Judge the claims of a stored run by gold passages and by retrieved evidence."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def judge_gold(
     store: ExtraVerdicts,
     progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Judge the remaining claims with the collection that the run trusted, or else searched.
+    """Judge the claims without stored verdicts against the trusted collection of the run, or else the searched one.
 
-    Raises UsageError if there is no such collection, or no question names a gold passage; AppError if the collection
-    was indexed again since; and the errors of opening it, loading the scorer and scoring.
+    Raises UsageError if there is no such collection or no question names a gold passage. Raises AppError if the
+    collection was indexed again since the run. Also raises the errors of opening it, loading the scorer and scoring.
     """
     labels = dict(info.labels)
     name = labels.get("trusted") or labels.get("collection")
@@ -45,7 +45,7 @@ def judge_gold(
             f"--gold-evidence: no question of run {info.id} names its gold passage: give the questions evidence or "
             "relevant_document_ids"
         )
-    search = pipeline.search(name)  # with the collection's own search settings, whatever the arms used
+    search = pipeline.search(name)  # with the collection's search settings, which the arms may have overridden
     generation = search.retriever.generation_hash
     then = labels.get("trusted generation") or info.config.generation
     if then and then != generation:
@@ -69,7 +69,7 @@ def judge_gold(
 
 
 def gold_outcomes(info: RunInfo, store: ExtraVerdicts) -> BothOutcomes | None:
-    """The verdicts by both sources; None if there are none."""
+    """Return the stored outcomes by both sources of evidence; None if there are none."""
     names = store.verifiers(info.id)
     fetched = next((n for n in names if n.startswith(FETCHED)), None)
     gold = next((n for n in names if n.startswith(GOLD)), None)

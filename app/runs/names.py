@@ -1,4 +1,4 @@
-"""Display names of runs: the given name, else model and collection."""
+"""Display names of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _SHORT = 8
 
 
 def run_title(info: RunInfo) -> str:
-    """The given name; without one "MODEL on COLLECTION"."""
+    """Return the name that the user gave to the run, or "MODEL on COLLECTION" if there is none."""
     if info.name and info.name != info.id:
         return info.name
     model, collection = model_of(info), collection_of(info)
@@ -17,17 +17,20 @@ def run_title(info: RunInfo) -> str:
 
 
 def model_of(info: RunInfo) -> str:
-    """The name of the answering model."""
+    """Return the name of the generator of a run."""
     return dict(info.labels).get("model", "") or "unknown model"
 
 
 def collection_of(info: RunInfo) -> str:
-    """The searched collection, "" if there was none."""
+    """Return the name of the searched collection, "" if there was none."""
     return dict(info.labels).get("collection", "")
 
 
 def distinct_names(one: RunInfo, other: RunInfo) -> tuple[str, str]:
-    """Short names that distinguish two runs: given names, else models, else collections, else prefixes of their ids."""
+    """Return short names that distinguish two runs.
+
+    The first of these that differ: names given by the user, models, collections, prefixes of the IDs.
+    """
     candidates = [
         *([(one.name, other.name)] if one.name != one.id and other.name != other.id else []),
         (model_of(one), model_of(other)),

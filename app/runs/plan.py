@@ -1,4 +1,4 @@
-"""Plans: how many questions, samples and labels a precision target needs, from a stored run or from numbers."""
+"""Plan the number of questions, samples and labels for a precision target, from a stored run or from numbers."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ FEWEST_LABELLED = 10
 
 @dataclass(frozen=True, slots=True)
 class PrecisionTarget:
-    """A target. half_width: of the interval, e.g. 0.05 for 5 points either way; detect: a difference to detect with
-    ``power``.
+    """The precision that a plan must reach. Exactly one of half_width and detect is given.
 
-    Exactly one of the two. samples: numbers of samples per question, each planned for.
+    half_width: half-width of the confidence interval, e.g. 0.05 for 5 percentage points either way. detect: difference
+    between two arms to detect with probability ``power``. samples: numbers of samples per question; the plan has a row
+    for each. Raises UsageError for invalid values.
     """
 
     half_width: float | None = None
@@ -62,12 +63,12 @@ class PrecisionTarget:
 
     @property
     def goal(self) -> Goal:
-        """A description of the target."""
+        """The kind of target: a half-width or a power."""
         return "half_width" if self.detect is None else "power"
 
     @property
     def target(self) -> float:
-        """The half-width, or the power."""
+        """The target value: the half-width or the power."""
         return self.power if self.half_width is None else self.half_width
 
 
@@ -75,9 +76,10 @@ class PrecisionTarget:
 class Pilot:
     """The basis of a plan.
 
-    arms: one, or two whose difference is planned. data: None if numbers were given. model: model of the question rates;
-    others: alternative models that fit the data. verifier: its errors according to labels, None without labels.
-    questions, samples: of the pilot, 0 if there is none. notes: assumptions.
+    arms: names of one arm, or of two arms whose difference is planned. model: model of the question rates. questions,
+    samples: numbers of questions, and of samples per question, of the pilot; 0 if there is none. data: outcomes of the
+    pilot; None if numbers were given. verifier: error counts of the verifier by labels; None without labels. others:
+    alternative models that fit the data. notes: assumptions, for the reader.
     """
 
     arms: tuple[str, ...]
@@ -92,8 +94,10 @@ class Pilot:
 
 @dataclass(frozen=True, slots=True)
 class FullPlan:
-    """The plan. questions: by number of samples. labels: None if the verifier's errors are unknown, or the target is
-    power.
+    """A plan of questions and labels. wanted: the target.
+
+    questions: numbers of questions for each number of samples. labels: number of labels; None if the verifier's errors
+    are unknown or the target is a power.
     """
 
     pilot: Pilot
@@ -103,10 +107,10 @@ class FullPlan:
 
 
 def pilot_of_run(pipeline: Pipeline, run_id: str, arms: Sequence[str]) -> Pilot:
-    """A stored run as pilot. arms: one or two; empty: the first two of the run, or its only one.
+    """Return a stored run as a pilot. arms: names of one or two arms; if empty, the first two arms of the run.
 
-    If the run is labelled, rates are the corrected ones, and its labels give the verifier's errors. Raises
-    EvaluationError for an unknown run or arm, or a run of fewer than 5 questions.
+    If the run is labelled, the rates are corrected, and the labels give the verifier's errors. Raises EvaluationError
+    for an unknown run or arm and for a run of fewer than 5 questions, AppError for a run without a finished sample.
     """
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -153,7 +157,11 @@ def pilot_of_numbers(
     refits: int = 30,
     seed: int = 0,
 ) -> Pilot:
-    """Numbers as pilot. questions, samples: of the pilot they come from; 0 if they are taken as exact.
+    """Return a pilot from given rates and correlations.
+
+    rates: hallucination rate of one or two arms. within: correlation of the samples of a question. together:
+    correlation of the two arms. questions, samples: size of the pilot that gave the numbers; questions 0 takes them as
+    exact. verifier: error counts of the verifier, if known. refits: number of simulated pilots.
 
     Raises UsageError for invalid numbers, EvaluationError for a pilot of 1 to 4 questions.
     """
@@ -181,11 +189,11 @@ def make_plan(
     label_questions: int | None = None,
     progress: Progress | None = None,
 ) -> FullPlan:
-    """Compute both plans. label_questions: number of questions that labels are drawn from; by default those of the
-    pilot, or of the plan.
+    """Compute the plan of questions and, if the verifier's errors are known, of labels.
 
-    Raises EvaluationError if the difference to detect exceeds the possible range, UsageError for a difference with one
-    arm.
+    label_questions: number of questions that labels are drawn from; by default that of the pilot, or of the plan.
+    Raises EvaluationError if the difference to detect is outside the possible range, UsageError for a difference with
+    one arm.
     """
     settings = settings or PlanSettings()
     if wanted.detect is not None and len(pilot.arms) < 2:
@@ -234,7 +242,10 @@ def make_plan(
 
 
 def _moves(pilot: Pilot) -> tuple[float, ...]:
-    """Corrections of the verifier's rates by labels; 0 without labels."""
+    """Return the difference between the rate of the pilot's model and the verifier's rate, for each arm.
+
+    The difference is 0 without labels. Returns an empty tuple for a pilot from numbers.
+    """
     if pilot.data is None:
         return ()
     seen = fit(pilot.data).rates
@@ -244,8 +255,9 @@ def _moves(pilot: Pilot) -> tuple[float, ...]:
 def _possible(
     model: QuestionModel, moves: Sequence[float], change: Callable[[QuestionModel], QuestionModel]
 ) -> QuestionModel:
-    """A fitted model shifted as the labels require, then perturbed; the closest valid one if a resampled one is out of
-    range.
+    """Return ``change`` of the model after adding ``moves`` to its rates.
+
+    If the change is impossible for these rates, returns the model with the second rate at a limit of its range.
     """
     if moves:
         rates = tuple(_inside(r + m, r) for r, m in zip(model.rates, moves, strict=True))
@@ -263,7 +275,7 @@ def _inside(rate: float | None, otherwise: float) -> float:
 def _joined(
     pipeline: Pipeline, run_id: str, decoding: str, records: Sequence[OutcomeRecord], arms: Sequence[str]
 ) -> LabelledRun | None:
-    """The labelled questions; None if these arms have too few."""
+    """Return the labelled questions of these arms; None if there are too few."""
     store = LabelStore(pipeline.store)
     stored = store.load_draw(run_id)
     if stored is None or stored.decoding != decoding or not set(arms) <= set(stored.draw.arms):
@@ -280,7 +292,7 @@ def _joined(
 
 
 def _verifier(run: LabelledRun, arms: Sequence[str]) -> VerifierPilot:
-    """Error counts over all of these arms together."""
+    """Return the verifier's error counts, summed over these arms."""
     arm_indices = [run.arm(arm) for arm in arms]
     h, f = run.labels[:, arm_indices, HALLUCINATED], run.verifier[:, arm_indices, HALLUCINATED]
     return VerifierPilot(int((h * f).sum()), int(h.sum()), int(((1.0 - h) * (1.0 - f)).sum()), int((1.0 - h).sum()))

@@ -1,4 +1,4 @@
-"""Policies as arms of a run: which settings they allow, the verifier that selects, and another one that judges."""
+"""Policies as arms of a run: their settings, the verifier that selects answers, and the judge, which must differ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evaluation.verifiers.cached_scorer import CachedScorer
 
 @dataclass(frozen=True, slots=True)
 class PolicyOptions:
-    """Settings of all policies of a run; see PolicyPlan. Raises PolicyError for values that cannot be."""
+    """Settings of all policies of a run; see PolicyPlan. Raises PolicyError for invalid values."""
 
     threshold: float = THRESHOLD
     rounds: int = ROUNDS
@@ -29,13 +29,15 @@ class PolicyOptions:
 
 
 def with_policies(named: Sequence[ArmName]) -> bool:
-    """Whether any arm has policies."""
+    """Return whether any arm has policies."""
     return any(arm.policies for arm in named)
 
 
 def arms_of_policies(text: str, arms: Sequence[str] | None) -> tuple[str, ...]:
-    """The arms of a list such as ``none,strip,best_of_n+abstain``, behind the named arms. rag is always among them: the
-    others are compared with it. Raises PolicyError for an empty or unknown name.
+    """Return the named arms, followed by the arms of a list of policies such as ``none,strip,best_of_n+abstain``.
+
+    The result always contains rag, with which the other arms are compared. Raises PolicyError for an empty or unknown
+    name.
     """
     policies = [policy.strip() for policy in text.split(",")]
     if "" in policies:
@@ -50,7 +52,7 @@ def arms_of_policies(text: str, arms: Sequence[str] | None) -> tuple[str, ...]:
 
 
 def check_policies(named: Sequence[ArmName], decoding: Decoding, grid: Sequence[Decoding]) -> None:
-    """Raise PolicyError for decodings that the arms' policies cannot work on."""
+    """Raise PolicyError for decoding settings that the policies of the arms do not support."""
     chosen = next((arm for arm in named if arm.policies), None)
     if chosen is None:
         return
@@ -67,14 +69,17 @@ def check_policies(named: Sequence[ArmName], decoding: Decoding, grid: Sequence[
 
 
 def judged_by_others(plan: VerifierPlan) -> VerifierPlan:
-    """The plan with a judge that does not select: references alone where the shipped verifier would judge the rest."""
+    """Return the plan with a judge other than the selecting verifier.
+
+    The default judge becomes the references alone, because the shipped verifier selects answers.
+    """
     return replace(plan, choice="reference") if plan.choice == "auto" and plan.model is None else plan
 
 
 def policy_parts(pipeline: Pipeline, options: PolicyOptions, judge: Judge) -> PolicyParts:
-    """What the arms need. The selecting verifier is the shipped one, as of queries.
+    """Return the objects that arms with policies need. The selecting verifier is the shipped one, as for queries.
 
-    Raises PolicyError if it would judge too, and what loading it raises.
+    Raises PolicyError if the same verifier also judges the run, and the errors of loading it.
     """
     selector = PolicyJudge(CachedScorer(load_scorer(None, pipeline.device)))
     if judge.entailment is not None and judge.entailment.scorer_name == selector.scorer_name:

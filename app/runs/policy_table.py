@@ -1,4 +1,4 @@
-"""The policies of a run as a table that fits a terminal of 80 columns."""
+"""Table of the policies of a run, for a terminal of 80 columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.reports.policy_view import COLUMNS, policy_cells
 
 
 def policies_table(figures: PolicyFigures) -> Table:
-    """Rows: the policies. Columns: rate among answered, answer rate, difference from none, and costs a response."""
+    """Return a table of the policies: rate among answered, answer rate, difference from none, costs per response."""
     result = table(
         "Policies: hallucinated among answered, share answered, paired difference from none (of all\n"
         "responses; positive: the policy hallucinates less), tokens of prompts + answers, seconds",

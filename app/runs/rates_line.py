@@ -1,4 +1,4 @@
-"""A summary's rates in one line, and as a small HTML table for notebooks."""
+"""The rates of a summary as one line, and as a small HTML table for notebooks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ _SHOWN = 4
 
 
 def rates_line(summary: RunSummary) -> str:
-    """ "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]"; of many arms the first. Of scored answers."""
+    """Return the rates of the first arms in one line.
+
+    For example "hallucinated: rag 12.3 % [8.1, 17.9], oracle 4.0 % [2.2, 7.1]". The rates are shares of scored answers.
+    """
     rates = [_rate(arm) for arm in summary.arms[:_SHOWN]]
     rest = len(summary.arms) - len(rates)
     return f"hallucinated: {', '.join(rates)}" + (f" and {rest} more" if rest else "")
@@ -23,7 +26,7 @@ def _rate(arm: ArmSummary) -> str:
 
 
 def rates_html(caption: str, summary: RunSummary) -> str:
-    """One row per arm: shares of all responses with their intervals."""
+    """Return an HTML table with one row per arm: shares of all responses with their intervals."""
     header = ("arm", "hallucinated", "supported", "abstained", "unscored", "responses")
     rows = []
     for arm in summary.arms:

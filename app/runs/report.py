@@ -1,4 +1,4 @@
-"""The contents of a stored run's report: its summary, its settings, and every answer with its evidence."""
+"""Collect the contents of a stored run's report: the summary, the settings, and every answer with its evidence."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ def report_data(
     looking: AnalysisOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReportData:
-    """All contents of the report of a stored run. looking, progress: see app.runs.analysis.analyse_further.
+    """Return the contents of the report of a stored run. looking, progress: see app.runs.analysis.analyse_further.
 
-    Raises EvaluationError for an unknown run, AppError for one without a finished sample, and the errors of the
+    Raises EvaluationError for an unknown run, AppError for a run without a finished sample, and the errors of the
     analysis.
     """
     runs = RunStore(pipeline.store)
@@ -142,7 +142,7 @@ def report_data(
 
 
 def reviewed_line(questions: Sequence[Question]) -> str | None:
-    """How many of a run's questions were reviewed; None if there are none."""
+    """Return a sentence that says how many questions were reviewed by people; None if none were."""
     reviewed = [q for q in questions if q.reviewed_by]
     people = sorted({name for q in reviewed for name in q.reviewed_by})
     if not reviewed:
@@ -151,7 +151,10 @@ def reviewed_line(questions: Sequence[Question]) -> str | None:
 
 
 def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question]) -> tuple[Abstentions, ...]:
-    """Correct and incorrect abstentions by arm: by the question's mark, else by its references and gold passages."""
+    """Return the numbers of right and wrong abstentions of each arm.
+
+    A question counts as answerable by its mark, its references and its gold passages.
+    """
     answered: dict[str, bool | None] = {
         q.id: False if not q.answerable else True if q.references or q.evidence or q.relevant_document_ids else None
         for q in questions

@@ -1,4 +1,4 @@
-"""A run's figures as tables that fit a terminal of 80 columns: each cell has a share, its interval below."""
+"""Tables of a run's figures for a terminal of 80 columns. Each cell has a share, with its interval on the next line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.statistics.summary import PairSummary, RunSummary
 
 
 def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
-    """A percentage, with the interval on the next line; "undefined" without data."""
+    """Return a percentage with the interval on the next line, or "undefined" without data."""
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return "undefined"
     sign = "+" if signed else ""
@@ -24,7 +24,7 @@ def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:
 
 
 def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
-    """An empty table with its title and column names."""
+    """Return an empty table with a title and columns. first: name of the first column."""
     result = Table(
         title=title, title_justify="left", box=box.SIMPLE, padding=(0, 0, 0, 1), pad_edge=False, show_edge=False
     )
@@ -35,7 +35,7 @@ def table(title: str, first: str, columns: tuple[str, ...]) -> Table:
 
 
 def plain_table(columns: tuple[str, ...]) -> Table:
-    """A list with left-aligned columns; long cells are wrapped, never truncated."""
+    """Return an empty table with left-aligned columns. Long cells are wrapped, never truncated."""
     result = Table(box=box.SIMPLE, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for name in columns:
         result.add_column(name, overflow="fold")
@@ -43,7 +43,7 @@ def plain_table(columns: tuple[str, ...]) -> Table:
 
 
 def arms_table(summary: RunSummary) -> Table:
-    """Rows: the arms. Columns: share of all responses with each outcome, then hallucinated among answered ones."""
+    """Return a table of the arms: the share of responses with each outcome, and of hallucinated among answered ones."""
     result = table(
         f"Share of all responses, {summary.settings.level:.0%} intervals clustered by question;\n"
         "last column: hallucinated among answered ones (neither abstained nor unscored)",
@@ -57,7 +57,7 @@ def arms_table(summary: RunSummary) -> Table:
 
 
 def models_table(summaries: Mapping[str, RunSummary]) -> Table:
-    """Rows: the models by name, each with its arms. Columns as in ``arms_table``, on the same questions."""
+    """Return a table of several models on the same questions, with the columns of ``arms_table``."""
     result = table(
         "All models: share of all responses, hallucinated among answered ones last",
         "model, arm",
@@ -71,10 +71,11 @@ def models_table(summaries: Mapping[str, RunSummary]) -> Table:
 
 
 def pairs_table(summary: RunSummary) -> Table:
-    """Rows: the declared pairs. Columns: paired difference, fixed and broken shares, questions, sign-flip p (Holm).
+    """Return a table of the compared pairs of arms.
 
-    Where responses are unscored, the difference has a third line: what it could be, whatever they were; the questions
-    say how many were left out for that.
+    Columns: paired difference, fixed and broken shares, number of questions, sign-flip p-value (Holm). If responses are
+    unscored, the difference has a third line with its possible range over all their outcomes, and the questions say
+    how many were left out.
     """
     unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
     note = (
@@ -102,7 +103,7 @@ def pairs_table(summary: RunSummary) -> Table:
 
 
 def _questions(pair: PairSummary) -> str:
-    """How many were fixed and broken, in questions, and how many are left out as unscored."""
+    """Return the numbers of fixed, broken and unscored questions, one per line."""
     lines = []
     if pair.fixed_questions is not None and pair.broken_questions is not None:
         lines += [f"{pair.fixed_questions:.1f} fixed", f"{pair.broken_questions:.1f} broken"]

@@ -1,4 +1,4 @@
-"""Reasons for unscored answers of a run, as a few terminal lines."""
+"""Terminal lines with the reasons for a run's unscored answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NAMED = re.compile(r"'[^']*'|\([^)]*\)|\d+")
 
 
 def unscored_lines(data: ReportData) -> list[str]:
-    """Number of unscored responses per arm, and the most common reasons.
+    """Return the number of unscored responses of each arm and the most common reasons.
 
-    Reasons are grouped ignoring quoted or bracketed names and numbers; the text shown is that of the first response.
+    Reasons that differ only in numbers, quoted names or bracketed text are grouped. The first one of a group is shown.
     """
     responses: Counter[str] = Counter()
     kinds: dict[str, Counter[str]] = {}

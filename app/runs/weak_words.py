@@ -1,4 +1,4 @@
-"""Marks the words that cost a claim most in the data of a report."""
+"""Mark the words that lower the support of claims most, in the data of a report."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.failing_words import WeakWord
 
 MARKED_CLAIMS = 40
-"""Maximum number of unsupported claims, from the worst questions, whose weak words are marked; takes seconds."""
+"""Maximum number of unsupported claims whose weak words are marked, from the worst questions. This takes seconds."""
 
 
 def with_marks(
     data: ReportData, marker: EntailmentVerifier, questions: Sequence[Question], most: int = MARKED_CLAIMS
 ) -> ReportData:
-    """The report with weak words marked in the hallucinated answers of the worst questions.
+    """Return the report with weak words marked in the hallucinated answers of the worst questions.
 
-    most: maximum number of claims. If search or scorer fail, the report is unchanged except for a note.
+    most: maximum number of claims. If the search or the scorer fails, only a note is added to the report.
     """
     by_id = {q.id: q for q in questions}
     marked: dict[str, ShownQuestion] = {}
@@ -57,8 +57,9 @@ def with_marks(
 def _weak_words(
     marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
 ) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
-    """A function that finds the weak words of a sample, in its claims separately or in the joint reading of its
-    answer.
+    """Return a function that returns the weak words of a sample.
+
+    Claims are marked separately, or with the other claims of the answer if the verifier judges them together.
     """
     if not marker.together:
         found = {m.claim: m.weak for m in marker.mark(question, claims)}
