@@ -1,4 +1,4 @@
-"""The parts of a query's result as JSON: what ``--json`` and the REST API return."""
+"""Convert the parts of a query's result to JSON, as ``--json`` and the REST API return them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generation.completion import Completion
 
 
 def timings_json(timings: Timings) -> dict[str, float | None]:
-    """Wall-clock seconds by stage."""
+    """Return the wall-clock seconds of each stage."""
     return {
         "queue_s": timings.queue,
         "retrieval_s": timings.retrieval,
@@ -22,7 +22,7 @@ def timings_json(timings: Timings) -> dict[str, float | None]:
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """One claim, with its offsets in the answer and those of its evidence in the document."""
+    """Return the verdict on one claim, with offsets of the claim in the answer and of its evidence in documents."""
     return {
         "start": verdict.claim.start,
         "end": verdict.claim.end,
@@ -37,7 +37,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
-    """One sample, with citations, and with verdicts if requested."""
+    """Return one sample with its citations, and with its verdicts if it was judged."""
     completion, evaluation = answer.completion, answer.evaluation
     by_number = {source.number: source for source in sources if source.number is not None}
     return {
@@ -69,7 +69,10 @@ def answer_json(answer: Answer, sources: tuple[Source, ...]) -> dict[str, Any]:
 
 
 def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
-    """Every token with its likeliest alternatives, None if not requested (or if a server returns no token ids)."""
+    """Return every token with its likeliest alternatives.
+
+    None if they were not requested, or if a server returns no token IDs.
+    """
     if not completion.top_logprobs:
         return None
     return [
@@ -85,12 +88,12 @@ def _logprobs_json(completion: Completion) -> list[dict[str, Any]] | None:
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity: a token that cannot be drawn has null."""
+    """Return None for infinity, which JSON cannot represent (the logprob of a token that cannot be drawn)."""
     return value if math.isfinite(value) else None
 
 
 def source_json(source: Source) -> dict[str, Any]:
-    """One retrieved chunk."""
+    """Return one retrieved chunk."""
     return {
         "number": source.number,
         "document_id": source.document_id,

@@ -1,4 +1,4 @@
-"""The parts of a query's result: answers, sources, how the search was done, and timings."""
+"""The parts of a query's result: answers, sources, search settings and timings."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from generation.prompt import Prompt
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A chunk that was retrieved. number: its ``[n]``, None when it did not fit the prompt. shown: characters of it
-    that the model was given. start, end: offsets in the document. place: where that is, in the words of who wrote it
-    (page, heading, line); empty if unknown."""
+    """A retrieved chunk.
+
+    number: citation number ``[n]``, None if the chunk did not fit into the prompt. start, end: offsets in the document.
+    shown: number of its characters in the prompt. place: location in the document as text (page, heading, line);
+    empty if unknown.
+    """
 
     number: int | None
     document_id: str
@@ -32,23 +35,24 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One sample: its completion, and for each citation the place in the text and the source it names. evaluation: what
-    its verdicts, None if not judged."""
+    """One sample. completion: text and citations. evaluation: outcome and verdicts, None if it was not judged."""
 
     completion: Completion
     evaluation: AnswerEvaluation | None = None
 
     @property
     def text(self) -> str:
-        """The answer as written, citations included."""
+        """The text of the answer, including citations."""
         return self.completion.text
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRecord:
-    """What was searched for a query. collection: as its tenant calls it. generation: hash of the index generation.
-    settings: how, in words (Search.settings). locations: of the chunks in their documents, in words, by chunk id.
-    All are None or empty without retrieval."""
+    """The search of a query. All fields are None or empty without retrieval.
+
+    collection: name of the collection that its tenant uses. generation: hash of the index generation.
+    settings: description of the search settings (Search.settings). locations: chunk ID -> location as text.
+    """
 
     collection: str | None = None
     generation: str | None = None
@@ -58,8 +62,11 @@ class SearchRecord:
 
 @dataclass(frozen=True, slots=True)
 class Timings:
-    """Wall-clock seconds. queue: waiting for a turn. first_token: from the question's arrival to the first text of the
-    answer, None if not checked. verification: None if not requested."""
+    """Wall-clock times in seconds.
+
+    queue: wait before processing starts. first_token: time from the arrival of the question to the first text of the
+    answer, None if not measured. verification: None if no verification was requested.
+    """
 
     retrieval: float
     generation: float
@@ -69,9 +76,9 @@ class Timings:
 
 
 def sources_of(prompt: Prompt, locations: Mapping[str, str] | None = None) -> tuple[Source, ...]:
-    """Everything that was retrieved, in order of rank: what the model was shown, then what did not fit.
+    """Return the retrieved chunks: first those in the prompt, then those that did not fit, each in order of rank.
 
-    locations: in words, by chunk id (app.retrieval.chunk_locations.chunk_locations).
+    locations: chunk ID -> location as text (app.retrieval.chunk_locations.chunk_locations).
     """
     out = []
     for part in prompt.chunks:

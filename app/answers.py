@@ -1,4 +1,4 @@
-"""QueryRequest and QueryResult: one question to the pipeline, and all that came of it."""
+"""QueryRequest and QueryResult: a question to the pipeline, and its answers, sources and timings."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from retrieval.retriever import Fusion, Mode
 
 @dataclass(frozen=True, slots=True)
 class QueryRequest:
-    """question: the text. collection: None for the only one. retrieval: False for the model alone.
+    """A question with its settings.
 
-    k: chunks retrieved. mode, fusion: None as the collection is searched (tuned, else the default). style: "sentence"
-    turns short answers into full sentences by rule. params: sampling; n samples from params.seed on.
+    question: text of the question. collection: collection to search, None if there is only one. retrieval: False to
+    answer without retrieved chunks. k: number of chunks to retrieve. mode, fusion: search settings; None for those
+    saved for the collection, or the defaults. params: sampling parameters; params.seed is the seed of the first sample,
+    and those of others are derived from it. style: "sentence" turns short answers into full sentences by rule.
     """
 
     question: str
@@ -39,9 +41,9 @@ class QueryRequest:
 
 
 def query_request(question: QueryRequest | Question | str, collection: str | None = None) -> QueryRequest:
-    """What is asked as a request. collection: in place of the request's own, None leaves that.
+    """Return the question as a request. collection: overrides the collection of a request, unless it is None.
 
-    Raises AppError for an empty question, TypeError for anything that is no question.
+    Raises AppError for an empty question, TypeError for an object of another type.
     """
     if isinstance(question, QueryRequest):
         return question if collection is None else replace(question, collection=collection)
@@ -55,11 +57,11 @@ def query_request(question: QueryRequest | Question | str, collection: str | Non
 
 @dataclass(frozen=True, slots=True, repr=False)
 class QueryResult:
-    """id: of the stored query. generation: hash of the index generation searched, None without retrieval. search: how,
-    in words (Search.settings).
+    """The answers to a question, with their sources.
 
-    shared_tokens: of the prompt, how many had been read for other requests before. policy: what policies did with the
-    drawn answers, None without a policy.
+    id: ID of the stored query. generation: hash of the index generation that was searched; None without retrieval.
+    search: description of the search settings (Search.settings). shared_tokens: number of prompt tokens whose
+    computation was reused from earlier requests. policy: result of the policies, None without a policy.
     """
 
     id: str
@@ -81,7 +83,7 @@ class QueryResult:
         return f"QueryResult({question!r} -> {answer!r}, {sources}{suffix}, model {self.model!r})"
 
     def _repr_html_(self) -> str:
-        """The answers, then the sources, for a notebook."""
+        """Return a table of the answers and the sources, for a notebook."""
         rows: list[tuple[str, str, str]] = []
         for answer in self.answers:
             rows.append(("answer", answer.text, answer.evaluation.outcome if answer.evaluation else ""))
@@ -92,25 +94,25 @@ class QueryResult:
 
     @property
     def text(self) -> str:
-        """The text of the first answer; "" without one."""
+        """The text of the first answer, "" if there is none."""
         return self.answers[0].text if self.answers else ""
 
     @property
     def prompt_tokens(self) -> int:
-        """Of the one prompt that all samples share, and of those that a policy added."""
+        """Number of tokens of the prompt that all samples share, and of the prompts that a policy added."""
         if self.policy is not None:
             return self.policy.outcome.cost.prompt_tokens
         return max((answer.completion.usage.prompt_tokens for answer in self.answers), default=0)
 
     @property
     def completion_tokens(self) -> int:
-        """Of all samples that were drawn."""
+        """Number of completion tokens of all drawn samples."""
         if self.policy is not None:
             return self.policy.outcome.cost.completion_tokens
         return sum(answer.completion.usage.completion_tokens for answer in self.answers)
 
     def to_json(self) -> dict[str, Any]:
-        """As the CLI's --json and POST /v1/query give it."""
+        """Return the JSON object of the CLI's --json and of POST /v1/query."""
         return {
             "id": self.id,
             "question": self.request.question,
@@ -138,10 +140,10 @@ def query_result(
     shared_tokens: int = 0,
     shown: QueryRequest | None = None,
 ) -> QueryResult:
-    """The result of one query, its answers in the style that the request asks for.
+    """Return the result of one query, with its answers in the style of the request.
 
-    request: as searched and answered. shown: the original question, if a follow-up was rewritten;
-    None for the same.
+    request: request that was searched and answered. shown: original request, if a follow-up question was rewritten;
+    None if it is the same.
     """
     return QueryResult(
         id=query_id,
@@ -158,7 +160,7 @@ def query_result(
 
 
 def usage_json(result: QueryResult) -> dict[str, int]:
-    """Tokens: of the one prompt, of it those that had been read before, and of all completions."""
+    """Return the numbers of tokens of the prompt, of its cached part, and of all completions."""
     return {
         "prompt_tokens": result.prompt_tokens,
         "cached_tokens": result.shared_tokens,

@@ -1,6 +1,4 @@
-"""The command line ``plumbline COMMAND``: parses arguments, runs the command, turns errors into messages and exit
-codes.
-"""
+"""The command line ``plumbline COMMAND``: parse arguments, run the command, report errors and exit codes."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, UsageError
 from app.memory_limit import no_memory
 from plumbline_errors import PlumblineError
 
-# In order of use. Each is a module of app.commands, imported only to declare its arguments. The heavy packages are
-# imported when the command runs, so --help answers at once.
+# In order of use. Each is a module of app.commands, imported only to declare its arguments. Large packages are
+# imported when the command runs, so that --help is fast.
 COMMANDS = (
     *(
         "index",
@@ -74,12 +72,12 @@ def build_parser() -> Parser:
 
 
 def _first_sentence(text: str) -> str:
-    """The first sentence of a command's description, for the list of commands."""
+    """Return the first line of a command's description, for the list of commands."""
     return text.splitlines()[0]
 
 
 def with_flag(error: PlumblineError, flags: frozenset[str]) -> str:
-    """Add the name of the command's option, or of the variable, to the error's message."""
+    """Return the error's message with the name of the option or environment variable that it concerns."""
     from app.settings import Settings
 
     flag, message = f"--{error.parameter.replace('_', '-')}", str(error)
@@ -97,13 +95,13 @@ def _version() -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command and return its exit code."""
     output = Output(as_json=False)
     flags: frozenset[str] = frozenset()
     try:
         parser = build_parser()
         arguments = parser.parse_args(argv)
-        # for commands that read these settings from a file
+        # For commands that also read settings from a file.
         arguments.argv = (sys.argv[1:] if argv is None else list(argv))[1:]
         output = Output(as_json=arguments.json)
         flags = options_of(parser, arguments)
@@ -122,7 +120,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             output.say(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
         return EXIT_USAGE
     except KeyboardInterrupt:
-        if argv is None:  # This process only ends now; a second Ctrl-C must not print a traceback.
+        if argv is None:  # The process is about to end; a second Ctrl-C must not print a traceback.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
         output.say("plumbline: interrupted; finished work is kept, run the same command again to continue")
         return EXIT_INTERRUPTED
@@ -133,7 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.say(f"plumbline: error: {advice}")
         return EXIT_ERROR
     except BrokenPipeError:
-        # The reader of stdout has closed it (| head). Without this, Python would complain at exit.
+        # The reader of stdout closed the pipe (| head). Without this, Python reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except RuntimeError as error:
@@ -146,7 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.say("plumbline: error: there is no home folder (HOME): set PLUMBLINE_HOME, and write paths without ~")
         return EXIT_ERROR
     except OSError as error:
-        # A full disk, a read-only folder, an invalid path: the system's message names the problem and the path.
+        # For example a full disk, a read-only folder or an invalid path; the message names the problem and the path.
         output.say(f"plumbline: error: {error}; finished work is kept")
         return EXIT_ERROR
 

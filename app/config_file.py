@@ -1,4 +1,4 @@
-"""Settings of a command from a YAML file: the same names as its flags, checked by the same parser."""
+"""Read the settings of a command from a YAML file. Names are those of the flags, and the same parser checks them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ _NOT_SETTINGS = frozenset({"run", "command", "argv", "reparse", "help", "json", 
 
 
 def is_config(name: str) -> bool:
-    """Whether a positional argument names a settings file."""
+    """Return whether a positional argument names a settings file."""
     return name.lower().endswith(SUFFIXES)
 
 
 def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Namespace:
     """Merge the settings file among ``arguments.<positional>`` into the arguments; given flags override it.
 
-    arguments: with ``argv``, the command line without the command's name, and ``reparse``, the command's parser. Paths
-    in the file are relative to the current folder, as on the command line. Raises UsageError for a file that cannot be
-    read, is not a mapping, or has a key that is not a flag.
+    arguments: must have ``argv``, the command line without the command's name, and ``reparse``, the parse function of
+    the command. positional: name of the argument among whose values the file is. Paths in the file are relative to the
+    current folder, as on the command line. Raises UsageError for a file that cannot be read, is not a mapping, or has
+    a key that is not a flag.
     """
     named: list[str] = getattr(arguments, positional)
     files = [name for name in named if is_config(name)]
@@ -51,7 +52,7 @@ def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Name
 
 
 def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
-    """The file's mapping with argparse's key names."""
+    """Return the file's mapping, with underscores in place of dashes in its keys."""
     try:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -75,7 +76,7 @@ def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
 
 
 def _words(path: Path, key: str, value: Any, arguments: argparse.Namespace) -> list[str]:
-    """A setting as command-line words."""
+    """Return a setting as command-line words."""
     flag = "--" + key.replace("_", "-")
     if value is True:
         return [flag]

@@ -15,21 +15,22 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from app.log_lines import LogLines
 
-# All control characters except tab and newline. Text of documents, answers and file names is untrusted: it must not
+# All control characters except tab and newline. Text from documents, answers and file names is untrusted. It must not
 # move the cursor, hide text, or send terminal commands.
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
 _LATE_CONTROLS = re.compile("[\x7f-\x9f]")  # those that JSON does not escape
 
 
 def printable(text: str) -> str:
-    """The text with control characters made visible (``\\x1b``); tabs and newlines remain."""
+    """Return the text with control characters escaped (``\\x1b``). Tabs and newlines remain."""
     return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 class Output:
-    """The two output streams. rich honours NO_COLOR and writes no escape codes into a pipe.
+    """The two output streams of a command.
 
-    Characters that the stream's encoding lacks are escaped instead of raising an error.
+    rich respects NO_COLOR and writes no escape codes into a pipe. Characters that the stream's encoding lacks are
+    escaped instead of raising an error.
     """
 
     def __init__(self, *, as_json: bool) -> None:
@@ -37,9 +38,9 @@ class Output:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
-        # A pipe has no width, and tables must not be truncated.
+        # A pipe has no width, and tables in it must not be truncated.
         width = None if sys.stdout.isatty() else 120
-        # No markup anywhere, including table cells: a source may be called "[/bold]".
+        # No markup anywhere, including table cells, because text such as "[/bold]" may occur in a source.
         self.out = Console(file=sys.stdout, highlight=False, soft_wrap=True, width=width, markup=False, emoji=False)
         self.err = Console(file=sys.stderr, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
@@ -68,7 +69,7 @@ class Output:
 
     @contextmanager
     def progress(self) -> Iterator[Bar | LogLines]:
-        """Progress on stderr with rate and remaining time: a bar on a terminal, else occasional log lines."""
+        """Yield a progress display on stderr with rate and remaining time: a bar on a terminal, otherwise log lines."""
         if not self.err.is_terminal:
             yield LogLines(self.say, time.monotonic)
             return
@@ -84,14 +85,14 @@ class Output:
 
 
 class Bar:
-    """One progress line for each counted task."""
+    """A progress display with one line per task."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
         self._tasks: dict[str, TaskID] = {}
 
     def update(self, what: str, done: int, total: int | None, unit: str = "/s") -> None:
-        """Set the state of a line; creates it on first use."""
+        """Set the state of a line, and create the line on first use."""
         if what not in self._tasks:
             self._tasks[what] = self._progress.add_task(what, total=total, rate="")
         task = self._tasks[what]

@@ -1,4 +1,4 @@
-"""The checks of `plumbline doctor`. Each check yields findings; an exception in a check becomes a finding."""
+"""The checks of `plumbline doctor`. Each check yields findings. An exception in a check becomes a finding."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PACKAGES = (
     ("bm25s", "bm25s"),
     ("sqlalchemy", "sqlalchemy"),
 )
-"""Distribution and module name of each package that answering depends on."""
+"""Distribution name and module name of each package that is needed to answer questions."""
 
 _SPARE_BYTES = 1 << 30
 _BUSY_S = 2.0
 
 
 def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
-    """All findings, as soon as they are available. Slow checks (models) come last, except for the collections."""
+    """Yield all findings as soon as they are available. Slow checks (models) come after fast ones, collections last."""
     reinstall = "install Plumbline's requirements again, in a separate environment"
     yield from guarded("versions", reinstall, _versions)
     yield from guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
@@ -59,7 +59,7 @@ def _versions() -> Iterator[Finding]:
         yield Finding("plumbline", "fail", "not installed", "install it into this environment: pip install -e .")
     for distribution, module in PACKAGES:
         yield _package(distribution, module)
-    # SQLite before 3.51.3 can corrupt a WAL database with two writing connections; the store uses one writer.
+    # Never a warning: SQLite before 3.51.3 can corrupt a WAL database with two writers, but the store uses one.
     yield Finding("sqlite", "ok", sqlite3.sqlite_version)
 
 
@@ -145,15 +145,16 @@ def _home(pipeline: Pipeline) -> Iterator[Finding]:
 
 
 def _existing(path: Path) -> Path:
-    """The path, or its closest existing ancestor."""
+    """Return the path, or its closest existing ancestor."""
     while not path.exists() and path != path.parent:
         path = path.parent
     return path
 
 
 def _not_writable(folder: Path) -> str | None:
-    """Why the folder is not writable, None if it is. Tries to write, since permission bits do not show read-only disks,
-    quotas or root.
+    """Return why the folder is not writable, or None if it is.
+
+    It tries to write, because permission bits show neither read-only disks nor quotas nor the rights of root.
     """
     if not folder.is_dir():
         return f"{folder} is not a folder"
@@ -167,7 +168,7 @@ def _not_writable(folder: Path) -> str | None:
 
 
 def _database_file(pipeline: Pipeline) -> Path | None:
-    """The SQLite file, None for a database server."""
+    """Return the path of the SQLite file, or None for a database server."""
     from sqlalchemy import make_url
 
     url = make_url(pipeline.settings.database_url)

@@ -1,4 +1,4 @@
-"""Errors that a user can act on, and their exit codes or HTTP statuses."""
+"""Errors that a user can correct, and the exit codes of the command line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class UsageError(AppError):
 
 
 class UnnamedCollectionError(AppError):
-    """No collection was named, and there is not exactly one. known: the existing names."""
+    """No collection was named, and there is not exactly one. known: names of the existing collections."""
 
     def __init__(self, message: str, known: Sequence[str]) -> None:
         super().__init__(message, parameter="collection")

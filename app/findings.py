@@ -1,4 +1,4 @@
-"""Findings of `plumbline doctor`, and checks whose exceptions become findings."""
+"""Findings of `plumbline doctor`. Exceptions in a check become findings, too."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ Figure = float | int | bool | str | None
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One finding. check: name of the check. found: the result. advice: what to do, None if nothing is needed.
+    """One finding of a check.
 
-    figures: what was measured, by name; seconds and tokens per second.
+    check: name of the check. found: result as text. advice: what to do, None if nothing is needed.
+    figures: name -> measured value; times in seconds, speeds in tokens per second.
     """
 
     check: str
@@ -27,17 +28,19 @@ class Finding:
 
 
 def guarded(check: str, advice: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """The findings of one check. An exception becomes its last finding, so that one broken part does not hide
-    others.
+    """Yield the findings of one check.
+
+    look: the check. An exception in it becomes its last finding, so that the other checks still run. advice: advice of
+    that finding.
     """
     try:
         yield from look()
     except USER_ERRORS as error:
         yield Finding(check, "fail", one_line(error), advice)
-    except Exception as error:  # the doctor must report any failure instead of failing itself
+    except Exception as error:  # The doctor must report any failure instead of failing itself.
         yield Finding(check, "fail", f"{type(error).__name__}: {one_line(error)}", advice)
 
 
 def one_line(error: BaseException) -> str:
-    """The message of an error on one line, cut to 500 characters."""
+    """Return the message of an error on one line, cut to 500 characters."""
     return " ".join(str(error).split())[:500]

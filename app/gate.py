@@ -1,7 +1,7 @@
-"""``--fail-if "hall_all.upper > 0.10"``: conditions on a summary's figures, and the names of these figures.
+"""Parse and evaluate conditions on the figures of a run, as in ``--fail-if "hall_all.upper > 0.10"``.
 
-A condition is ``NAME.FIELD OP NUMBER``; several are joined by ``and`` and ``or`` (``and`` binds tighter). An undefined
-figure counts as a met condition, so that a gate fails if nothing was measured.
+A condition is ``NAME.FIELD OP NUMBER``. Conditions are joined by ``and`` and ``or``; ``and`` binds tighter. If a figure
+is undefined, its condition counts as met, so that a gate fails if nothing was measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TERM = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One comparison. text: its source text."""
+    """One comparison of a figure with a number. text: source text."""
 
     name: str
     field: str
@@ -44,7 +44,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A disjunction (or) of conjunctions (and) of terms."""
+    """A parsed condition: a disjunction (or) of conjunctions (and) of terms. text: source text."""
 
     text: str
     any_of: tuple[tuple[Term, ...], ...]
@@ -52,14 +52,14 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The outcome. failed: whether the condition is met. reasons: the deciding terms, with their figures."""
+    """The result of a gate. failed: whether the condition is met. reasons: the deciding terms, with their figures."""
 
     failed: bool
     reasons: tuple[str, ...]
 
 
 def parse_gate(text: str) -> Gate:
-    """Parse a condition. Raises UsageError that explains the syntax."""
+    """Parse a condition. Raises UsageError, which explains the syntax, for an invalid one."""
     any_of = []
     for part in re.split(r"\bor\b", text):
         any_of.append(tuple(_term(term, text) for term in re.split(r"\band\b", part)))
@@ -67,7 +67,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def check_names(gate: Gate, names: Iterable[str]) -> None:
-    """Raise UsageError listing the known figures if the gate names another one."""
+    """Raise UsageError, which lists the known figures, if the gate names another one."""
     known = list(names)
     for term in (t for terms in gate.any_of for t in terms):
         if term.name not in known:
@@ -78,7 +78,7 @@ def check_names(gate: Gate, names: Iterable[str]) -> None:
 
 
 def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> GateResult:
-    """Whether the condition is met. Raises UsageError as ``check_names``."""
+    """Evaluate a condition. figures: name -> estimate. Raises UsageError as ``check_names`` does."""
     check_names(gate, figures)
     reasons: list[str] = []
     failed = False
@@ -91,12 +91,12 @@ def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> Gate
 
 
 def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
-    """Every figure that a condition may name.
+    """Return every figure that a condition may name.
 
-    These are ``hall_ARM``, ``hall_answered_ARM``, ``supported_ARM``, ``abstained_ARM``, ``unscored_ARM``, ``worst_ARM``
-    (all unscored responses count as hallucinated) and ``diff_ARM1_ARM2``. For a single arm, and an arm ``all``, there
-    are also ``hall_all``, ``hall_answered``, ... In arm names every character except letters and digits becomes ``_``;
-    if two arms then share a name, the second gets the suffix ``_2``.
+    These are ``hall_ARM``, ``hall_answered_ARM``, ``hall_scored_ARM``, ``supported_ARM``, ``abstained_ARM``,
+    ``unscored_ARM``, ``worst_ARM`` (unscored responses count as hallucinated) and ``diff_ARM1_ARM2``. If there is only
+    one arm, the names without it exist as well: ``hall_all``, ``hall_answered``, ... In arm names every character
+    except letters and digits becomes ``_``. If two arms then have the same name, the second gets the suffix ``_2``.
     """
     figures: dict[str, HallucinationEstimate] = {}
     words = arm_words([arm.arm for arm in summary.arms])
@@ -117,7 +117,7 @@ def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
 
 
 def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """The names of ``summary_figures`` for these arms and pairs, known before the run."""
+    """Return the names that ``summary_figures`` will have for these arms and pairs. Needs no run."""
     words = arm_words(arms)
     alone = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
     of_arms = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
@@ -125,7 +125,7 @@ def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple
 
 
 def arm_words(arms: Sequence[str]) -> dict[str, str]:
-    """The name of each arm in a condition."""
+    """Return the name of each arm in conditions: arm -> name."""
     words: dict[str, str] = {}
     for arm in arms:
         word, n = _word(arm), 1

@@ -1,4 +1,4 @@
-"""What pages that serve this machine's loopback address share: socket, server, security headers, checks of forms."""
+"""Shared code of web pages on the loopback address: socket, server, security headers, checks of forms."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_BYTES = 4096
 
 
 class PageError(Exception):
-    """A refused request, with its HTTP status."""
+    """A rejected request. status: HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class PageError(Exception):
 
 
 def page_environment() -> jinja2.Environment:
-    """The template engine: everything is escaped, an unknown variable is an error."""
+    """Return the template engine. It escapes all values, and an unknown variable is an error."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -42,7 +42,7 @@ def page_environment() -> jinja2.Environment:
 
 
 def page_response(html: str, nonce: str, status: int) -> HTMLResponse:
-    """The page with its security headers. nonce: of its own script and style; no other runs."""
+    """Return the page with its security headers. nonce: only scripts and styles that carry it are allowed."""
     policy = (
         f"default-src 'none'; style-src 'nonce-{nonce}'; script-src 'nonce-{nonce}'; form-action 'self'; "
         "base-uri 'none'; frame-ancestors 'none'"
@@ -57,7 +57,7 @@ def page_response(html: str, nonce: str, status: int) -> HTMLResponse:
 
 
 def loopback_socket(port: int) -> socket.socket:
-    """A listening socket on 127.0.0.1. port: 0 takes a free one. Raises AppError if the port is not available."""
+    """Return a listening socket on 127.0.0.1. port: 0 for any free port. Raises AppError if it is not available."""
     try:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
@@ -67,7 +67,7 @@ def loopback_socket(port: int) -> socket.socket:
 
 
 def serve_pages(pages: Starlette, listener: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM."""
+    """Serve the pages until Ctrl-C or SIGTERM."""
     import uvicorn
 
     config = uvicorn.Config(
@@ -84,17 +84,17 @@ def serve_pages(pages: Starlette, listener: socket.socket) -> None:
 
 
 def redirect(path: str) -> RedirectResponse:
-    """Redirect to another page, which the browser requests by GET."""
+    """Return a redirect to another page, which the browser requests by GET."""
     return RedirectResponse(path, status_code=303, headers={"Cache-Control": "no-store"})
 
 
 def host_of(request: Request) -> str:
-    """The host name of the request, without its port."""
+    """Return the host name of the request, without its port."""
     return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
 
 
 def check_own_form(request: Request) -> None:
-    """Reject forms posted by pages of other sites, by the browser's Origin headers."""
+    """Raise PageError for a form that a page of another site sent, which the browser's Origin headers show."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise PageError(415, "this path accepts only the form of its own page")
@@ -105,7 +105,7 @@ def check_own_form(request: Request) -> None:
 
 
 async def form_body(request: Request, most: int = _MOST_BYTES) -> bytes:
-    """The form, of at most ``most`` bytes. Raises PageError for a larger one."""
+    """Return the body of a form. Raises PageError if it is larger than ``most`` bytes."""
     body = b""
     async for part in request.stream():
         body += part

@@ -1,4 +1,4 @@
-"""Progress without a terminal: occasional log lines."""
+"""Report progress by log lines, if there is no terminal."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ EVERY_S = 30.0
 
 
 class LogLines:
-    """The counterpart of console.Bar for logs: at most one line every ``every`` seconds, none for short tasks."""
+    """A progress display for logs, with the interface of console.Bar. It writes no lines for short tasks."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
-        """clock: monotonic time in seconds."""
+        """say: writes a line. clock: monotonic time in seconds. every: shortest interval between lines, in seconds."""
         self._say, self._clock, self._every = say, clock, every
         self._last_logged = clock()
         self._began: dict[str, tuple[float, int]] = {}
         self._notes: dict[str, str] = {}
 
     def update(self, what: str, done: int, total: int | None, unit: str = "/s") -> None:
-        """Record the progress; log it with rate and remaining time if a line is due."""
+        """Record the progress, and log it with rate and remaining time if the interval has passed."""
         now = self._clock()
         began, first = self._began.setdefault(what, (now, done))
         if now - self._last_logged < self._every or (total is not None and done >= total):
@@ -35,12 +35,12 @@ class LogLines:
         self._say(", ".join(parts))
 
     def note(self, what: str, text: str) -> None:
-        """Replace the rate by a note, from the next line on."""
+        """Show a note instead of the rate, from the next line on."""
         self._notes[what] = text
 
 
 def duration(seconds: float) -> str:
-    """A readable duration: 45 s, 12 min, 3 h 5 min."""
+    """Format a duration, for example 45 s, 12 min or 3 h 5 min."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)

@@ -1,4 +1,4 @@
-"""Detects errors that mean out of memory, in the wording of any library."""
+"""Detect out-of-memory errors of any library, by type or message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SAYS = (
 
 
 def no_memory(error: BaseException) -> str | None:
-    """The message for an out-of-memory error; None for other errors."""
+    """Return a message for an out-of-memory error, including one that caused ``error``; None for other errors."""
     seen: BaseException | None = error
     while seen is not None:
         says = str(seen).lower()

@@ -56,8 +56,8 @@ class PreparedQuery:
     """A request with its prompt.
 
     collection, search: None without retrieval.
-    locations: chunk id -> location of the chunk, in words.
-    retrieval_s: seconds.
+    locations: chunk ID -> location of the chunk as text.
+    retrieval_s: duration of the retrieval, in seconds.
     """
 
     request: QueryRequest
@@ -69,7 +69,7 @@ class PreparedQuery:
 
 
 class Pipeline:
-    """Indexes, retrieves and answers. Thread-safe. Close it after use."""
+    """Indexes documents and answers questions from them. Thread-safe. Close it after use."""
 
     def __init__(self, settings: Settings, models: ModelCache | None = None) -> None:
         """Create a pipeline. models: cache of opened models; by default shared by all pipelines of this process."""
@@ -89,29 +89,29 @@ class Pipeline:
         self.close()
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database, the index engines and the model."""
         self._closing.close()
 
     @property
     def home(self) -> Path:
-        """The folder of the indexes."""
+        """The data directory (home), an absolute path."""
         return self.settings.home_folder
 
     @cached_property
     def store(self) -> Store:
-        """The SQL store, opened on first use. The home folder is made private before."""
+        """The SQL store, opened on first use. Access to the home folder is restricted to its owner before."""
         open_private_home(self.home)
         return self._closing.enter_context(Store.open(self.settings.database_url))
 
     @cached_property
     def engines(self) -> Engines:
-        """The engines that hold indexes outside the home. Connections are opened when they are needed."""
+        """The engines that hold indexes outside the home. They connect on first use."""
         return self._closing.enter_context(engines_of(self.settings))
 
     @cached_property
     def device(self) -> str:
-        """The device that models run on."""
-        # Imports torch, which an index job loads only in its encoder process.
+        """The device on which models run."""
+        # The import loads torch, which an index job needs only in its encoder process.
         from model.hardware.device import pick_device
 
         return str(pick_device(self.settings.device))
@@ -126,10 +126,10 @@ class Pipeline:
 
     @cached_property
     def subprocess_encoder(self) -> Encoder:
-        """The encoder in a subprocess, for a job that needs the memory after embedding.
+        """The encoder in a subprocess, whose memory is free again after embedding.
 
-        Returns ``encoder`` if it is already open in this process. The child process starts on first use and ends with
-        ``rest`` or with this pipeline.
+        This is ``encoder`` if that is already open in this process. The child process starts on first use and ends
+        with its method ``rest`` or with this pipeline.
         """
         settings = self.settings
         key = encoder_key(settings.encoder, settings.device, settings.encoder_precision)
@@ -141,7 +141,7 @@ class Pipeline:
         return self._closing.enter_context(SubprocessEncoder(make))
 
     def encoder_on(self, executor: BlockExecutor) -> DistributedEncoder:
-        """The configured encoder in each worker of an executor. Its workers start on first use."""
+        """Return the configured encoder, distributed over the workers of an executor. They start on first use."""
         settings = self.settings
         name = str(Path(settings.encoder).absolute()) if Path(settings.encoder).is_dir() else settings.encoder
         device, precision = settings.device, settings.encoder_precision
@@ -180,11 +180,11 @@ class Pipeline:
         vectors: EngineName | None = None,
         executor: BlockExecutor | None = None,
     ) -> IndexReport:
-        """Make the collection contain exactly the source's documents (see retrieval.indexing.indexer.index_documents).
+        """Update a collection to hold exactly the source's documents (see retrieval.indexing.indexer.index_documents).
 
         in_subprocess: embed in a child process, which ends before the indexes are built. For callers that use the
-        encoder for nothing else. executor: its workers embed, instead of this process.
-        vectors: where the indexes go; None for the collection's own, and for the setting ``vectors`` if it is new.
+        encoder for nothing else. executor: embed in its workers instead of in this process.
+        vectors: engine of the indexes; None for that of the collection, or the setting ``vectors`` for a new one.
         """
         encoder = self.encoder_on(executor) if executor else self.subprocess_encoder if in_subprocess else self.encoder
         return index_documents(
@@ -203,7 +203,7 @@ class Pipeline:
         )
 
     def _engine_of_new(self, collection: str) -> EngineName | None:
-        """The setting, for a collection without a published index; None for others."""
+        """Return the setting ``vectors`` for a collection without a published index; None for other collections."""
         if not self.settings.vectors:
             return None
         with self.store.read() as connection:
@@ -211,7 +211,7 @@ class Pipeline:
         return self.settings.vectors if published is None else None
 
     def collection_name(self, name: str | None) -> str:
-        """Return the given name, or the only collection if ``name`` is None.
+        """Return the given name, or the name of the only collection if ``name`` is None.
 
         Opens no model and no index file. Raises RetrievalError if the collection is not published, and
         UnnamedCollectionError if no name is given and there is not exactly one collection.
@@ -227,7 +227,7 @@ class Pipeline:
         raise UnnamedCollectionError(f"there are several collections: name one of {', '.join(known)}", known)
 
     def retriever(self, name: str) -> Retriever:
-        """Return the retriever of a collection's published generation. It is reopened when a newer one is published."""
+        """Return the retriever of a collection's published generation, reopened if a newer one was published."""
         with self._lock:
             cached = self._retrievers.get(name)
             if cached is None or not cached.is_current():
@@ -261,7 +261,7 @@ class Pipeline:
         Raises AppError, RetrievalError or GenerationError if the request cannot be answered.
         """
         request = query_request(question, collection)
-        heard = on_text if request.style == "short" else None  # Another style is produced from the complete answer.
+        heard = on_text if request.style == "short" else None  # Other styles are produced from the complete answer.
         result = self.draw(self.prepare(request), heard)
         self.keep([result], [result.collection])
         return result
@@ -279,11 +279,11 @@ class Pipeline:
         return PreparedQuery(request, name, search, prompt, locations, seconds)
 
     def draw(self, prepared: PreparedQuery, on_text: OnText | None = None) -> QueryResult:
-        """Generate without storing the query. on_text: as in ``answer``. Raises the errors of ``answer``."""
+        """Generate the answers without storing the query. on_text: see ``answer``. Raises the errors of ``answer``."""
         request, search = prepared.request, prepared.search
         started = perf_counter()
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
-        with self._generating:  # One request at a time: batching is done by the service's engine.
+        with self._generating:  # One request at a time. Only the service's engine batches requests.
             completions = drawn_aloud(self.generator, prepared.prompt, request.params, seeds, on_text)
         searched = SearchRecord()
         if search is not None:
@@ -309,5 +309,5 @@ class Pipeline:
 
 
 def query_seed(seed: int, sample: int) -> int:
-    """Return the seed of one sample: the request's own for the first, derived seeds for the others."""
+    """Return the seed of one sample: the request's seed for the first sample, derived seeds for the others."""
     return seed if sample == 0 else derive_seed(seed, "", "query", "", sample)

@@ -1,4 +1,4 @@
-"""PolicyResult: what policies did with the answers to a query, and its form in JSON."""
+"""PolicyResult, the effect of policies on the answers to a query, and its conversion to JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.policies.outcome import PolicyCost, PolicyOutcome
 
 @dataclass(frozen=True, slots=True)
 class PolicyResult:
-    """certificate, max_rate: None without a target rate."""
+    """The effect of policies on a query. certificate, max_rate: None if no target rate was requested."""
 
     outcome: PolicyOutcome
     certificate: Certificate | None = None
@@ -21,7 +21,10 @@ class PolicyResult:
 
 
 def policy_json(result: PolicyResult) -> dict[str, Any]:
-    """As the CLI's --json, POST /v1/query and chat completions give it. answers: in the order of the given answers."""
+    """Return the JSON object of the CLI's --json, POST /v1/query and chat completions.
+
+    Its ``answers`` are in the order of the drawn answers.
+    """
     outcome = result.outcome
     plan = outcome.plan
     return {
@@ -40,7 +43,7 @@ def policy_json(result: PolicyResult) -> dict[str, Any]:
 
 
 def certificate_summary(certificate: Certificate) -> dict[str, Any]:
-    """What a client should know of the certificate that an answer rests on."""
+    """Return the fields of a certificate that clients receive."""
     names = ("id", "alpha", "delta", "threshold", "labels", "answer_rate", "answer_rate_lower", "answer_rate_upper")
     return {**{name: getattr(certificate, name) for name in names}, "created_at": certificate.created_at}
 

@@ -1,10 +1,10 @@
-"""pytest-plumbline: a stored run as a fixture, and a bound on its hallucination rate as an assertion.
+"""pytest plugin: a fixture with a stored run, and an assertion on its hallucination rate.
 
     def test_hallucinations(plumbline_run):
         plumbline_run.assert_hallucination_rate(at_most=0.10, arm="rag")
 
 ``pytest --plumbline-run RUN`` names the run (default: the latest one in --plumbline-home, PLUMBLINE_HOME or
-~/.plumbline). A test that uses the fixture is skipped where --plumbline-run is not given and there is no run.
+~/.plumbline). A test that uses the fixture is skipped if --plumbline-run is not given and there is no run.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlumblineRun:
-    """A finished run."""
+    """A finished run, as the fixture ``plumbline_run`` returns it."""
 
     run: GatedRun
 
     @property
     def id(self) -> str:
-        """The run's id."""
+        """The ID of the run."""
         return self.run.info.id
 
     @property
     def summary(self) -> RunSummary:
-        """Rates and paired differences with intervals."""
+        """Rates and paired differences of the arms, with intervals."""
         return self.run.summary
 
     def assert_hallucination_rate(
         self, at_most: float, *, arm: str | None = None, by: Literal["upper", "rate"] = "upper"
     ) -> HallucinationEstimate:
-        """Assert that the rate's upper limit (by="rate": the rate itself) is at most ``at_most``.
+        """Assert that the hallucination rate is at most ``at_most``, and return the estimate.
 
-        Unscored responses count as hallucinated, so that the assertion fails if nothing was measured. arm: optional if
-        the run has one arm. Returns the estimate. Raises AssertionError, and ValueError for invalid arguments.
+        by: "upper" compares the upper limit of the confidence interval, "rate" the point estimate. arm: optional if the
+        run has one arm. Unscored responses count as hallucinated, so that the assertion fails if nothing was measured.
+        Raises AssertionError if the rate is higher or undefined, ValueError for invalid arguments.
         """
         if not 0 <= at_most <= 1:
             raise ValueError(f"at_most is {at_most}: a rate lies in [0, 1], 10 % is 0.10")
@@ -70,7 +71,7 @@ class PlumblineRun:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--plumbline-run, --plumbline-home."""
+    """Add the options --plumbline-run and --plumbline-home."""
     group = parser.getgroup("plumbline")
     group.addoption("--plumbline-run", metavar="RUN", default=None, help="a finished run's id (default: the latest)")
     group.addoption("--plumbline-home", metavar="FOLDER", default=None, help="the home that holds it")
@@ -78,7 +79,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture(scope="session")
 def plumbline_run(request: pytest.FixtureRequest) -> PlumblineRun:
-    """The run named by --plumbline-run, or the latest one."""
+    """Return the run named by --plumbline-run, or the latest run."""
     from app.errors import USER_ERRORS, AppError
     from app.gates.gate import LATEST, gated_run
     from app.pipeline import Pipeline

@@ -14,14 +14,17 @@ from data.store import Store
 
 
 def store_queries(store: Store, results: Sequence[QueryResult], stored: Sequence[str | None]) -> None:
-    """Store the queries in one transaction; see ``Pipeline.keep``. Raises DataError if the database fails."""
+    """Store queries and their answers in one transaction. Raises DataError if the database fails.
+
+    stored: for each query, the stored name of the collection that was searched; None without retrieval.
+    """
     with store.write(exclusive=False) as connection:
         names = {name for name in stored if name is not None}
         c = collections.c
         found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
         keys = {row.name: row.id for row in found}
         known: set[str] = set()
-        if store.shared:  # a batch whose commit was not confirmed is stored again
+        if store.shared:  # A batch whose commit was not confirmed is stored again, so its rows may already exist.
             ids = [result.id for result in results]
             known.update(connection.execute(select(queries.c.id).where(queries.c.id.in_(ids))).scalars())
         rows = [

@@ -1,4 +1,4 @@
-"""Settings from the environment (PLUMBLINE_*). No other module reads it."""
+"""Settings from the environment (PLUMBLINE_*)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from evaluation.errors import EvaluationError
 
 
 class Settings(BaseSettings):
-    """Storage locations and models. Every field is PLUMBLINE_<NAME> in the environment.
+    """Settings of storage, models and limits. Each field is read from the environment variable PLUMBLINE_<NAME>.
 
-    An empty variable counts as unset, because ``${NAME}`` of an unset variable gives an empty one in unit and compose
-    files.
+    An empty variable counts as unset, because unit files and compose files turn an unset ``${NAME}`` into an empty
+    string.
     """
 
     model_config = SettingsConfigDict(env_prefix="PLUMBLINE_", env_ignore_empty=True, extra="ignore", frozen=True)
@@ -87,15 +87,15 @@ class Settings(BaseSettings):
 
     @classmethod
     def of_home(cls, home: Path | None) -> Settings:
-        """The environment's settings, with another home if one is given."""
+        """Return the environment's settings. home: data directory that overrides the environment's, unless None."""
         return cls() if home is None else cls(home=home)
 
     @property
     def home_folder(self) -> Path:
-        """home as an absolute path, with ``~`` expanded."""
+        """The data directory as an absolute path, with ``~`` expanded."""
         return self.home.expanduser().absolute()
 
     @property
     def database_url(self) -> str:
-        """The database's URL."""
+        """The SQLAlchemy URL of the database."""
         return self.database or f"sqlite:///{self.home_folder / 'plumbline.db'}"

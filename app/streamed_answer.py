@@ -1,4 +1,4 @@
-"""Generation with streaming callbacks, for generators that support it."""
+"""Generate answers, and report their text while it is generated if the generator supports it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from generation.live import FinishedRequest, LiveEvent, LiveGenerator
 from generation.prompt import Prompt
 
 OnText = Callable[[TextDelta], None]
-"""Called with text as it is generated, in the caller's thread. A sample's pieces, joined, are its completion's text."""
+"""Callback for text as it is generated, called in the caller's thread. The pieces of a sample form its full text."""
 
 
 def drawn_aloud(
     generator: Generator, prompt: Prompt, params: SamplingParams, seeds: Sequence[int], on_text: OnText | None
 ) -> tuple[Completion, ...]:
-    """The samples of one prompt. Without on_text, or for a generator without streaming, no text is reported.
+    """Return one completion per seed, and report their text while it is generated.
 
-    Reasoning is not reported; it is in the completions.
-
+    on_text: called with each piece of text, except reasoning; None, or a generator without streaming: never.
     An interruption cancels the request. Raises the errors of the generator.
     """
     if on_text is None or not isinstance(generator, LiveGenerator):

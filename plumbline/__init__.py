@@ -134,14 +134,12 @@ plumbline_packages.warn_of_hidden_modules()
 
 
 def __dir__() -> list[str]:
-    """Only the public names."""
+    """Return the public names only."""
     return sorted((*__all__, "__all__", "__doc__", "__file__", "__name__"))
 
 
 def open(settings: Settings | None = None) -> Pipeline:  # noqa: A001 - plumbline.open() reads as what it does
-    """Open a pipeline on the given settings (by default from the environment). Close it or use it in a with
-    statement.
-    """
+    """Open a pipeline. settings: by default those of the environment. Close it, or use it in a with statement."""
     return Pipeline(settings or Settings())
 
 
@@ -153,7 +151,7 @@ def index(
     follow_links: bool = False,
     language: str | None = None,
 ) -> IndexReport:
-    """Make ``collection`` hold exactly the documents found at ``paths``. See ``plumbline index --help``.
+    """Update ``collection`` to hold exactly the documents found at ``paths``. See ``plumbline index --help``.
 
     follow_links: whether symbolic links may point outside a given folder. language: stemming and stop words of keyword
     search (retrieval.sparse.tokenising.LANGUAGES; default English). Raises ValueError for an unknown language,
@@ -180,9 +178,11 @@ def evaluate(
 ) -> RunFigures:
     """Measure how often the model hallucinates: ``plumbline evaluate`` from Python (docs/arms.md).
 
-    questions: files, or Questions. arms: None for closed_book, rag and oracle; closed_book is left out for a reader
-    (the figures' notes say so). Every sample is committed; the same call continues an interrupted run. progress:
-    progress callback. Raises DataError for files, EvaluationError for arms, and the errors of generation.
+    questions: question files, or Question objects. arms: None for closed_book, rag and oracle; closed_book is left out
+    for a reader, and the notes of the figures say so. samples: answers drawn per question and arm. Every sample is
+    committed, so that the same call continues an interrupted run. progress: called with the state of the run.
+
+    Raises DataError for question files, EvaluationError for arms, and the errors of generation.
     """
     plan = EvaluationPlan(
         _questions(questions),
@@ -204,10 +204,10 @@ def _questions(given: str | Path | Sequence[str | Path] | Sequence[Question]) ->
 
 
 def figures(pipeline: Pipeline, run: str, looking: AnalysisOptions | None = None) -> RunFigures:
-    """A stored run's rates and differences, corrected if it is labelled: ``plumbline report`` from Python.
+    """Return the rates and differences of a stored run, corrected if it is labelled (``plumbline report``).
 
-    run: its id, or a prefix. looking: further analyses that need more verification. Raises EvaluationError for an
-    unknown run, AppError for one without a finished sample.
+    run: ID of the run, or a prefix of it. looking: further analyses, which need more verification. Raises
+    EvaluationError for an unknown run, AppError for a run without a finished sample.
     """
     return run_figures(pipeline, run, looking)
 
@@ -222,12 +222,13 @@ def label(
     seed: int | None = None,
     adjudicate: bool = False,
 ) -> LabelSession:
-    """One annotator's labelling of a finished run: ``plumbline label`` from Python (docs/labels.md).
+    """Open the labelling session of one annotator on a finished run (``plumbline label``, docs/labels.md).
 
     ``items`` are the answers to label; ``label(item, label)`` commits one label: "supported", "hallucinated",
-    "abstained" or "unscored" (cannot tell). The first call draws questions (60, unless ``questions`` is given), later
-    ones continue. adjudicate: only disagreements between annotators. Raises EvaluationError for an unknown run or too
-    many questions, AppError for a run that is not finished, UsageError for settings of a different draw.
+    "abstained" or "unscored" (cannot tell). The first call draws the questions (60, unless ``questions`` is given).
+    Later calls continue with them. adjudicate: present only answers on which annotators disagree. Raises
+    EvaluationError for an unknown run or too many questions, AppError for a run that is not finished, and UsageError
+    if the settings differ from those of the first call.
     """
     return label_session(pipeline, run, annotator, questions, arms, seed, adjudicate)
 
@@ -243,10 +244,11 @@ def plan(
     samples: Sequence[int] = (1, 3, 5, 8),
     settings: PlanSettings | None = None,
 ) -> FullPlan:
-    """How many questions, samples and labels a precision target needs, with a run as pilot: ``plumbline plan``.
+    """Compute the questions, samples and labels that a target precision needs, with ``run`` as pilot.
 
-    half_width: of the interval, or detect: a difference to detect with ``power``; exactly one of them. arms: one, or
-    two whose difference is planned; by default the run's first two. settings: of the simulation. Raises UsageError for
+    Give exactly one target. half_width: half the width of the interval. detect: difference to detect with probability
+    ``power``. arms: one arm, or two arms whose difference is planned; by default the run's first two. samples: numbers
+    of samples to compare. settings: settings of the simulation. Equivalent to ``plumbline plan``. Raises UsageError for
     invalid numbers, EvaluationError for an unknown run or arm, or fewer than 5 questions.
     """
     return make_plan(
@@ -265,12 +267,12 @@ def score_answers(
     settings: Settings | None = None,
     together: bool | None = None,
 ) -> ScoreResult:
-    """Judge answers of another system: ``plumbline score`` from Python (docs/score.md).
+    """Judge answers that another system wrote: ``plumbline score`` from Python (docs/score.md).
 
-    answers: paths of files (or one), or objects such as {"question", "contexts", "answer", "references"}, whose fields
-    are detected like those of files. model: entailment model by name (a folder, OWNER/NAME, token-overlap), by default
-    the embedded one. together: whether entailment reads the claims of an answer together; by default if the model
-    supports it. Raises DataError for input that cannot be read, AppError if there is no evidence to judge by.
+    answers: one or more paths of files, or objects such as {"question", "contexts", "answer", "references"}. Field
+    names are detected as in files. model: entailment model (a folder, OWNER/NAME or token-overlap), by default the
+    embedded one. together: whether the entailment model reads all claims of an answer at once; None if the model
+    supports it. Raises DataError for input that cannot be read, AppError if there is no evidence.
     """
     if isinstance(answers, str | Path):
         answers = [answers]
@@ -295,12 +297,12 @@ def assert_hallucination_rate(
     unscored: Literal["count", "refuse", "ignore"] = "count",
     **options: Any,
 ) -> HallucinationEstimate:
-    """For tests: raise AssertionError unless the hallucination rate is at most ``at_most``; returns the estimate.
+    """Raise AssertionError unless the hallucination rate is at most ``at_most``, for tests. Return the estimate.
 
-    by: "upper" compares the interval's upper limit with it (which shows the bound with confidence), "rate" the point
-    estimate. of: all responses, or answered ones. unscored: "count" treats unscored answers as hallucinated, "refuse"
-    fails if there are any, "ignore" treats them as not hallucinated. arm: of several. options: those of
-    ``score_answers``. The message has the estimate, its interval and the worst answers.
+    by: "upper" compares the upper limit of the confidence interval with ``at_most``, "rate" the point estimate.
+    of: denominator, all responses or the answered ones. unscored: "count" treats unscored answers as hallucinated,
+    "refuse" fails if there are any, "ignore" treats them as not hallucinated. arm: required if there are several arms.
+    options: arguments of ``score_answers``. The error message has the estimate, its interval and the worst answers.
     """
     result = answers if isinstance(answers, ScoreResult) else score_answers(answers, **options)
     return assert_rate(result, at_most, arm=arm, of=of, by=by, unscored=unscored)

@@ -1,7 +1,7 @@
-"""API keys in the database: create, list, revoke and recognise them. Does not depend on HTTP.
+"""Create, list, revoke and recognise API keys in the database. Does not depend on HTTP.
 
-A key is ``pl-ID-SECRET``: the id names its row, the secret has 256 random bits. Only the SHA-256 of the entire key is
-stored. A slow password hash would add no protection to a secret of 256 bits.
+A key is ``pl-ID-SECRET``. The ID identifies its row, and the secret has 256 random bits. Only the SHA-256 hash of the
+entire key is stored. A slow password hash would add no protection to a secret of 256 bits.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from data.store import Store
 Scope = Literal["query", "index", "evaluate", "admin"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 LOCAL = ""
-"""The tenant of the command line of this machine."""
+"""Name of the tenant that uses the command line of this machine."""
 PREFIX = "pl-"
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._@-]{0,63}")
 _TENANT = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
@@ -34,10 +34,10 @@ _KEY = re.compile(r"pl-([0-9a-f]{16})-[A-Za-z0-9_-]{43}")
 
 @dataclass(frozen=True, slots=True)
 class KeyLimits:
-    """Limits of one API key. None: the key has no limit of its own. The limits of the service apply as well.
+    """Limits of one API key, None for no limit. The limits of the service apply in addition.
 
-    requests_per_minute: requests. tokens_per_minute: tokens of prompts and completions. max_tokens: tokens of one
-    answer. upload_bytes: bytes of one upload.
+    requests_per_minute: number of requests. tokens_per_minute: number of tokens of prompts and completions.
+    max_tokens: tokens of one answer. upload_bytes: bytes of one upload.
     """
 
     requests_per_minute: int | None = None
@@ -66,20 +66,20 @@ class Key:
     revoked_at: datetime | None
 
     def active(self, now: datetime) -> bool:
-        """Whether the key is valid now."""
+        """Return whether the key is neither revoked nor expired. now: current time."""
         return self.revoked_at is None and (self.expires_at is None or self.expires_at > now)
 
 
 @dataclass(frozen=True, slots=True)
 class NewKey:
-    """A key that was just created. secret: the entire key, as its user sends it. It cannot be shown again."""
+    """A key that was just created. secret: the entire key, which clients send. It cannot be shown again."""
 
     key: Key
     secret: str
 
 
 class KeyStore:
-    """Maps keys to database rows. Holds no state."""
+    """The API keys in the database."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -130,18 +130,18 @@ class KeyStore:
         return NewKey(key, secret)
 
     def list(self) -> tuple[Key, ...]:
-        """All keys, including revoked ones, oldest first."""
+        """Return all keys, including revoked ones, oldest first."""
         with self._store.read() as connection:
             rows = connection.execute(select(api_keys).order_by(api_keys.c.created_at, api_keys.c.id)).mappings().all()
         return tuple(_key(dict(row)) for row in rows)
 
     def any_active(self) -> bool:
-        """Whether at least one key is valid."""
+        """Return whether at least one key is valid."""
         now = utc_now()
         return any(key.active(now) for key in self.list())
 
     def revoke(self, name_or_id: str) -> Key:
-        """Revoke a key at once. Raises AppError when no active key has this name or id."""
+        """Revoke a key with immediate effect and return it. Raises AppError if no unrevoked key has this name or ID."""
         now = utc_now()
         with self._store.write() as connection:
             row = (
@@ -159,7 +159,10 @@ class KeyStore:
         return _key({**row, "revoked_at": now})
 
     def recognise(self, secret: str) -> Key | None:
-        """Return the key with this secret if it is valid now. Reads the database once."""
+        """Return the key with this secret, or None if there is no such key or it is not valid. Reads the database once.
+
+        secret: the entire key.
+        """
         match = _KEY.fullmatch(secret)
         if match is None:
             return None
@@ -172,7 +175,7 @@ class KeyStore:
 
 
 def check_tenant(tenant: str) -> str:
-    """Return the name if it is a valid tenant name ("" is this machine). Raises AppError otherwise."""
+    """Return ``tenant`` if it is a valid tenant name; "" is this machine. Raises AppError otherwise."""
     if tenant and not _TENANT.fullmatch(tenant):
         raise AppError(
             f"{tenant!r} cannot name a tenant: use up to 32 lower-case letters, digits, dashes and underscores"

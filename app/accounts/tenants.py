@@ -1,7 +1,7 @@
-"""Collections by tenant: each tenant has its own names, which map to names that are unique in the store.
+"""Collections of a tenant. Each tenant has its own names, which map to names that are unique in the store.
 
-A stored collection name also names a folder and is unique. Its tenant and the tenant's name for it are columns of the
-same row. Every look-up here filters by both, so a collection of another tenant is not found rather than forbidden.
+The stored name of a collection is also the name of its folder. The tenant and the tenant's name are columns of the same
+row. Every query here filters by both, so that a collection of another tenant is not found rather than forbidden.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ _TRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class OwnCollection:
-    """A tenant's collection. name: the tenant's name. stored: the name in the store, for Pipeline and the retrieval
-    package.
-    """
+    """A tenant's collection. name: name that the tenant uses. stored: name in the store, for Pipeline and retrieval."""
 
     name: str
     stored: str
@@ -37,24 +35,25 @@ class TakenError(AppError):
 
 
 def own_collections(store: Store, tenant: str) -> tuple[OwnCollection, ...]:
-    """The tenant's collections, by the tenant's names. Raises DataError when the database does not answer."""
+    """Return the tenant's collections, sorted by name. Raises DataError if the database does not answer."""
     found = (OwnCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
     return tuple(sorted(found, key=lambda own: own.name))
 
 
 def own_collection(store: Store, tenant: str, name: str) -> OwnCollection | None:
-    """The tenant's collection of this name, None if it has none. Collections of other tenants are not considered."""
+    """Return the tenant's collection of this name, or None if it has none. name: name that the tenant uses."""
     return next((own for own in own_collections(store, tenant) if own.name == name), None)
 
 
 def collection_key_of(connection: Connection, tenant: str, name: str) -> int | None:
-    """The row key of the tenant's collection, None under the same conditions as ``own_collection``."""
+    """Return the primary key of the tenant's collection, or None if it has no collection of this name."""
     return connection.execute(select(collections.c.id).where(*_mine(tenant, name))).scalar()
 
 
 def create_own_collection(store: Store, tenant: str, name: str) -> OwnCollection:
-    """Create an empty collection. Raises RetrievalError for an invalid name, TakenError for a name the tenant already
-    uses.
+    """Create an empty collection. name: name that the tenant uses.
+
+    Raises RetrievalError for an invalid name, TakenError if the tenant already has a collection of this name.
     """
     check_name(name)
     with store.write() as connection:
@@ -75,7 +74,7 @@ def _mine(tenant: str, name: str) -> tuple[ColumnElement[bool], ...]:
 
 
 def _free_name(connection: Connection, tenant: str, name: str) -> str:
-    """Return ``name`` for this machine, ``tenant.name`` for other tenants, with a number appended if that is taken."""
+    """Return ``name`` for this machine or ``tenant.name`` for other tenants, with a number if that is taken."""
     wanted = name if tenant == LOCAL else f"{tenant}.{name}"
     for number in range(1, _TRIES):
         end = "" if number == 1 else f"-{number}"

@@ -1,1 +1,1 @@
-"""Exports of judged responses to files and to servers of traces."""
+"""Export judged responses to files and to OpenTelemetry servers."""

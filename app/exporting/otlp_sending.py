@@ -1,4 +1,4 @@
-"""Send export requests to a server by OTLP over HTTP, in protobuf (https://opentelemetry.io/docs/specs/otlp/)."""
+"""Send export requests to a server by OTLP/HTTP in protobuf format (https://opentelemetry.io/docs/specs/otlp/)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,11 @@ _CONNECT_S, _READ_S = 10.0, 60.0
 
 @dataclass(frozen=True, slots=True)
 class OtlpServer:
-    """Where to send. url: of the endpoint, without credentials. headers: sent with every request."""
+    """An OTLP endpoint.
+
+    url: URL of the endpoint, without credentials. headers: (name, value) pairs sent with every request.
+    user: user name and password of basic authentication, None without.
+    """
 
     url: str
     headers: tuple[tuple[str, str], ...] = ()
@@ -35,10 +39,11 @@ class OtlpServer:
 
 
 def otlp_server(target: str, signal: Signal, headers: str = "") -> OtlpServer:
-    """Parse a URL: a base, to which /v1/traces or /v1/logs is added, or such an endpoint.
+    """Parse the URL of an endpoint, or a base URL, to which /v1/traces or /v1/logs is appended.
 
-    headers: as in HEADERS_VARIABLE, ``name=value`` joined by commas, values percent-encoded. A user name and password
-    in the URL become basic authentication. Raises AppError for an endpoint of the other signal and bad headers.
+    headers: ``name=value`` pairs joined by commas, values percent-encoded, as in HEADERS_VARIABLE. User name and
+    password of the URL are used for basic authentication. Raises AppError for an invalid URL, an endpoint of the other
+    signal, or invalid headers.
     """
     parts = urlsplit(target)
     try:
@@ -70,9 +75,10 @@ def send_documents(
 ) -> int:
     """Send every document and return the number of requests.
 
-    Busy servers (429, 502, 503, 504) and broken connections are tried again, up to five times, after 0.5 to 8 s or as
-    Retry-After says. Proxies of the environment are not used, redirects are refused. Raises AppError for a rejection,
-    also of a part, naming the server and how many requests were accepted before.
+    If the server is busy (429, 502, 503, 504) or the connection breaks, a request is sent up to five times. Waits
+    double from 0.5 s, or follow Retry-After (at most 30 s). Proxies of the environment are not used, and redirects are
+    not followed. sleep: replaced in tests. Raises AppError if the server rejects a request or a part of it; the message
+    names the server and the number of requests that it accepted before.
     """
     import httpx2
 
@@ -125,7 +131,7 @@ def _send(
 
 
 def _some(response: httpx2.Response) -> bytes:
-    """The first bytes of a reply."""
+    """Return the body of a response, cut to the size limit."""
     content = b""
     for piece in response.iter_bytes():
         content += piece
@@ -135,14 +141,17 @@ def _some(response: httpx2.Response) -> bytes:
 
 
 def _check_accepted(server: OtlpServer, content: bytes, kind: str, signal: Signal, before: str) -> None:
-    """Raise AppError if the server rejected a part."""
+    """Raise AppError if the server rejected a part of a request."""
     rejected, message = _partial(content, kind, signal)
     if rejected:
         raise AppError(f"{server.url} rejected {rejected} of the {signal} of a request{before}: {message[:300]}")
 
 
 def _partial(content: bytes, kind: str, signal: Signal) -> tuple[int, str]:
-    """(number rejected, message) of a reply; (0, "") if it cannot be read, since its status says that it accepts."""
+    """Return (number of rejected records, message) of a response with a success status.
+
+    (0, "") if the body cannot be parsed, because the status says that the request was accepted.
+    """
     if kind.startswith("application/json"):
         try:
             found = json.loads(content).get("partialSuccess") or {}

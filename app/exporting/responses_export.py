@@ -1,4 +1,4 @@
-"""Export judged responses: Parquet, and OpenTelemetry's protocol to a file or a server."""
+"""Export judged responses as Parquet, or in OpenTelemetry's protocol (OTLP) to a file or a server."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from evaluation.exports.tables import write_parquet
 
 ResponseExport = Literal["parquet", "otlp", "otlp-logs"]
 RESPONSE_EXPORTS: Final[tuple[ResponseExport, ...]] = ("parquet", "otlp", "otlp-logs")
-"""otlp: spans with the results as events. otlp-logs: the events as log records."""
+"""Export formats. otlp: spans that have the results as events. otlp-logs: the same events as log records."""
 _SCHEMES: Final = ("http://", "https://")
 
 
 def is_server(target: str) -> bool:
-    """Return whether a target of an export is a server and not a file."""
+    """Return whether an export target is a URL of a server rather than a file."""
     return target.startswith(_SCHEMES)
 
 
 def without_password(target: str) -> str:
-    """Return a target for display: a URL without user name and password."""
+    """Return the target without user name and password, for display."""
     if not is_server(target):
         return target
     scheme, _, rest = target.partition("://")
@@ -38,7 +38,7 @@ def without_password(target: str) -> str:
 
 
 def check_target(kind: str, target: str) -> None:
-    """Raise AppError or EvaluationError for a target that cannot work, before anything is computed."""
+    """Check a target before anything is computed. Raises AppError or EvaluationError for an invalid one."""
     if not is_server(target):
         folder = Path(target).absolute().parent
         if not folder.is_dir():
@@ -57,8 +57,9 @@ def _signal(kind: str) -> Signal:
 def export_responses(kind: ResponseExport, target: str, responses: Iterable[JudgedResponse]) -> int:
     """Write or send responses and return their number. target: a file, or for OTLP the URL of a server.
 
-    A file of OTLP has one export request in JSON a line, as a collector's file exporter writes them; it is replaced as
-    a whole. Raises AppError and EvaluationError with the target and what to do.
+    An OTLP file has one export request in JSON per line, the format of the collector's file exporter. An existing file
+    is replaced only when the new one is complete. Raises AppError or EvaluationError for an invalid target, a file that
+    cannot be written, or a server that does not accept the data.
     """
     check_target(kind, target)
     if kind == "parquet":

@@ -1,4 +1,4 @@
-"""Write a stored run as a baseline, and compare a run with one."""
+"""Convert a stored run to a baseline, and compare a run with a baseline."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LATEST = "latest"
 
 @dataclass(frozen=True, slots=True)
 class GatedRun:
-    """A stored run and its summary."""
+    """A finished run with its questions, outcomes and summary."""
 
     info: RunInfo
     questions: tuple[Question, ...]
@@ -42,9 +42,9 @@ class GatedRun:
 
 
 def gated_run(pipeline: Pipeline, run_id: str) -> GatedRun:
-    """A finished run; ``latest`` is the newest one.
+    """Load a finished run. run_id: ID, or ``latest`` for the newest run.
 
-    Raises EvaluationError for an unknown run, AppError for one that is not finished or if there is none.
+    Raises EvaluationError for an unknown run, AppError if the run is not finished or if there is no run.
     """
     runs = RunStore(pipeline.store)
     if run_id == LATEST:
@@ -64,7 +64,7 @@ def gated_run(pipeline: Pipeline, run_id: str) -> GatedRun:
 
 
 def baseline_of(run: GatedRun) -> Baseline:
-    """The run as a baseline."""
+    """Return the run as a baseline."""
     estimates = {
         arm.arm: {
             name: {"rate": e.rate, "lower": e.lower, "upper": e.upper, "level": e.level}
@@ -90,7 +90,12 @@ def baseline_of(run: GatedRun) -> Baseline:
 def hold_against(
     run: GatedRun, path: Path, *, level: float, margin: float, other_questions: bool, conditions: tuple[str, ...] = ()
 ) -> GateReport:
-    """Compare the run with a baseline file. Raises EvaluationError as read_baseline and compare_to_baseline do."""
+    """Compare the run with a baseline file.
+
+    level: confidence level of all one-sided tests together. margin: tolerated change for the worse, in [0, 1).
+    other_questions: whether the question sets may differ. conditions: texts of the met --fail-if conditions, for the
+    report. Raises EvaluationError for a baseline that cannot be read or compared.
+    """
     baseline = read_baseline(path)
     premises = premises_of(run.info.config)
     broken = broken_premises(baseline, premises, other_questions)

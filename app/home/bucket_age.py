@@ -1,4 +1,4 @@
-"""Remove the rows of rate limits that are not used: a full bucket needs no row."""
+"""Delete unused rows of rate limits. A full token bucket needs no row."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from data.store import Store
 
 
 def prune_buckets(store: Store) -> int:
-    """Delete the buckets that are full again; returns their number."""
+    """Delete the buckets that are full again and return their number."""
     with store.write(exclusive=False) as connection:
         gone = delete(rate_buckets).where(rate_buckets.c.full_at < database_now(connection))
         return connection.execute(gone).rowcount

@@ -1,4 +1,4 @@
-"""Restrict the home folder to its owner, including files that an earlier version left readable to others."""
+"""Restrict access to the home folder to its owner, including files that an earlier version left readable to others."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _DATABASE = "plumbline.db"
 def open_private_home(home: Path) -> int:
     """Create the home if it is missing, and remove the permissions of other users on Plumbline's files in it.
 
-    Returns the number of files and folders that others could read, and logs a line if there were any. A folder that
-    also holds other things keeps its own permissions; only Plumbline's entries in it are restricted. Raises nothing for
-    a home that cannot be created; its first user reports that.
+    Returns the number of files and folders that others could read, and logs a warning if there were any. A home that
+    also contains other files keeps its permissions; only Plumbline's entries in it are restricted. If the home cannot
+    be created, this function does not raise. The error appears when the home is first used.
     """
     try:
         if not home.exists():

@@ -1,4 +1,4 @@
-"""Retention of stored queries and audits: permanently delete questions and answers older than a given age."""
+"""Permanently delete stored queries and texts of audits that are older than a given age."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_ONCE = 500
 
 
 def parse_age(text: str) -> timedelta:
-    """Parse ``90d``, ``12h`` or ``4w``. Raises UsageError for anything else."""
+    """Parse an age such as ``90d``, ``12h`` or ``4w``. Raises UsageError for an invalid one."""
     match = _AGE.fullmatch(text.strip())
     if match is None or not match[1].isascii():
         raise UsageError(f"the age {text!r} cannot be read: give hours, days or weeks, such as 12h, 90d or 4w")
@@ -26,18 +26,19 @@ def parse_age(text: str) -> timedelta:
 
 
 def prune_queries(store: Store, age: timedelta) -> int:
-    """Delete the stored queries that are older than ``age``; returns their number. Other processes may write meanwhile.
+    """Delete the stored queries that are older than ``age`` and return their number.
 
-    In SQLite the deleted bytes are overwritten, so that a copy of the file does not contain them.
+    Other processes may write at the same time. In SQLite the deleted bytes are overwritten, so that a copy of the file
+    does not contain them.
     """
     return _prune(store, age, queries)
 
 
 def prune_audits(store: Store, age: timedelta) -> int:
-    """Delete the texts of audits that are older than ``age``; returns their number.
+    """Delete the texts of audits that are older than ``age`` and return their number.
 
-    Labels, scores and probabilities stay, so that the figures of the watch do not change. An audit without a label can
-    no longer be labelled; it counts as lapsed.
+    Labels, scores and probabilities are kept, so that the figures of ``plumbline watch`` do not change. An audit
+    without a label can no longer be labelled and counts as lapsed.
     """
     return _prune(store, age, audits)
 
