@@ -43,10 +43,11 @@ _TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class CollectionInfo:
-    """Facts about a collection.
+    """Summary of a collection.
 
-    name: internal name. label: the name its tenant uses, None if it is the same. tenant: the owner. The other fields
-    describe the published generation; they are None (or 0) if there is none. vectors: where its indexes are.
+    name: internal name. label: the name that the tenant uses; None if it is the same. tenant: the owner, "" for the
+    local user. vectors: the engine that holds the indexes. The other fields describe the published generation; they are
+    None or 0 if there is none.
     """
 
     name: str
@@ -62,14 +63,15 @@ class CollectionInfo:
 
     @property
     def shown(self) -> str:
-        """The name its tenant uses."""
+        """The name that the tenant uses."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionHealth:
-    """Result of a check. problems: one line each, with what to do; empty if the collection is intact and can be
-    opened.
+    """Result of a check.
+
+    problems: one line for each problem, with its remedy; empty if the collection is intact and can be opened.
     """
 
     info: CollectionInfo
@@ -77,7 +79,7 @@ class CollectionHealth:
 
 
 def list_collections(store: Store, tenant: str | None = None) -> tuple[CollectionInfo, ...]:
-    """List all collections by name. A collection with an unreadable manifest is listed without its details.
+    """Return all collections, sorted by name. A collection with an unreadable manifest is listed without its details.
 
     tenant: list only this tenant's collections ("" is the local user).
     """
@@ -93,7 +95,7 @@ def list_collections(store: Store, tenant: str | None = None) -> tuple[Collectio
 
 
 def collection_info(store: Store, name: str) -> CollectionInfo:
-    """Return one collection. Raises UnknownCollectionError if the name is unknown."""
+    """Return the summary of one collection. Raises UnknownCollectionError if the name is unknown."""
     with store.read() as connection:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
@@ -111,9 +113,9 @@ def _listed(connection: Connection, name: str, created_at: datetime) -> Collecti
 def open_retriever(store: Store, home: Path, name: str, encoder: Encoder, engines: Engines = LOCAL) -> Retriever:
     """Open the published generation of a collection. The retriever keeps answering from that generation.
 
-    Verifies the hashes of all files and documents first. engines: addresses. Raises RetrievalError if the collection
-    does not exist (known names are listed), has no published index, was indexed with another encoder, or is damaged,
-    and EngineError if the engine that holds its indexes does not answer or lacks them.
+    Verifies the hashes of all files and documents first. engines: addresses of the index engines. Raises RetrievalError
+    if the collection does not exist (known names are listed), has no published index, was indexed with another encoder,
+    or is damaged. Raises EngineError if the engine that holds its indexes does not answer or lacks them.
     """
     for attempt in range(1, _TRIES + 1):
         snapshot = _snapshot(store, name)
@@ -148,7 +150,7 @@ def check_published(store: Store, name: str) -> None:
 
 
 def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVersion]:
-    """Return the database row of each document in the collection's published generation."""
+    """Return the stored version (database row) of each document in the collection's published generation."""
     with store.read() as connection:
         rows = connection.execute(
             select(documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
@@ -163,7 +165,7 @@ def linked_versions(store: Store, name: str) -> dict[DocumentVersion, StoredVers
 
 
 def _manifest(published: PublishedGeneration, name: str) -> Manifest:
-    """Parse the row's manifest. Raises RetrievalError if it is invalid or describes another generation than the row."""
+    """Parse the row's manifest. Raises RetrievalError if it is invalid or belongs to another generation."""
     manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
     if manifest.hash != published.hash:
         raise RetrievalError(
@@ -191,10 +193,10 @@ def check_collection(store: Store, home: Path, name: str, engines: Engines = LOC
 
 
 def delete_collection(store: Store, home: Path, name: str, engines: Engines = LOCAL) -> None:
-    """Delete a collection: what it has in an engine, its rows in one transaction, then its folder.
+    """Delete a collection: first its indexes in an engine, then its rows in one transaction, then its folder.
 
-    Raises RetrievalError if the collection does not exist or is being indexed, and EngineError, with nothing deleted,
-    if its engine does not answer.
+    Raises RetrievalError if the collection does not exist or is being indexed. Raises EngineError if its engine does
+    not answer; its rows and folder are then kept.
     """
     check_name(name)
     with collection_lock(store, home, name):
@@ -272,7 +274,10 @@ def _chunks(table: ChunkTable, snapshot: _Snapshot, name: str) -> tuple[Chunk, .
 
 
 def _is_current(store: Store, name: str, folder: Path) -> bool:
-    """Whether the generation in this folder is published. A hash may move from one engine to another."""
+    """Return whether the generation in this folder is published.
+
+    Folders are compared, not hashes, because a generation keeps its hash when it moves to another engine.
+    """
     with store.read() as connection:
         published = current_generation(connection, name)
     return published is not None and published.folder == folder

@@ -9,7 +9,7 @@ from plumbline_errors import PlumblineError
 
 
 class RetrievalError(PlumblineError):
-    """An index, a collection or a query is invalid; the message names what, where and what to do."""
+    """An index, a collection or a query is invalid. The message names the problem, its location and the remedy."""
 
 
 class CollectionBusyError(RetrievalError):
@@ -17,7 +17,7 @@ class CollectionBusyError(RetrievalError):
 
 
 class MissingGenerationError(RetrievalError):
-    """The folder of a published index is not on this machine. folder: where it should be."""
+    """The folder of a published index is not on this machine. folder: the missing folder."""
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
@@ -31,7 +31,7 @@ class MissingGenerationError(RetrievalError):
 
 
 class UnknownCollectionError(RetrievalError):
-    """No collection has this name. name: the requested one; known: the existing ones."""
+    """No collection has this name. name: the requested name. known: names of the existing collections."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)
@@ -45,7 +45,7 @@ class UnknownCollectionError(RetrievalError):
 
 
 class UnpublishedCollectionError(RetrievalError):
-    """The collection has no published index yet. name: its name."""
+    """The collection has no published index yet. name: name of the collection."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -59,7 +59,10 @@ class UnpublishedCollectionError(RetrievalError):
 
 
 class EngineError(RetrievalError):
-    """An index engine refused or failed. engine: "pgvector" or "milvus". address: its address, without a password."""
+    """An index engine refused a request or failed.
+
+    engine: "pgvector" or "milvus". address: its address, without a password. reason: what failed, and what to do.
+    """
 
     def __init__(self, engine: str, address: str, reason: str) -> None:
         self.engine, self.address, self.reason = engine, address, reason
@@ -70,8 +73,8 @@ class EngineError(RetrievalError):
 
 
 class EngineUnavailableError(EngineError):
-    """The engine does not answer, or stopped in the middle; the same call may succeed later."""
+    """The engine does not answer, or stopped during the call; the same call may succeed later."""
 
 
 class GenerationGoneError(EngineError):
-    """The generation is not in the engine: replaced, removed, or the address is another server's."""
+    """The generation is not in the engine: it was replaced or removed, or the address belongs to another server."""

@@ -18,11 +18,12 @@ Fusion = Literal["minmax", "rrf", "zscore"]
 class RetrievalParams:
     """Parameters of retrieval. Optional steps are off by default.
 
-    mode: which retrievers run. fusion: how hybrid mode combines them. depth: candidates from each retriever.
-    dense_weight: weight of the dense retriever in the fusion, in [0, 1]; the lexical one has the rest. rrf_constant: k
-    of reciprocal rank fusion. filters: all must match. rm3: expand the lexical query with words of its first results.
-    rerank: with a cross-encoder. deduplicate: drop a chunk whose resemblance to a better one reaches this value, in (0,
-    1]. mmr: relevance against novelty. neighbours: chunks added on each side of every retrieved chunk.
+    mode: which retrievers run. fusion: how hybrid mode combines their scores. depth: number of candidates from each
+    retriever. dense_weight: weight of the dense retriever in the fusion, in [0, 1]; the lexical retriever gets the
+    remainder. rrf_constant: k of reciprocal rank fusion. filters: metadata filters, which a document must all pass.
+    rm3: parameters of query expansion with words of the first lexical results. rerank: parameters of reranking with a
+    cross-encoder. deduplicate: resemblance in (0, 1] to a better chunk from which on a chunk is dropped. mmr:
+    parameters of maximal marginal relevance. neighbours: number of chunks added on each side of every retrieved chunk.
     """
 
     mode: Mode = "hybrid"
@@ -55,7 +56,7 @@ class RetrievalParams:
 
     @property
     def considered(self) -> int:
-        """Number of fused chunks that the optional steps need, given k."""
+        """Smallest number of fused chunks that reranking and MMR need; the search uses k if k is larger."""
         wanted = [1]
         if self.rerank is not None:
             wanted.append(self.rerank.depth)

@@ -1,4 +1,4 @@
-"""Retrieve chunks from one generation: lexical, dense, or hybrid."""
+"""Retrieve chunks from one generation by lexical, dense or hybrid search."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _MASKS_KEPT = 8
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Candidates of each retriever for one query, best first; empty for a retriever that did not run."""
+    """Candidates of each retriever for one query, best first. A list is empty if its retriever did not run."""
 
     dense: Sequence[Hit]
     sparse: Sequence[Hit]
 
 
 class Retriever:
-    """Retrieves from one generation, even after a newer one is published. Thread-safe."""
+    """Searches one generation, even after a newer one is published. Thread-safe."""
 
     def __init__(
         self,
@@ -48,9 +48,10 @@ class Retriever:
         is_current: Callable[[], bool],
         metadata: Mapping[str, Metadata] | None = None,
     ):
-        """chunks: one for every row of the generation's table. is_current: whether the generation is still published.
+        """chunks: the chunk of every row of the generation's table, in order. encoder: encodes the queries.
 
-        metadata: (key, value) pairs by document id, for filters.
+        is_current: returns whether the generation is still published. metadata: (key, value) pairs by document ID, for
+        filters.
         """
         self._generation = generation
         self._chunks = tuple(chunks)
@@ -62,7 +63,7 @@ class Retriever:
 
     @property
     def generation_hash(self) -> str:
-        """Identifier of the generation, for reports and caches."""
+        """Hash of the generation, for reports and caches."""
         return self._generation.manifest.hash
 
     @property
@@ -103,7 +104,7 @@ class Retriever:
         return index
 
     def vectors(self, chunks: Sequence[Chunk]) -> NDArray[np.float32]:
-        """Return the stored (P, E) vectors of chunks of this index."""
+        """Return the stored vectors (P, E) of P chunks. Raises RetrievalError if a chunk is not in this index."""
         positions = np.asarray([self.position(chunk) for chunk in chunks], dtype=np.int64)
         return self._generation.dense.vectors(positions)
 
@@ -135,7 +136,7 @@ class Retriever:
         depth: int = 100,
         dense_weight: float = 0.5,
     ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """``retrieve`` for each query; the queries are encoded together."""
+        """Return what ``retrieve`` returns for each query. The queries are encoded together."""
         try:
             params = RetrievalParams(mode, fusion, depth, dense_weight)
         except ValueError as error:
@@ -149,10 +150,10 @@ class Retriever:
         params: RetrievalParams,
         vectors: NDArray[np.float32] | None = None,
     ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """``retrieve_many`` up to and including the fusion. The later steps of ``params`` are in retrieval/search.py.
+        """Return the k best chunks of each query after the fusion; retrieval/search.py runs the later steps.
 
-        vectors: (Q, E) to search with in place of the queries' own. Raises RetrievalError as ``retrieve`` does, and for
-        filter keys that no document has.
+        vectors: (Q, E) query vectors to use instead of encoding the queries. Raises RetrievalError for an empty query,
+        for k below 1, and for filter keys that no document has.
         """
         if k < 1:
             raise RetrievalError(f"k must be at least 1, not {k}: ask for the number of chunks that you want")
@@ -163,7 +164,7 @@ class Retriever:
     def candidates_many(
         self, queries: Sequence[str], params: RetrievalParams, vectors: NDArray[np.float32] | None = None
     ) -> tuple[Candidates, ...]:
-        """Return each retriever's results for each query, before the fusion; see ``fused_many``."""
+        """Return the results of each retriever for each query, before the fusion. Parameters as in ``fused_many``."""
         for query in queries:
             _check(query)
         allowed = self._allowed(params.filters)
@@ -176,7 +177,7 @@ class Retriever:
         return tuple(Candidates(one, other) for one, other in zip(dense, sparse, strict=True))
 
     def fuse(self, candidates: Candidates, k: int, params: RetrievalParams) -> tuple[RetrievedChunk, ...]:
-        """Return the k best chunks of both lists; see ``RetrievalParams``."""
+        """Fuse both lists as ``params`` say and return the k best chunks."""
         best = fused_hits(candidates, params)[:k]
         dense, sparse = (
             _ranked_scores(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
@@ -219,7 +220,7 @@ class Retriever:
 
 
 def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
-    """Fuse both lists, best first, by mode, fusion and weights. A pure function, also used by tuning."""
+    """Fuse both lists by mode, fusion and weights, and return the hits, best first. A pure function."""
     if params.mode == "dense":
         return Hits.of(candidates.dense)
     if params.mode == "bm25":
@@ -227,7 +228,7 @@ def fused_hits(candidates: Candidates, params: RetrievalParams) -> Hits:
     runs = (candidates.dense, candidates.sparse)
     weights = (params.dense_weight, 1.0 - params.dense_weight)
     if params.fusion == "rrf":
-        # Doubled, so that equal weights give the published sum.
+        # Doubled, so that equal weights give the published formula.
         return fuse_reciprocal_rank(runs, params.rrf_constant, (2 * weights[0], 2 * weights[1]))
     return fuse_z_score(runs, weights) if params.fusion == "zscore" else fuse_min_max(runs, weights)
 
@@ -240,7 +241,7 @@ class _RankedScore(NamedTuple):
 
 
 def _ranked_scores(hits: Hits, wanted: NDArray[np.int64]) -> list[_RankedScore]:
-    """Return the rank and score of each wanted position in a list."""
+    """Return the rank and score in ``hits`` of each position in ``wanted``."""
     order = np.argsort(hits.positions)
     at = np.searchsorted(hits.positions, wanted, sorter=order)
     ranks = np.append(order, -1)[at]  # after the last one: not found

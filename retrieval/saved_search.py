@@ -1,6 +1,6 @@
-"""Search parameters saved with a collection, as a tuning run chooses them.
+"""Save and load a collection's search parameters, which a tuning run chooses.
 
-All commands and the service (query, retrieve, evaluate, evidence) take a collection's parameters from here.
+All commands and the service read a collection's search parameters with this module.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _FIELDS = ("mode", "fusion", "depth", "dense_weight", "rrf_constant")
 
 @dataclass(frozen=True, slots=True)
 class SavedSearch:
-    """params: of the search. why: how it was chosen, for display. encoder: fingerprint of the encoder used for tuning,
-    "" if unknown.
+    """Search parameters saved with a collection.
+
+    params: search parameters. why: explanation of how they were chosen, for display. encoder: fingerprint of the
+    encoder used for tuning, "" if unknown.
     """
 
     params: RetrievalParams
@@ -54,17 +56,17 @@ class SavedSearch:
 
 
 def settings_path(home: Path, collection: str) -> Path:
-    """``home/collections/<name>/retrieval.json``."""
+    """Return the path of the saved search, ``home/collections/<name>/retrieval.json``."""
     return collection_folder(home, collection) / "retrieval.json"
 
 
 def search_fields(params: RetrievalParams) -> dict[str, Any]:
-    """Return the saved fields of a setting: mode, fusion and their numbers, as JSON values."""
+    """Return the parameters that are saved, as JSON values: mode, fusion, depth, dense_weight and rrf_constant."""
     return {name: getattr(params, name) for name in _FIELDS}
 
 
 def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
-    """Write the file atomically. The collection must exist."""
+    """Write the saved search atomically and return its path. The collection must exist."""
     path = settings_path(home, collection)
     aside = path.with_suffix(".json.new")
     with naming_file(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
@@ -76,7 +78,7 @@ def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
 
 
 def saved_search(home: Path, collection: str) -> SavedSearch | None:
-    """Return the saved search, or None. Raises RetrievalError, naming the file, if it cannot be read."""
+    """Return the saved search, None if there is none. Raises RetrievalError, naming the file, if it is unreadable."""
     path = settings_path(home, collection)
     try:
         return SavedSearch.from_json(json.loads(read_plain_text(path, _MOST_BYTES)))
@@ -89,7 +91,7 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
 
 
 def forget_search(home: Path, collection: str) -> bool:
-    """Remove the saved search; return whether there was one."""
+    """Remove the saved search, and return whether there was one."""
     path = settings_path(home, collection)
     there = path.exists()
     path.unlink(missing_ok=True)
@@ -97,20 +99,20 @@ def forget_search(home: Path, collection: str) -> bool:
 
 
 def search_params(home: Path, collection: str, **given: Any) -> RetrievalParams:
-    """Return the collection's search parameters: saved ones or the defaults, overridden by values in ``given`` that are
-    not None.
+    """Return the collection's search parameters: the saved ones or the defaults, with the values of ``given``.
 
-    Raises RetrievalError for an unreadable file, ValueError for invalid values.
+    given: fields of RetrievalParams; None leaves a field unchanged. Raises RetrievalError for an unreadable file, and
+    ValueError for invalid values.
     """
     saved = saved_search(home, collection)
     return with_given(saved.params if saved else RetrievalParams(), **given)
 
 
 def with_given(base: RetrievalParams, **given: Any) -> RetrievalParams:
-    """Return ``base`` with the values that are not None.
+    """Return ``base`` with the values of ``given`` that are not None.
 
-    A fusion implies hybrid mode. Weight and constant belong to a fusion: another fusion starts from the defaults, and a
-    search without fusion has none, so that equal searches are equal values. Raises ValueError for invalid values.
+    A given fusion implies hybrid mode. If the fusion changes, or no fusion is used, its weight and constant return to
+    their defaults, so that equal searches have equal parameters. Raises ValueError for invalid values.
     """
     wanted = {name: value for name, value in given.items() if value is not None}
     default = RetrievalParams()

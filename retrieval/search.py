@@ -1,4 +1,4 @@
-"""The retrieval pipeline: reformulate, retrieve, rerank, deduplicate, diversify, truncate, add neighbours.
+"""Run the retrieval pipeline: reformulate, retrieve, rerank, deduplicate, diversify, truncate, add neighbours.
 
 Steps that need a language model are passed as callables, because this package does not depend on generators.
 """
@@ -23,16 +23,17 @@ from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Retriever
 
 Rewrite = Callable[[str], Sequence[str]]
-"""A question -> texts for the same question: rewrites of it, or hypothetical passages that might answer it."""
+"""A function from a question to texts to search with: rewrites of it, or hypothetical passages that might answer it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchComponents:
-    """Callables that optional steps need.
+    """Callables that optional steps need. None switches a step off.
 
-    scorer: reranks. rewrite: rewrites, each searched, fused by reciprocal rank (RAG-Fusion). imagine: hypothetical
-    passages, whose vectors are averaged with the question's (HyDE, Gao et al., ACL 2023). ask_again, budget: multi-hop
-    retrieval.
+    scorer: cross-encoder that reranks. rewrite: returns rewrites of the question; each is searched, and the results are
+    fused by reciprocal rank (RAG-Fusion). imagine: returns hypothetical passages, whose vectors are averaged with the
+    question's (HyDE, Gao et al., ACL 2023). ask_again: returns the follow-up question of multi-hop retrieval. budget:
+    limits of multi-hop retrieval.
     """
 
     scorer: PairScorer | None = None
@@ -43,7 +44,7 @@ class SearchComponents:
 
 
 class Search:
-    """A retriever with parameters and components; the Searcher of pipelines and evaluations."""
+    """A retriever with search parameters and optional steps; the Searcher of pipelines and evaluations."""
 
     def __init__(
         self, retriever: Retriever, params: RetrievalParams | None = None, helpers: SearchComponents | None = None
@@ -69,12 +70,12 @@ class Search:
 
     @property
     def departures(self) -> str:
-        """``settings``, but empty at the defaults: for names that must not change without a change of settings."""
+        """``settings``, or "" if all are defaults, for identifiers that a default must leave unchanged."""
         return "" if self.settings == Search(self._retriever).settings else self.settings
 
     @property
     def settings(self) -> str:
-        """Everything besides index and query that determines the result, as text; defaults are omitted."""
+        """All settings that determine the result, except index and query, as text; most defaults are omitted."""
         default = RetrievalParams()
         parts = [f"mode={self._params.mode}"]
         if self._params.mode == "hybrid":
@@ -94,14 +95,14 @@ class Search:
         return " ".join(parts)
 
     def retrieve(self, query: str, k: int) -> tuple[RetrievedChunk, ...]:
-        """Return the k best chunks, best first, and their neighbours; see ``retrieve_many``."""
+        """Return what ``retrieve_many`` returns for one query."""
         return self.retrieve_many((query,), k)[0]
 
     def retrieve_many(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
         """Return at most k chunks for each query, best first, plus their neighbours if enabled.
 
-        Equal to one query at a time, up to the last bits of an encoder or scorer that pads its batches. Raises
-        RetrievalError for an empty query, k below 1, or filter keys that no document has.
+        The results equal those of single queries, except that an encoder or scorer that pads its batches may change the
+        last bits of scores. Raises RetrievalError for an empty query, k below 1, or filter keys that no document has.
         """
         ask = self._helpers.ask_again
         if ask is not None:
@@ -110,7 +111,7 @@ class Search:
         return self._wordings(queries, k)
 
     def _wordings(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
-        """Return each query with its rewrites."""
+        """Return the results of each query; those of its rewrites, if any, are fused with its own."""
         rewrite = self._helpers.rewrite
         if rewrite is None:
             return self._ranked(queries, k)
@@ -144,8 +145,9 @@ class Search:
         return items
 
     def _imagined(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
-        """(Q, E) unit-length means of each query's vector and those of its hypothetical passages; None if the step is
-        off.
+        """Return the (Q, E) unit-length means of each query's vector and its hypothetical passages' vectors.
+
+        Returns None if the step is off.
         """
         if self._helpers.imagine is None or self._params.mode == "bm25" or not queries:
             return None

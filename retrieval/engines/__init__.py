@@ -1,1 +1,1 @@
-"""Where the two indexes of a generation live: in its folder (local), in PostgreSQL with pgvector, or in Milvus."""
+"""Engines that store the two indexes of a generation: local files, PostgreSQL with pgvector, or Milvus."""

@@ -1,4 +1,4 @@
-"""The interface of an engine: it writes, opens and drops the two indexes of a generation."""
+"""Define the interface of an engine, which writes, opens and drops the two indexes of a generation."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ VectorProgress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """What a generation's manifest says of its indexes.
+    """Description of a generation's indexes, from its manifest.
 
-    hash: of the generation. chunks: N. dimension: E. kind: of the vector index. search_depth: of an approximate index.
+    hash: hash of the generation. chunks: N, the number of chunks. dimension: E, the length of a vector. kind: kind of
+    the vector index. search_depth: search depth of an approximate index, None for an exact one. bm25: parameters of the
+    word index.
     """
 
     hash: str
@@ -34,7 +36,7 @@ class IndexFacts:
 
 @dataclass(frozen=True, slots=True)
 class BuiltVectors:
-    """kind: of the vector index. recall: None if it is exact."""
+    """Result of building a vector index. kind: kind of the index. recall: measured recall, None if it is exact."""
 
     kind: BuiltKind
     recall: DenseRecall | None
@@ -49,40 +51,44 @@ class OpenIndexes:
 
 
 class IndexWriter(Protocol):
-    """Writes the indexes of one generation, words first."""
+    """Writes the indexes of one generation, the word index first."""
 
     def write_words(self, lexical: LexicalIndex) -> None:
         """Store the word index."""
 
     def write_vectors(self, vectors: Vectors, params: DenseParams, progress: VectorProgress) -> BuiltVectors:
-        """Store (N, E) vectors and build their index. progress: called with (done, N)."""
+        """Store (N, E) vectors and build their index. progress: called with (number of vectors stored, N)."""
 
 
 class IndexEngine(Protocol):
     """An engine at an address. Thread-safe.
 
-    address: for messages. recorded: for the record of a generation, without a password.
+    address: the address as shown in messages. recorded: the address as stored with a generation, without a password.
     """
 
     address: str
     recorded: str
 
     def check(self, params: DenseParams, bm25: Bm25Params, dimension: int) -> None:
-        """Raise EngineError if the engine does not answer or cannot hold such indexes. Called before a job starts."""
+        """Raise EngineError if the engine does not answer or does not support these indexes.
+
+        Called before an indexing job starts. dimension: length of the vectors.
+        """
 
     def writer(
         self, build_id: str, folder: Path, generation: str, collection: str
     ) -> AbstractContextManager[IndexWriter]:
-        """Write the generation of this hash under a new build id. If an exception leaves the block, nothing is kept.
+        """Return a context manager that writes a generation. If an exception leaves the block, nothing is kept.
 
-        folder: of the generation; small files that queries need are written there.
+        build_id: a new ID that names the generation's tables. folder: the generation's folder, which receives small
+        files that queries need. generation: hash of the generation. collection: name of the collection.
         """
 
     def open(self, build_id: str, folder: Path, facts: IndexFacts) -> OpenIndexes:
-        """Open the indexes. Raises GenerationGoneError if nothing or another generation is there."""
+        """Open the indexes of a build. Raises GenerationGoneError if they are missing or of another generation."""
 
     def drop(self, build_id: str) -> None:
-        """Remove whatever is there; nothing is fine. Raises EngineError if the engine does not answer."""
+        """Remove the indexes of a build, if there are any. Raises EngineError if the engine does not answer."""
 
     def close(self) -> None:
         """Close all connections."""

@@ -1,4 +1,4 @@
-"""The engines that a process can reach: opened by name on first use, and closed together."""
+"""Open the index engines that a process uses, on first use, and close them together."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from retrieval.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class EngineTarget:
-    """Where a job writes a new generation. record: its engine and new build id. generation: its hash."""
+    """The target of an indexing job that writes to an engine.
+
+    record: engine and build ID of the new generation. generation: hash of the generation. collection: its collection.
+    """
 
     engine: IndexEngine
     record: EngineRecord
@@ -23,16 +26,12 @@ class EngineTarget:
     collection: str
 
     def writer(self, folder: Path) -> AbstractContextManager[IndexWriter]:
-        """See ``IndexEngine.writer``."""
+        """Return a context manager that writes the indexes; see ``IndexEngine.writer``."""
         return self.engine.writer(self.record.build_id, folder, self.generation, self.collection)
 
 
 class Engines:
-    """Addresses of the engines. Thread-safe; a forked process must make its own.
-
-    pgvector: a PostgreSQL URL. milvus: a server's address, or a file ending in .db. An address that is not given is
-    taken from the generation's record.
-    """
+    """The engines that a process can open. Thread-safe; a forked process must create its own instance."""
 
     def __init__(
         self,
@@ -43,10 +42,11 @@ class Engines:
         own_database: str = "",
         own_file: str = "",
     ) -> None:
-        """milvus_token: "user:password" or an API key.
+        """pgvector: a PostgreSQL URL. milvus: a server's address, or a file name that ends in .db.
 
-        own_database: URL of the project's own database if it is PostgreSQL; the default of ``pgvector``. own_file: the
-        default of ``milvus``.
+        An empty address is taken from the generation's record, or else from the defaults. milvus_token: "user:password"
+        or an API key. own_database: default of ``pgvector``: the URL of Plumbline's own database if that is PostgreSQL.
+        own_file: default of ``milvus``.
         """
         self._given: dict[str, str] = {"pgvector": pgvector, "milvus": milvus}
         self._defaults: dict[str, str] = {"pgvector": own_database, "milvus": own_file}
@@ -55,9 +55,9 @@ class Engines:
         self._lock = Lock()
 
     def record(self, name: EngineName, known: str = "") -> EngineRecord:
-        """A record for a new generation. Raises EngineError if the engine has no address.
+        """Return a record for a new generation. Raises EngineError if the engine has no address.
 
-        known: recorded address of the collection's last generation, for an engine without a given address.
+        known: recorded address of the collection's last generation; used if no address was given for the engine.
         """
         given = self._given[name] or known
         if not given and not self._defaults[name]:
@@ -65,7 +65,7 @@ class Engines:
         return new_record(name, self._engine(name, given).recorded if given else "")
 
     def of(self, record: EngineRecord) -> IndexEngine:
-        """The engine of a generation. Raises EngineError if it has no address or its library is not installed."""
+        """Return the engine of a generation. Raises EngineError if it has no address or its library is missing."""
         return self._engine(record.name, self._given[record.name] or record.address)
 
     def close(self) -> None:
@@ -111,4 +111,4 @@ def _unaddressed(name: EngineName) -> EngineError:
 
 
 LOCAL = Engines()
-"""No addresses: local files, and generations whose record has an address that needs no password."""
+"""Engines without given addresses: opens local files, and generations whose recorded address needs no password."""

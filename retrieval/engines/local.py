@@ -1,4 +1,4 @@
-"""The indexes of a generation as files of its folder: FAISS and BM25. The default."""
+"""Store the indexes of a generation (FAISS and BM25) as files in its folder. This is the default engine."""
 
 from __future__ import annotations
 
@@ -16,22 +16,25 @@ VECTORS = "vectors.faiss"
 
 
 class LocalWriter:
-    """The IndexWriter of files."""
+    """An IndexWriter that writes files."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     def write_words(self, lexical: LexicalIndex) -> None:
-        """Write bm25_*."""
+        """Write the word index to the files bm25_*."""
         lexical.save(self._folder)
 
     def write_vectors(self, vectors: Vectors, params: DenseParams, progress: VectorProgress) -> BuiltVectors:
-        """Write vectors.faiss."""
+        """Build the vector index and write it to vectors.faiss."""
         built = build_dense(vectors, params, progress)
         built.index.save(self._folder / VECTORS)
         return BuiltVectors(built.kind, built.recall)
 
 
 def open_local(folder: Path, vector_bytes: int, bm25: Bm25Params) -> OpenIndexes:
-    """Open files whose hashes were checked. vector_bytes: size of vectors.faiss. Raises RetrievalError."""
+    """Open the indexes from files whose hashes were checked. Raises RetrievalError if a file is unreadable.
+
+    vector_bytes: size of vectors.faiss.
+    """
     return OpenIndexes(load_dense(folder / VECTORS, vector_bytes), load_bm25(folder, bm25))

@@ -1,6 +1,7 @@
-"""The indexes of a generation in Milvus: a collection of vectors, and one of sparse vectors with the words' weights.
+"""Store the indexes of a generation in two Milvus collections: dense vectors, and sparse vectors of word weights.
 
-The address is a server's (http://host:19530), or a file ending in .db, which Milvus Lite serves inside this process.
+The address is that of a server (http://host:19530), or a file name that ends in .db, which Milvus Lite opens inside
+this process.
 """
 
 from __future__ import annotations
@@ -30,21 +31,24 @@ from retrieval.vectors.search_depth import deepened, recall_trial
 NAME = "milvus"
 _FILE = ".db"
 _WORK_S = 3_600.0
-"""Seconds for an insert, a flush or the building of an index."""
+"""Timeout in seconds of an insert, a flush or an index build."""
 _ROWS = 1_000
 _LINKS_UP_TO = 2_048
 _NOT_FOUND = 100
 _UNAVAILABLE = (1, 2)
-"""Codes of errors in connecting."""
+"""Milvus error codes of a failed connection."""
 _files: Counter[str] = Counter()
 _files_lock = Lock()
 
 
 class MilvusEngine:
-    """Milvus at an address. It connects when it is first needed."""
+    """The IndexEngine of a Milvus server or file. It connects on first use."""
 
     def __init__(self, address: str, token: str = "") -> None:
-        """token: "user:password" or an API key of the server. Raises EngineError for an address of another kind."""
+        """address: a server's URL, or a file name that ends in .db. token: "user:password" or an API key.
+
+        Raises EngineError for another address.
+        """
         if not (address.startswith(("http://", "https://")) or address.endswith(_FILE)):
             raise EngineError(NAME, address, f"give http://HOST:19530, or a file whose name ends in {_FILE}")
         self.address = self.recorded = address
@@ -79,7 +83,7 @@ class MilvusEngine:
 
     @contextmanager
     def writer(self, build_id: str, folder: Path, generation: str, collection: str) -> Iterator[IndexWriter]:
-        """See ``IndexEngine.writer``. What is not published is removed: Milvus has no transactions."""
+        """See ``IndexEngine.writer``. Milvus has no transactions: an exception drops what was written."""
         try:
             yield _Writer(self, build_id, folder, f"Plumbline: generation {generation} of {collection}")
         except BaseException:
@@ -88,12 +92,12 @@ class MilvusEngine:
             raise
 
     def open(self, build_id: str, folder: Path, facts: IndexFacts) -> OpenIndexes:
-        """See ``IndexEngine.open``. The vectors are written last, so that their number shows that all is there."""
+        """See ``IndexEngine.open``. The vectors are written last, so their number shows that the build is complete."""
         name = vectors_name(build_id)
         with self.connected(name) as client:
             client.load_collection(name, timeout=_WORK_S)
             client.load_collection(words_name(build_id), timeout=_WORK_S)
-            # Milvus Lite reads its sparse index when it is first searched: more than 15 s for 100,000 chunks.
+            # Milvus Lite loads its sparse index on the first search, which takes over 15 s for 100,000 chunks.
             client.search(
                 words_name(build_id),
                 [{0: 1.0}],
@@ -122,7 +126,10 @@ class MilvusEngine:
 
     @contextmanager
     def connected(self, name: str = "") -> Iterator[Any]:
-        """The client. Errors of the server and of the network become EngineError. name: of the collection in use."""
+        """Yield the client. Errors of the server and the network become EngineError.
+
+        name: name of the Milvus collection in use; if it does not exist, GenerationGoneError is raised.
+        """
         self._check_installed()
         import grpc
         from pymilvus.exceptions import MilvusException
@@ -136,12 +143,12 @@ class MilvusEngine:
                 raise self._unavailable(str(error.message)) from error
             raise EngineError(NAME, self.address, f"it failed: {error.message}") from error
         except (grpc.RpcError, grpc.FutureTimeoutError, ValueError) as error:
-            # ValueError: the channel was closed
+            # A closed channel raises ValueError.
             details = error.details() if isinstance(error, grpc.Call) else str(error)
             raise self._unavailable(str(details)) from error
 
     def gone(self, name: str) -> GenerationGoneError:
-        """The error for a collection that is not there, or lacks rows."""
+        """Return the error for a Milvus collection that does not exist or lacks rows."""
         reason = (
             f"there is no complete collection {name} of this generation; open the collection again if a newer "
             "generation was published, or else index the same sources again"
@@ -150,7 +157,7 @@ class MilvusEngine:
 
     def _check_installed(self) -> None:
         """Raise EngineError, which names the extra, if the client is not installed."""
-        # pymilvus would ask for another package than milvus_lite
+        # Import milvus_lite here, because pymilvus's own message would name another package.
         modules = ("grpc", "pymilvus", "milvus_lite") if self.address.endswith(_FILE) else ("grpc", "pymilvus")
         try:
             for module in modules:
@@ -165,12 +172,12 @@ class MilvusEngine:
                 return self._client
             from pymilvus import MilvusClient
 
-            for library in ("pymilvus", "milvus_lite"):  # they log each error with its traceback
+            for library in ("pymilvus", "milvus_lite"):  # they log every error with a traceback
                 logging.getLogger(library).setLevel(logging.CRITICAL)
             if self.address.endswith(_FILE):
                 Path(self.address).absolute().parent.mkdir(parents=True, exist_ok=True)
-            # A connection of its own, without gRPC's shared pause after a failure: a server that comes back is found.
-            # Few pings: a server ends a connection that pings often while it builds an index for minutes.
+            # A dedicated connection does not share gRPC's back-off after a failure, so it finds a restarted server.
+            # Pings are rare, because a server closes a connection that pings often during a long index build.
             options = {"grpc.use_local_subchannel_pool": 1, "grpc.keepalive_time_ms": 600_000}
             alone = {"dedicated": True, "grpc_options": options}
             self._client = MilvusClient(self.address, token=self._token, timeout=ANSWER_S, **alone)
@@ -181,7 +188,7 @@ class MilvusEngine:
 
     def _unavailable(self, reason: str) -> EngineUnavailableError:
         if not self.address.endswith(_FILE):
-            self.close()  # the client would not find a server that comes back
+            self.close()  # the old client would not find a restarted server
         advice = "Check that the server runs and the address is right"
         if self.address.endswith(_FILE):
             advice = "One process at a time can open the file: for several, run a Milvus server and give its address"
@@ -189,13 +196,13 @@ class MilvusEngine:
 
 
 class _Writer:
-    """Writes both collections."""
+    """An IndexWriter that creates and fills both Milvus collections."""
 
     def __init__(self, engine: MilvusEngine, build_id: str, folder: Path, description: str) -> None:
         self._engine, self._build_id, self._folder, self._description = engine, build_id, folder, description
 
     def write_words(self, lexical: LexicalIndex) -> None:
-        """Store one sparse vector a chunk that has words; the vocabulary becomes a file."""
+        """Store a sparse vector for each chunk that has words, and write the vocabulary to a file."""
         if not isinstance(lexical, Bm25Index):
             raise AssertionError("check() refuses the other backend")
         from pymilvus import DataType
@@ -268,7 +275,7 @@ class _Writer:
 
 
 def _unsupported(params: DenseParams, bm25: Bm25Params) -> str:
-    """Why such indexes cannot be held; "" if they can."""
+    """Return why Milvus does not support these indexes, "" if it does."""
     if params.quantisation != "none":
         return "Plumbline stores no vectors of 8 bits there: use an index without int8, or local files"
     if params.kind == "ivf":

@@ -1,4 +1,4 @@
-"""Search the collections of a generation in Milvus. Scores are computed here, with the same sums as for local files."""
+"""Search a generation in Milvus. Scores are recomputed here, with the same sums as for local files."""
 
 from __future__ import annotations
 
@@ -18,53 +18,55 @@ from retrieval.sparse.served import Bm25Index, Vocabulary
 from retrieval.vectors.faiss_index import Vectors, check_queries
 
 ANSWER_S = 15.0
-"""Seconds that an answer may take."""
+"""Timeout of a request in seconds."""
 DEEPEST = 1_024
+"""Greatest search depth (ef)."""
 _MORE = 8
-"""Fetched beyond k, and twice as many while the last ones tie: Milvus breaks ties in an order of its own."""
+"""Results fetched beyond k. The number is doubled while the last ones tie, because Milvus's order of ties differs."""
 _MOST = 16_384
-"""The most results of one search of Milvus."""
+"""Greatest number of results that Milvus returns for one search."""
 _AT_ONCE = 2_000
+"""Rows fetched in one request."""
 _EXACT_UP_TO = 1_000
-"""So few allowed vectors are fetched and searched here."""
+"""Up to this many allowed vectors are fetched and searched exactly here."""
 _CLOSE = 1e-4
-"""Relative difference below which Milvus's scores and ours may differ in order."""
+"""Relative difference of scores below which Milvus's order may differ from ours."""
 
 Found = tuple[NDArray[np.int64], NDArray[np.float64], list[Any]]
 """Positions, scores and values of a field, best first."""
 
 
 class Client(Protocol):
-    """Hands out the client of Milvus."""
+    """Provides the Milvus client; see ``MilvusEngine``."""
 
     address: str
 
     def connected(self, name: str = "") -> AbstractContextManager[Any]:
-        """The client. name: of the collection in use."""
+        """Return a context manager for the client. name: name of the Milvus collection in use."""
 
     def gone(self, name: str) -> Exception:
-        """The error for a collection that is not there, or lacks rows."""
+        """Return the error for a Milvus collection that does not exist or lacks rows."""
 
 
 def vectors_name(build_id: str) -> str:
-    """Name of the collection (position, vector)."""
+    """Return the name of the Milvus collection with the fields position and vector."""
     return f"plumbline_{build_id}_vectors"
 
 
 def words_name(build_id: str) -> str:
-    """Name of the collection (position, words)."""
+    """Return the name of the Milvus collection with the fields position and words."""
     return f"plumbline_{build_id}_words"
 
 
 class MilvusVectors(EngineVectors):
-    """The VectorIndex on a collection of vectors: FLAT or HNSW."""
+    """A VectorIndex on a Milvus collection of vectors (FLAT or HNSW)."""
 
     def __init__(self, engine: Client, build_id: str, size: int, dimension: int, graph: bool) -> None:
         self._engine, self._name = engine, vectors_name(build_id)
         super().__init__(size, dimension, graph, DEEPEST)
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """See ``VectorIndex.search``. A graph is searched exactly where at most 1,000 chunks are allowed."""
+        """See ``VectorIndex.search``. The search is exact if a filter allows at most 1,000 chunks."""
         check_queries(queries, allowed, self._size, self._dimension)
         found = self._size if allowed is None else int(np.count_nonzero(allowed))
         k = min(k, found)
@@ -76,7 +78,7 @@ class MilvusVectors(EngineVectors):
             return self._among(contiguous, positions, k)
         where = restriction(allowed)
         hits = tuple(self._one(query, k, found, where) for query in contiguous)
-        if allowed is not None and any(len(one) < k for one in hits):  # the graph lost its way among the others
+        if allowed is not None and any(len(one) < k for one in hits):  # the graph search missed allowed chunks
             return self._among(contiguous, np.flatnonzero(allowed), k)
         return hits
 
@@ -102,7 +104,7 @@ class MilvusVectors(EngineVectors):
         if not len(positions):
             return NO_HITS
         stored = np.asarray(vectors, dtype=np.float32)
-        # One sum a pair, as FaissIndex computes them (docs/decisions/0009).
+        # One sum for each pair, as FaissIndex computes it (docs/decisions/0009).
         return ranked(positions, np.einsum("e,ke->k", query, stored))[:k]
 
     def _among(self, queries: Vectors, positions: NDArray[np.int64], k: int) -> tuple[Hits, ...]:
@@ -118,7 +120,7 @@ class MilvusVectors(EngineVectors):
 
 
 class MilvusWords:
-    """The LexicalIndex on a collection of sparse vectors: Milvus finds candidates, their weights are summed here."""
+    """A LexicalIndex on a Milvus collection of sparse vectors. Milvus finds candidates; weights are summed here."""
 
     def __init__(self, engine: Client, build_id: str, known: Vocabulary) -> None:
         self._engine, self._name, self._size = engine, words_name(build_id), known.size
@@ -130,7 +132,7 @@ class MilvusWords:
         return self._size
 
     def scores(self, query: Words) -> NDArray[np.float64]:
-        """(N,) scores; see ``LexicalIndex``. Reads the whole collection."""
+        """Return the (N,) scores; see ``LexicalIndex``. Reads the entire Milvus collection."""
         return self._whole().scores(query)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
@@ -142,18 +144,21 @@ class MilvusWords:
         return _moved(index.search(query, k), positions)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
         positions, index = self._candidates({w: weight for w, weight in query.items() if weight > 0}, k, allowed)
         return _moved(index.search_weighted(query, k), positions)
 
     def save(self, folder: Path) -> None:
-        """Write the files of an equal local index."""
+        """Write this index as the files of a local index."""
         self._whole().save(folder)
 
     def _candidates(
         self, query: Mapping[str, float], k: int, allowed: Allowed | None
     ) -> tuple[NDArray[np.int64], Bm25Index]:
-        """Positions, ascending, that hold the k best chunks, and an index of them alone for the query's words."""
+        """Return candidates that include the k best chunks, and an index of their weights for the query's words.
+
+        The candidates are positions in ascending order.
+        """
         words = [word for word in query if word in self._words]
         sparse = {self._words[word]: query[word] for word in words}
         found = self._size if allowed is None else int(np.count_nonzero(allowed))
@@ -181,7 +186,11 @@ class MilvusWords:
 def nearest(
     engine: Client, name: str, query: Any, limit: int, field: str, where: str, options: dict[str, Any]
 ) -> Found:
-    """One search. field: searched, and returned."""
+    """Run one search and return at most ``limit`` results. field: the field that is searched and returned.
+
+    where: filter expression, "" for none. options: parameters of the search. Raises EngineError for a limit that Milvus
+    does not support.
+    """
     if limit > _MOST:
         raise EngineError("milvus", engine.address, f"it returns at most {_MOST} chunks a search, not {limit}")
     with engine.connected(name) as client:
@@ -201,9 +210,9 @@ def nearest(
 
 
 def settled(search: Callable[[int], Found], k: int, found: int) -> Found:
-    """Search with a growing limit until what ties with the k-th chunk is included.
+    """Search with a growing limit until every chunk that ties with the k-th is included.
 
-    search: the limit -> at most so many results. found: chunks that may be returned.
+    search: takes the limit and returns at most that many results. found: number of chunks that may be returned.
     """
     limit = min(k + _MORE, found, max(_MOST, k))
     while True:
@@ -215,14 +224,14 @@ def settled(search: Callable[[int], Found], k: int, found: int) -> Found:
 
 
 def fetched(engine: Client, name: str, where: str, field: str) -> dict[int, Any]:
-    """Values of a field by position, of the rows that pass the filter; at most 16,384."""
+    """Return the field's values, by position, of at most 16,384 rows that pass the filter."""
     with engine.connected(name) as client:
         rows = client.query(name, filter=where, output_fields=["position", field], limit=_MOST, timeout=ANSWER_S)
     return {int(row["position"]): row[field] for row in rows}
 
 
 def restriction(allowed: Allowed | None) -> str:
-    """The filter expression of a mask: the shorter of the allowed and the other positions."""
+    """Return the filter expression of a mask. It lists the allowed or the excluded positions, whichever are fewer."""
     if allowed is None:
         return ""
     passing, others = np.flatnonzero(allowed), np.flatnonzero(~allowed)
@@ -232,7 +241,7 @@ def restriction(allowed: Allowed | None) -> str:
 
 
 def _index(rows: list[Any], numbers: Any, words: list[str], size: int) -> Bm25Index:
-    """An index of the words with these numbers, of ``size`` chunks with the weights {number: weight}."""
+    """Return an index of ``size`` chunks for the words with these numbers. rows: {number: weight} of each chunk."""
     data: list[NDArray[np.float32]] = []
     indices: list[NDArray[np.int32]] = []
     by_word: dict[int, list[tuple[int, float]]] = {int(number): [] for number in numbers}
@@ -249,5 +258,5 @@ def _index(rows: list[Any], numbers: Any, words: list[str], size: int) -> Bm25In
 
 
 def _moved(hits: Hits, positions: NDArray[np.int64]) -> Hits:
-    """Hits among candidates as hits of the whole index; ties keep their order, since positions ascend."""
+    """Convert hits among candidates to hits of the full index. Ties keep their order, because positions ascend."""
     return Hits(positions[hits.positions], hits.scores)

@@ -1,6 +1,6 @@
-"""The indexes of a generation in PostgreSQL: one table of vectors (pgvector) and one of postings.
+"""Store the indexes of a generation in PostgreSQL: one table of vectors (pgvector) and one of postings.
 
-A generation is written in one transaction: a killed build, or a server that dies, leaves nothing behind.
+A generation is written in one transaction, so that a killed build or a server crash leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ NAME = "pgvector"
 _CONNECT_S = 10
 _POOL = 16
 _PLAIN_UP_TO = 2_000
-"""Dimensions of which a vector fits a page of 8 kB, so that it need not be stored out of line."""
+"""Greatest dimension of a vector that fits in a page of 8 kB, so that it need not be stored out of line."""
 _GRAPH_UP_TO = 2_000
-"""Dimensions that pgvector's HNSW supports."""
+"""Greatest dimension that pgvector's HNSW supports."""
 _LINKS_UP_TO = 100
 _BUILD_DEPTH_UP_TO = 1_000
 _BLOCK = 1 << 16
-"""Postings in a row."""
+"""Greatest number of postings in a row of the table."""
 _MOST_BUILD_MIB = 2_048
 
 
 class PgVectorEngine:
-    """PostgreSQL with pgvector at a URL. Connections are opened when they are needed, at most 16 at a time."""
+    """The IndexEngine of PostgreSQL with pgvector. Connections are opened when needed, at most 16 at a time."""
 
     def __init__(self, url: str) -> None:
-        """Raises EngineError for a URL that is not PostgreSQL's, or if psycopg or pgvector is not installed."""
+        """url: a PostgreSQL URL. Raises EngineError for another URL, or if psycopg or pgvector is not installed."""
         try:
             parsed = make_url(url)
             backend = parsed.get_backend_name()
@@ -116,7 +116,7 @@ class PgVectorEngine:
 
     @contextmanager
     def connection(self) -> Iterator[Any]:
-        """A psycopg connection in autocommit mode. Errors of the server and of the network become EngineError."""
+        """Yield a psycopg connection in autocommit mode. Errors of the server and the network become EngineError."""
         import psycopg
 
         try:
@@ -144,16 +144,16 @@ class PgVectorEngine:
             raise EngineError(NAME, self.address, f"it failed: {_first_line(error)}") from error
 
     def _prepare(self, pooled: Any) -> None:
-        """Once a connection: tell psycopg of the type, as soon as the extension exists."""
+        """Prepare a new connection: register the vector type with psycopg once the extension exists."""
         connection: Any = pooled.driver_connection
         if not pooled.info.get("prepared"):
-            connection.execute("SET jit = off")  # compiling a query's plan would take longer than the query
+            connection.execute("SET jit = off")  # compiling the plan would take longer than the query
             if connection.execute("SELECT 1 FROM pg_extension WHERE extname = 'vector'").fetchone():
                 self._register(connection)
                 pooled.info["prepared"] = True
 
     def gone(self, table: str) -> GenerationGoneError:
-        """The error for a table that is not there."""
+        """Return the error for a table that does not exist or lacks rows."""
         reason = (
             f"there is no table {table} of this generation; open the collection again if a newer generation was "
             "published, or else index the same sources again"
@@ -181,14 +181,14 @@ class PgVectorEngine:
 
 
 class _Writer:
-    """Writes both tables on one connection, in its transaction."""
+    """An IndexWriter that writes both tables on one connection, inside its transaction."""
 
     def __init__(self, engine: PgVectorEngine, connection: Any, build_id: str, folder: Path) -> None:
         self._engine, self._connection, self._build_id, self._folder = engine, connection, build_id, folder
         self.content: dict[str, Any] = {}
 
     def write_words(self, lexical: LexicalIndex) -> None:
-        """Store the weights, at most 65,536 a row; the vocabulary becomes a file."""
+        """Store the postings, at most 65,536 in a row, and write the vocabulary to a file."""
         if not isinstance(lexical, Bm25Index):
             raise AssertionError("check() refuses the other backend")
         table = words_table(self._build_id)
@@ -210,7 +210,7 @@ class _Writer:
         lexical.save_vocabulary(self._folder)
 
     def write_vectors(self, vectors: Vectors, params: DenseParams, progress: VectorProgress) -> BuiltVectors:
-        """Store the vectors, and build the graph if the parameters ask for one."""
+        """Store the vectors, and build an HNSW graph unless the index is flat."""
         count, dimension = int(vectors.shape[0]), int(vectors.shape[1])
         kind = resolved_kind(params, count)
         table = vectors_table(self._build_id)
@@ -232,8 +232,8 @@ class _Writer:
         self.content = {"chunks": count, "dimension": dimension, "kind": kind}
         if kind == "flat":
             return BuiltVectors("flat", None)
-        # The graph in memory: vectors and two layers' links, with some room. One process: the server's shared memory
-        # may be too small for several.
+        # Memory for the graph: the vectors and the links of two layers, with a margin. The build uses one process,
+        # because the server's shared memory may be too small for several.
         mebibytes = min(_MOST_BUILD_MIB, 64 + count * (4 * dimension + 24 * params.links + 200) * 5 // (4 << 20))
         execute(f"SET LOCAL maintenance_work_mem = '{mebibytes}MB'")
         execute("SET LOCAL max_parallel_maintenance_workers = 0")
@@ -249,7 +249,7 @@ class _Writer:
 
 
 def _unsupported(params: DenseParams, bm25: Bm25Params, dimension: int) -> str:
-    """Why such indexes cannot be held; "" if they can."""
+    """Return why pgvector does not support these indexes, "" if it does."""
     if params.quantisation != "none":
         return "it has no vectors of 8 bits: use an index without int8, or local files"
     if params.kind == "ivf":

@@ -1,4 +1,4 @@
-"""Search the tables of a generation in PostgreSQL. Scores are computed here, with the same sums as for local files."""
+"""Search a generation in PostgreSQL. Scores are recomputed here, with the same sums as for local files."""
 
 from __future__ import annotations
 
@@ -19,44 +19,48 @@ from retrieval.sparse.served import Bm25Index, Vocabulary
 from retrieval.vectors.faiss_index import Vectors, check_queries, searched_exactly
 
 DEEPEST = 1_000
-"""The greatest hnsw.ef_search of pgvector; a graph search returns no more than that."""
+"""Greatest value of pgvector's hnsw.ef_search, and so the greatest number of results of a graph search."""
 _MORE = 8
-"""Fetched beyond k: the server's products differ from ours in the last bits, so that neighbours may swap."""
+"""Results fetched beyond k: the server's scores differ from ours in the last bits, so close results may swap ranks."""
 _AT_ONCE = 10_000
+"""Greatest number of positions listed in a query."""
 
 
 def vectors_table(build_id: str) -> str:
-    """Name of the table (position, vector)."""
+    """Return the name of the table with the columns position and vector."""
     return f"plumbline_index_{build_id}_vectors"
 
 
 def words_table(build_id: str) -> str:
-    """Name of the table (word, block, positions, weights)."""
+    """Return the name of the table with the columns word, block, positions and weights."""
     return f"plumbline_index_{build_id}_words"
 
 
 class Connections(Protocol):
-    """Hands out psycopg connections."""
+    """Provides psycopg connections; see ``PgVectorEngine``."""
 
     def connection(self) -> AbstractContextManager[Any]:
-        """A connection in autocommit mode."""
+        """Return a context manager for a connection in autocommit mode."""
 
     def gone(self, table: str) -> Exception:
-        """The error for a table, or rows of it, that are not there."""
+        """Return the error for a table that does not exist or lacks rows."""
 
 
 class PgVectors(EngineVectors):
-    """The VectorIndex on a table of vectors: exact scan, or pgvector's HNSW."""
+    """A VectorIndex on a table of vectors, searched by an exact scan or by pgvector's HNSW."""
 
     def __init__(
         self, engine: Connections, build_id: str, size: int, dimension: int, graph: bool, connection: Any = None
     ) -> None:
-        """connection: to use instead of the engine's, inside a transaction."""
+        """size: number of vectors. graph: whether the table has an HNSW graph.
+
+        connection: open connection to use instead of the engine's, for a search inside its transaction.
+        """
         self._engine, self._table, self._connection = engine, vectors_table(build_id), connection
         super().__init__(size, dimension, graph, DEEPEST)
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """See ``VectorIndex.search``. A graph is searched exactly where few chunks are allowed, or k is above 1,000."""
+        """See ``VectorIndex.search``. The search is exact if few chunks are allowed, or if k is above 1,000."""
         check_queries(queries, allowed, self._size, self._dimension)
         found = self._size if allowed is None else int(np.count_nonzero(allowed))
         k = min(k, found)
@@ -95,9 +99,9 @@ class PgVectors(EngineVectors):
         return _scored(query, positions, stored)[:k]
 
     def _by_graph(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits | None:
-        """None if the filter let fewer than k of the graph's candidates pass."""
+        """Search the graph. Returns None if fewer than k of its candidates pass the filter."""
         where, values = _restriction(allowed, found)
-        # A filter is applied to the candidates of the graph, so that there must be more of them.
+        # pgvector filters the graph's candidates afterwards, so more candidates are needed with a filter.
         wanted = max(self._depth or 0, k + _MORE if allowed is None else int(1.3 * k * self._size / found))
         with connection.transaction():
             connection.execute(f"SET LOCAL hnsw.ef_search = {min(wanted, DEEPEST)}")
@@ -110,9 +114,9 @@ class PgVectors(EngineVectors):
         return _scored(query, positions, stored)[:k]
 
     def _rows(self, connection: Any, rest: str, values: tuple[Any, ...]) -> tuple[NDArray[np.int64], Vectors]:
-        """Positions (P,) and vectors (P, E)."""
+        """Return the positions (P,) and vectors (P, E) of the selected rows. rest: end of the SQL statement."""
         with connection.cursor(binary=True) as cursor:
-            # The table's name is ours: twelve hexadecimal digits, checked by EngineRecord.
+            # The table's name is safe: EngineRecord checks that the build ID is twelve hexadecimal digits.
             rows = cursor.execute(f"SELECT position, vector FROM {self._table} {rest}", values).fetchall()  # noqa: S608
         stored = np.empty((len(rows), self._dimension), dtype=np.float32)
         for number, (_, vector) in enumerate(rows):
@@ -126,7 +130,7 @@ class PgVectors(EngineVectors):
 
 
 class PgWords:
-    """The LexicalIndex on a table of postings: those of a query's words are read, and summed as for local files."""
+    """A LexicalIndex on a table of postings. Reads the postings of a query's words and sums them as for local files."""
 
     def __init__(self, engine: Connections, build_id: str, known: Vocabulary, params: Bm25Params) -> None:
         self._engine, self._table, self._size = engine, words_table(build_id), known.size
@@ -140,7 +144,7 @@ class PgWords:
         return self._size
 
     def scores(self, query: Words) -> NDArray[np.float64]:
-        """(N,) scores; see ``LexicalIndex``."""
+        """Return the (N,) scores; see ``LexicalIndex``."""
         return self._holding(query).scores(query)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
@@ -148,15 +152,15 @@ class PgWords:
         return self._holding(query).search(query, k, allowed) if k > 0 else NO_HITS
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
         return self._holding(list(query)).search_weighted(query, k, allowed) if k > 0 else NO_HITS
 
     def save(self, folder: Path) -> None:
-        """Write the files of an equal local index."""
+        """Write this index as the files of a local index."""
         self._holding(list(self._words)).save(folder)
 
     def _holding(self, query: Words) -> Bm25Index:
-        """An index of the query's words only."""
+        """Return a local index of the query's words only. Raises GenerationGoneError if postings are missing."""
         words = [word for word in dict.fromkeys(query) if word in self._words]
         numbers = {self._words[word]: column for column, word in enumerate(words)}
         positions: list[list[bytes]] = [[] for _ in words]
@@ -181,7 +185,7 @@ class PgWords:
 
 
 def _restriction(allowed: Allowed | None, found: int) -> tuple[str, tuple[Any, ...]]:
-    """The WHERE clause of a mask: a list of positions if they are few, else one bit a chunk."""
+    """Return the WHERE clause of a mask and its values: a list of positions if they are few, else a bit per chunk."""
     if allowed is None:
         return "", ()
     if found <= _AT_ONCE:
@@ -190,5 +194,5 @@ def _restriction(allowed: Allowed | None, found: int) -> tuple[str, tuple[Any, .
 
 
 def _scored(query: Any, positions: NDArray[np.int64], stored: Vectors) -> Hits:
-    """One sum a pair, as FaissIndex computes them (docs/decisions/0009)."""
+    """Return the hits with one sum for each pair, as FaissIndex computes it (docs/decisions/0009)."""
     return ranked(positions, np.einsum("e,ke->k", query, stored))

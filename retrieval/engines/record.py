@@ -1,4 +1,4 @@
-"""Which engine holds the indexes of a generation, and where in it."""
+"""Records of the engine that holds the indexes of a generation."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ EngineName = Literal["local", "pgvector", "milvus"]
 ENGINE_NAMES: tuple[EngineName, ...] = get_args(EngineName)
 
 RECORD = "engine.json"
-"""File of a generation's folder whose indexes are elsewhere. Written before anything is written there, so that what a
-killed job leaves can be found and removed.
+"""File in a generation's folder that names the engine of its indexes.
+
+It is written before the engine receives anything, so that the remains of a killed job can be found and removed.
 """
 
 _BUILD_ID = re.compile(r"[0-9a-f]{12}")
@@ -26,10 +27,11 @@ _MOST_BYTES = 1 << 14
 
 @dataclass(frozen=True, slots=True)
 class EngineRecord:
-    """name: of the engine, never "local". address: where it was, without a password; "" is the default of the home.
+    """The engine of a generation's indexes and the build ID that names them there.
 
-    build_id: 12 random hexadecimal digits that name the generation's tables or collection. Every build takes
-    a new one, so that it never touches what answers.
+    name: name of the engine, never "local". address: its address without a password, "" for the default address.
+    build_id: 12 random hexadecimal digits that are part of the names of the tables or Milvus collections. Every build
+    has a new one, so that it never changes a generation that is in use.
     """
 
     name: EngineName
@@ -50,7 +52,7 @@ class EngineRecord:
 
 
 def new_record(name: EngineName, address: str) -> EngineRecord:
-    """Return a record with a new build id."""
+    """Return a record with a new build ID."""
     return EngineRecord(name, address, uuid.uuid4().hex[:12])
 
 

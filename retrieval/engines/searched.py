@@ -1,4 +1,4 @@
-"""What the vector indexes of all engines have in common: their size and the search depth of a graph."""
+"""Base class of the vector indexes in engines: size, dimension and search depth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ class EngineVectors:
     """Size, dimension and search depth of a VectorIndex that an engine holds."""
 
     def __init__(self, size: int, dimension: int, graph: bool, deepest: int) -> None:
-        """size: number of vectors. graph: whether an HNSW graph is searched. deepest: the engine's greatest depth."""
+        """size: number of vectors. dimension: length of a vector. graph: whether an HNSW graph is searched.
+
+        deepest: greatest search depth of the engine.
+        """
         self._size, self._dimension, self._deepest = size, dimension, deepest
         self._depth: int | None = 32 if graph else None
 
@@ -28,7 +31,7 @@ class EngineVectors:
 
     @property
     def deepest(self) -> int:
-        """The greatest depth."""
+        """Greatest search depth of the engine."""
         return self._deepest
 
     def deepen(self, depth: int) -> None:

@@ -1,4 +1,4 @@
-"""The folder of a collection, its valid names, and the lock that allows one writer at a time."""
+"""Folders and valid names of collections, and the lock that allows one writer at a time."""
 
 from __future__ import annotations
 
@@ -31,24 +31,22 @@ def check_name(collection: str) -> str:
 
 
 def collection_folder(home: Path, collection: str) -> Path:
-    """``home/collections/<name>``."""
+    """Return the collection's folder, ``home/collections/<name>``. Raises RetrievalError for an invalid name."""
     return home / "collections" / check_name(collection)
 
 
 def generations_folder(home: Path, collection: str) -> Path:
-    """``home/collections/<name>/generations``."""
+    """Return the folder of the collection's generations, ``home/collections/<name>/generations``."""
     return collection_folder(home, collection) / "generations"
 
 
 @contextmanager
 def collection_lock(store: Store, home: Path, collection: str) -> Iterator[Lock]:
-    """Hold the collection's write lock. Raises CollectionBusyError at once, naming the holder, if another process has
-    it.
+    """Hold the collection's write lock. Raises CollectionBusyError at once, naming the holder, if it is taken.
 
-    There are two: a file in the home, and a lock in the database, because processes with homes of their own may share a
-    database server. Both end with the process, however that ends, so that a lock never outlives a killed process. The
-    file only carries the lock and names its holder. It is kept outside the collection's folder and never removed,
-    because a lock file that is removed can be locked twice.
+    The lock consists of a locked file in the home and a lock in the database, because processes with different homes
+    may share a database. Both are released when the process ends, even if it is killed. The file names the holder. It
+    is outside the collection's folder and is never removed, because a lock file that is removed can be locked twice.
     """
     path = home / "locks" / f"index-{check_name(collection)}.lock"
     make_private_folder(path.parent)

@@ -1,4 +1,4 @@
-"""List a collection's documents, page by page, and its generations."""
+"""List the documents and generations of a collection."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from data.store import Store
 from retrieval.generations.document_versions import DOCUMENT_COLUMNS, readable_rows, stored_document
 
 MOST_SORTED = 50_000
-"""Up to this many documents are sorted with numbers by value: all ids are read for every page."""
+"""Greatest number of documents for which numbers in IDs sort by value. All IDs are read for every page."""
 _AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """A document without its text. characters: length of the text. created_at: when this version was stored."""
+    """Summary of a document. characters: length of its text. created_at: time at which this version was stored."""
 
     id: str
     title: str
@@ -33,7 +33,7 @@ class DocumentFacts:
 
 @dataclass(frozen=True, slots=True)
 class DocumentPage:
-    """A page of documents. total: count of all documents, not only those on the page."""
+    """A page of documents. total: number of documents on all pages."""
 
     documents: tuple[DocumentFacts, ...]
     total: int
@@ -41,7 +41,10 @@ class DocumentPage:
 
 @dataclass(frozen=True, slots=True)
 class GenerationFacts:
-    """An index generation. documents, chunks: from its manifest, 0 if the manifest cannot be read."""
+    """Summary of an index generation. documents, chunks: numbers from its manifest, 0 if that cannot be read.
+
+    index: kind of the vector index. published_at: None if the generation was never published.
+    """
 
     hash: str
     status: str
@@ -53,10 +56,10 @@ class GenerationFacts:
 
 
 def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> DocumentPage:
-    """List the documents of a collection's published generation by id; empty if the collection does not exist.
+    """Return a page of the published generation's documents, sorted by ID; empty if the collection does not exist.
 
-    Numbers in ids sort by value ("people.csv#2" before "people.csv#10"), up to MOST_SORTED documents. In larger
-    collections the database sorts ids by characters.
+    Numbers in IDs sort by value ("people.csv#2" before "people.csv#10"), up to MOST_SORTED documents. In larger
+    collections the database sorts IDs by characters.
     """
     d = documents.c
     columns = (d.document_id, d.title, func.length(d.text).label("characters"), d.sha256, d.created_at)
@@ -83,7 +86,7 @@ def find_document(store: Store, name: str, document_id: str) -> Document | None:
 
 
 def list_generations(store: Store, name: str) -> tuple[GenerationFacts, ...]:
-    """List the generations of a collection, newest first; retired ones no longer answer queries."""
+    """Return the generations of a collection, newest first. Retired generations no longer answer queries."""
     g = generations.c
     wanted = (
         select(g.hash, g.status, g.manifest, g.created_at, g.published_at)

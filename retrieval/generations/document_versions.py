@@ -1,4 +1,4 @@
-"""Document versions as database rows. A row is kept as long as a generation refers to it."""
+"""Store and read document versions in the database. A row is kept as long as a generation refers to it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ DOCUMENT_COLUMNS = (
     documents.c.metadata,
     documents.c.outline,
 )
-"""The fields of a Document, without the key of its row."""
+"""Columns of a document version that ``stored_document`` needs: the row's key and the fields of a Document."""
 
 _BATCH = 500
 T = TypeVar("T")
@@ -33,9 +33,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class StoredVersion:
-    """A stored version. row: its key. characters: the length of its text, so that callers can batch reads.
+    """A stored version of a document.
 
-    reoutlined: the text was already stored with another outline, so that chunking by headings may give other chunks.
+    row: key of the database row. characters: length of the text, so that callers can batch reads. reoutlined: whether
+    the text was already stored with another outline, so that chunking by headings may give other chunks.
     """
 
     row: int
@@ -75,10 +76,10 @@ def create_collection(store: Store, collection: str) -> int:
 
 
 def store_documents(store: Store, collection_id: int, batch: Sequence[Document]) -> dict[str, StoredVersion]:
-    """Store a version of each document in one transaction; the result is keyed by document id.
+    """Store a version of each document in one transaction, and return the versions by document ID.
 
     An existing version is reused. Metadata and outline are not part of a version: the newest values overwrite the
-    stored ones. The caller holds the collection's lock.
+    stored ones. The caller must hold the collection's lock.
     """
     wanted = {document.id: document for document in batch}
     hashes = {document.id: document.sha256 for document in batch}
@@ -92,7 +93,7 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
                 documents.c.sha256,
                 documents.c.title,
                 documents.c.text,
-                # Read as text, because damaged JSON is to be overwritten and must not stop the job.
+                # Read as text, so that damaged JSON is overwritten instead of stopping the job.
                 type_coerce(documents.c.metadata, Text),
                 type_coerce(documents.c.outline, Text),
             )
@@ -137,9 +138,10 @@ def _parsed(value: Any) -> Any:
 def read_documents(
     store: Store, versions: Sequence[StoredVersion], characters: int = 2_000_000
 ) -> Iterator[StoredDocument]:
-    """Yield the documents of these versions in order, with at most about ``characters`` of text in memory at a time.
+    """Yield the documents of these versions in order.
 
-    Raises RetrievalError if a row is missing (the collection's lock prevents that) or damaged.
+    characters: approximate limit of the text in memory at a time. Raises RetrievalError if a row is damaged or missing;
+    the collection's lock prevents the latter.
     """
     start = 0
     while start < len(versions):
@@ -189,6 +191,6 @@ def stored_document(row: Mapping[Any, Any]) -> Document:
 
 
 def batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
-    """Yield slices of at most ``size`` items. SQL limits the number of values in a statement."""
+    """Yield slices of at most ``size`` items, because SQL limits the number of values in a statement."""
     for start in range(0, len(items), size):
         yield items[start : start + size]

@@ -1,7 +1,7 @@
-"""Index generations on disk: written to a temporary folder, verified, moved to their folder, and hash-checked before
-reading.
+"""Write index generations to disk and load them.
 
-Does not depend on the database, which records the published generation (publishing.py).
+A generation is written to a temporary folder, verified, and moved to its own folder. Hashes are checked before it is
+loaded. This module does not use the database, which records the published generation (publishing.py).
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ _DOCUMENTS = "documents.json"
 
 @dataclass(frozen=True, slots=True)
 class ChunkTable:
-    """Table of chunks.
+    """Table of the chunks of a generation.
 
-    versions: the documents, sorted by id. rows: (N, 3) int64: index into ``versions``, start, end; in index order.
-    texts: (N, 32), the SHA-256 of the text embedded for each chunk.
+    versions: document versions, sorted by document ID. rows: (N, 3) int64 in index order: index into ``versions``,
+    start, end. texts: (N, 32) SHA-256 of the text embedded for each chunk.
     """
 
     versions: tuple[DocumentVersion, ...]
@@ -60,7 +60,7 @@ class ChunkTable:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A generation in memory: position p of both indexes is row p of the table."""
+    """A loaded generation. Position p of both indexes is row p of the table."""
 
     manifest: Manifest
     table: ChunkTable
@@ -70,7 +70,10 @@ class Generation:
 
 @dataclass(frozen=True, slots=True)
 class WrittenIndexes:
-    """Description of the written vector index. dimension: E. kind, recall: see Manifest.index and Manifest.recall."""
+    """Description of a written vector index.
+
+    dimension: length of a vector. kind: see Manifest.index. recall: see Manifest.recall.
+    """
 
     dimension: int
     kind: str
@@ -86,15 +89,14 @@ def write_generation(
     engines: Engines = LOCAL,
     engine: EngineRecord | None = None,
 ) -> Manifest:
-    """Write a generation to ``folder/<Manifest.folder>`` atomically; an earlier copy is replaced.
+    """Write a generation to ``folder/<Manifest.folder>`` atomically, replacing an earlier copy.
 
-    folder: the collection's generations. encoder: fingerprint. write_indexes: writes both indexes of the table's chunks
-    into the given folder, and no other files, or into the engine. Everything is flushed to the disk, read back and
-    verified before it is moved.
+    folder: folder of the collection's generations. encoder: fingerprint of the encoder. write_indexes: writes both
+    indexes of the table's chunks into the given folder, and no other files, or into the engine. engine: record of the
+    engine, None for files. All files are flushed to the disk, read back and verified before they are moved.
 
-    Raises RetrievalError if the parts are inconsistent or the disk or the engine did not keep them, and OSError if the
-    disk is full. In both cases only the hidden temporary folder and the engine's new build were written, and they are
-    removed.
+    Raises RetrievalError if the parts are inconsistent or were not stored correctly, and OSError if the disk is full.
+    In both cases the temporary folder and the engine's new build are removed, and nothing else was written.
     """
     hash_ = generation_hash(table.versions, table.rows, params, encoder)
     name = hash_ if engine is None else f"{hash_}-{engine.build_id}"
@@ -131,8 +133,7 @@ def place_generation(aside: Path, folder: Path, manifest: Manifest, engines: Eng
     load_generation(aside, manifest, engines)
     target = folder / manifest.folder
     if target.exists():
-        # Left by a run that was killed before it published, or damaged. The new folder has been verified, so it
-        # replaces it.
+        # The target is damaged, or a job was killed before it published it. The verified folder replaces it.
         target.replace(folder / f"{_BUILDING}old-{manifest.folder}")
     aside.replace(target)
     _flush(folder)
@@ -141,9 +142,9 @@ def place_generation(aside: Path, folder: Path, manifest: Manifest, engines: Eng
 def load_generation(folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> Generation:
     """Load a generation after checking the size and SHA-256 of every file against the manifest.
 
-    manifest: from the database; the folder's copy must be equal, and its hash must match the folder's contents.
-    engines: addresses of the engine that holds the indexes, if they are not files. Raises RetrievalError, naming the
-    file and what to do, if anything differs, and EngineError if the engine does not answer or lacks the generation.
+    manifest: the database's manifest; the folder's copy must be equal, and its hash must match the folder's contents.
+    engines: addresses of the engines, for indexes that are not files. Raises RetrievalError, naming the file and the
+    remedy, if anything differs. Raises EngineError if the engine does not answer or lacks the generation.
     """
     check_folder(folder, manifest)
     table = load_table(folder)
@@ -157,7 +158,10 @@ def load_generation(folder: Path, manifest: Manifest, engines: Engines = LOCAL) 
 
 
 def load_indexes(folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> OpenIndexes:
-    """Open both indexes, from files whose hashes must have been checked, or from the engine. Raises RetrievalError."""
+    """Open both indexes from the folder's files, whose hashes must have been checked, or from the engine.
+
+    Raises RetrievalError if an index cannot be opened.
+    """
     if manifest.engine is not None:
         return engines.of(manifest.engine).open(manifest.engine.build_id, folder, manifest.index_facts())
     size = next((entry.bytes for entry in manifest.files if entry.name == VECTORS), 0)
@@ -182,8 +186,9 @@ def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
 
 
 def check_folder(folder: Path, manifest: Manifest) -> None:
-    """Raise RetrievalError, naming the files, if the folder does not match the manifest, and MissingGenerationError if
-    there is no folder.
+    """Raise RetrievalError, naming the files, if the folder does not match the manifest.
+
+    Raises MissingGenerationError if the folder does not exist.
     """
     if not folder.is_dir():
         raise MissingGenerationError(str(folder))
@@ -203,7 +208,7 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
 
 
 def load_table(folder: Path) -> ChunkTable:
-    """Load the chunk table, whose hashes must have been checked. Raises RetrievalError if it is unreadable."""
+    """Load the chunk table from files whose hashes were checked. Raises RetrievalError if they are unreadable."""
     try:
         documents = json.loads((folder / _DOCUMENTS).read_text(encoding="utf-8"))
         rows = np.load(folder / _CHUNKS, allow_pickle=False)
@@ -221,7 +226,7 @@ def load_table(folder: Path) -> ChunkTable:
 
 
 def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
-    """Load the (N, 32) hashes of the embedded texts, after checking that file only. Raises RetrievalError."""
+    """Load the (N, 32) hashes of the embedded texts. Checks only their file; raises RetrievalError if it is damaged."""
     entries = [entry for entry in manifest.files if entry.name == _TEXTS]
     try:
         intact = [describe_file(folder / entry.name, entry.bytes) == entry for entry in entries] == [True]
@@ -234,10 +239,10 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
 
 
 def remove_other_generations(folder: Path, keep: Collection[str], engines: Engines = LOCAL) -> None:
-    """Remove folders of killed runs and earlier generations, all but ``keep``, and what they have in an engine.
+    """Remove all folders except ``keep``, such as earlier generations, and their indexes in engines.
 
     The caller must hold the collection's lock. A reader with an open file can continue to read it (POSIX semantics).
-    A folder whose engine does not answer stays until the next call, since it names what is left there.
+    If an engine does not answer, its folder is kept for the next call, because it names the indexes to remove.
     """
     if not folder.is_dir():
         return
@@ -249,7 +254,10 @@ def remove_other_generations(folder: Path, keep: Collection[str], engines: Engin
 
 
 def drop_indexes(path: Path, engines: Engines = LOCAL) -> None:
-    """Remove what a generation's folder has in an engine. Raises EngineError if the engine does not answer."""
+    """Remove the indexes of a generation's folder from their engine, if it has one.
+
+    Raises EngineError if the engine does not answer.
+    """
     record = read_record(path)
     if record is not None:
         engines.of(record).drop(record.build_id)
@@ -257,9 +265,10 @@ def drop_indexes(path: Path, engines: Engines = LOCAL) -> None:
 
 @contextmanager
 def build_folder(folder: Path, name: str, engines: Engines = LOCAL) -> Iterator[Path]:
-    """Create a hidden folder beside the generations; it is removed at the end unless it was moved.
+    """Create and yield a hidden folder next to the generations.
 
-    So is what it has in an engine. If the engine does not answer, the folder stays for ``remove_other_generations``.
+    At the end, the folder and its indexes in an engine are removed, unless the folder was moved. If the engine does not
+    answer, the folder is kept, and ``remove_other_generations`` tries again.
     """
     aside = folder / f"{_BUILDING}{name}"
     shutil.rmtree(aside, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Parameters of an index, stored in the manifest and covered by the generation hash."""
+"""Parameters of an index. They are stored in the manifest and covered by the generation hash."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from retrieval.vectors.params import DenseParams
 
 @dataclass(frozen=True, slots=True)
 class IndexParams:
-    """One value for each step between a document and its index: chunking, tokenising, bm25, dense."""
+    """Parameters of the steps between a document and its index.
+
+    chunking: splits documents into chunks. tokenising: splits chunks into words. bm25: word index. dense: vector index.
+    """
 
     chunking: ChunkingParams = field(default_factory=ChunkingParams)
     tokenising: TokenisingParams = field(default_factory=TokenisingParams)
@@ -23,7 +26,7 @@ class IndexParams:
     def for_scripts(self, other_words: bool) -> IndexParams:
         """Return the parameters with ``tokenising.cjk`` resolved if it is "auto".
 
-        other_words: whether the documents need character bigrams.
+        other_words: whether the documents contain scripts that need character bigrams.
         """
         if self.tokenising.cjk != "auto":
             return self

@@ -1,4 +1,4 @@
-"""The manifest of an index generation: the list of its files, and the hash that names it."""
+"""Manifests of index generations, which list the files of a generation and contain its hash."""
 
 from __future__ import annotations
 
@@ -26,8 +26,9 @@ FORMAT = 2
 """Incremented whenever the same documents and parameters would give other chunks, words or files."""
 
 MANIFEST = "manifest.json"
+"""Name of the file that lists the other files of the folder."""
 MOST_MANIFEST_BYTES = 1 << 20
-"""The file that lists the other files of the folder."""
+"""Greatest size of that file in bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,11 @@ class DocumentVersion:
 class Manifest:
     """The manifest of a generation.
 
-    hash: of the generation. encoder: its fingerprint. dimension: E. documents, chunks: counts. index: the kind of
-    vector index that was built ("flat", "hnsw", ...). recall: recall of an approximate index against exact search,
-    measured at build time (retrieval/vectors/recall.py); None for an exact one. engine: where the indexes are; None for
-    files in the folder. It does not change the hash.
+    hash: hash of the generation. encoder: fingerprint of the encoder. dimension: length of a vector. documents, chunks:
+    numbers of documents and chunks. files: the folder's other files. index: kind of the vector index ("flat", "hnsw",
+    ...). recall: recall of an approximate index against exact search, measured at build time
+    (retrieval/vectors/recall.py); None for an exact index. engine: engine of the indexes, None for files in the folder;
+    it does not change the hash.
     """
 
     hash: str
@@ -71,21 +73,21 @@ class Manifest:
 
     @property
     def folder(self) -> str:
-        """Name of the generation's folder: the hash, and the build if the indexes are in one."""
+        """Name of the generation's folder: the hash, followed by the build ID if an engine holds the indexes."""
         return self.hash if self.engine is None else f"{self.hash}-{self.engine.build_id}"
 
     @property
     def engine_name(self) -> EngineName:
-        """The engine that holds the indexes."""
+        """Name of the engine that holds the indexes."""
         return "local" if self.engine is None else self.engine.name
 
     def index_facts(self) -> IndexFacts:
-        """What an engine needs to open the indexes."""
+        """Return the description that an engine needs to open the indexes."""
         depth = self.recall["search_depth"] if self.recall is not None else None
         return IndexFacts(self.hash, self.chunks, self.dimension, self.index, depth, self.params.bm25)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object; ``engine`` is left out for files in the folder."""
+        """Return a JSON object, without ``engine`` if the indexes are files in the folder."""
         value = {**asdict(self), "params": self.params.to_json(), "files": [asdict(entry) for entry in self.files]}
         if self.engine is None:
             del value["engine"]
@@ -138,10 +140,11 @@ def generation_hash(
     params: IndexParams,
     encoder: str,
 ) -> str:
-    """SHA-256 (hex) of canonical JSON over everything that determines the answers of an index.
+    """Return the SHA-256 (hex) of everything that determines the results of an index, as canonical JSON.
 
-    versions: sorted by document id. chunks: (N, 3) rows of index into ``versions``, start, end. encoder: fingerprint.
-    The vectors' bytes are left out: they differ in the last bits between machines, and the encoder determines them.
+    versions: document versions, sorted by document ID. chunks: (N, 3) rows of index into ``versions``, start, end.
+    encoder: fingerprint of the encoder. The bytes of the vectors are not hashed: the encoder determines them, and their
+    last bits differ between machines.
     """
     content = {
         "format": FORMAT,
@@ -159,9 +162,9 @@ def canonical_json(value: Any) -> bytes:
 
 
 def describe_file(path: Path, expected: int | None = None) -> FileEntry:
-    """Return name, size and SHA-256 of a regular file. Raises OSError, also if it is not a regular file.
+    """Return name, size and SHA-256 of a regular file. Raises OSError if it is unreadable or not a regular file.
 
-    expected: expected size. A file of another size is not hashed, and its SHA-256 is "".
+    expected: expected size in bytes. A file of another size is not hashed, and its SHA-256 is "".
     """
     with open_plain(path) as file:
         size = os.fstat(file.fileno()).st_size
@@ -173,7 +176,7 @@ def describe_file(path: Path, expected: int | None = None) -> FileEntry:
 def read_manifest_copy(folder: Path) -> Any:
     """Read the JSON of the manifest copy in a generation folder.
 
-    Raises OSError, also if it is not a regular file of a reasonable size, and ValueError if it is not JSON.
+    Raises OSError if it is unreadable, too large or not a regular file, and ValueError if it is not JSON.
     """
     try:
         return json.loads(read_plain_text(folder / MANIFEST, MOST_MANIFEST_BYTES))
@@ -185,7 +188,7 @@ def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     """Return one line for each file that differs from the manifest, with its path; empty if all match."""
     problems: list[str] = []
     listed = {entry.name for entry in manifest.files}
-    # A file that is not listed has never been verified, but might still be read.
+    # A file that is not listed was never verified, but could be read.
     strange = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
     problems += [f"{folder / name} is not of this index" for name in strange if name != MANIFEST]
     for entry in manifest.files:

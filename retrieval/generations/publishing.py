@@ -1,4 +1,4 @@
-"""Read and replace the published generation of a collection, in one transaction."""
+"""Read and replace the published generation of a collection in the database."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from retrieval.generations.manifest import Manifest
 
 @dataclass(frozen=True, slots=True)
 class PublishedGeneration:
-    """The row of a published generation. manifest: JSON, not validated. folder: relative to the home."""
+    """The database row of a published generation.
+
+    key: key of the row. hash: hash of the generation. folder: its folder, relative to the home. manifest: manifest as
+    JSON, not validated.
+    """
 
     key: int
     hash: str
@@ -42,7 +46,7 @@ def current_generation(connection: Connection, collection: str) -> PublishedGene
             .join(
                 collections,
                 (collections.c.current_generation_id == generations.c.id)
-                # Never another collection's generation, even if the row is damaged.
+                # Even if the row is damaged, another collection's generation must not be returned.
                 & (generations.c.collection_id == collections.c.id),
             )
             .where(collections.c.name == collection, generations.c.status == "published")
@@ -54,7 +58,7 @@ def current_generation(connection: Connection, collection: str) -> PublishedGene
 
 
 def generation_versions(connection: Connection, generation: int) -> dict[str, str]:
-    """Return the SHA-256 of each document of a generation, by document id."""
+    """Return the SHA-256 of each document of a generation, by document ID."""
     rows = connection.execute(
         select(documents.c.document_id, documents.c.sha256)
         .join(generation_documents, generation_documents.c.document_row == documents.c.id)
@@ -66,11 +70,11 @@ def generation_versions(connection: Connection, generation: int) -> dict[str, st
 def publish_generation(
     store: Store, collection_id: int, manifest: Manifest, folder: Path, versions: Sequence[StoredVersion]
 ) -> None:
-    """Publish this generation in one transaction.
+    """Publish a generation in one transaction.
 
-    The caller holds the collection's lock. The previous generation is marked retired and releases its documents.
-    Versions that no generation uses are deleted, including those that killed runs left. folder: relative to the home,
-    so that the home can move.
+    The caller must hold the collection's lock. The previous generation is marked as retired and releases its documents.
+    Document versions that no generation uses are deleted. folder: the generation's folder relative to the home, so that
+    the home can be moved.
     """
     values = {
         "folder": folder.as_posix(),

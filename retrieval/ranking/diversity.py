@@ -14,9 +14,10 @@ from retrieval.ranking.fusion import min_max
 
 @dataclass(frozen=True, slots=True)
 class MmrParams:
-    """relevance: lambda, the weight of relevance against novelty, in [0, 1]; 1 changes nothing.
+    """Parameters of maximal marginal relevance.
 
-    depth: number of top-ranked chunks that are reordered.
+    relevance: lambda, the weight of relevance against novelty, in [0, 1]; 1 keeps the order. depth: number of
+    top-ranked chunks that are reordered.
     """
 
     relevance: float = 0.7
@@ -30,10 +31,10 @@ class MmrParams:
 
 
 def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], weight: float, k: int) -> list[int]:
-    """Select argmax of lambda relevance - (1 - lambda) max similarity to the selected (Carbonell and Goldstein, SIGIR
-    1998).
+    """Return the indices of k items in the order in which maximal marginal relevance selects them; ties by index.
 
-    relevance: (C,). similarity: (C, C). Returns k indices in the order of selection; ties by index.
+    Each step selects the argmax of lambda relevance - (1 - lambda) max similarity to the selected items (Carbonell and
+    Goldstein, SIGIR 1998). relevance: (C,). similarity: (C, C). weight: lambda.
     """
     chosen: list[int] = []
     nearest = np.full(len(relevance), -np.inf)
@@ -53,8 +54,8 @@ def diversify(
 ) -> tuple[RetrievedChunk, ...]:
     """Return the k chunks that MMR selects among the first ``depth``, in its order, then the others in their order.
 
-    vectors: (C, E) of length 1, of the first ``depth`` chunks. Relevance is the score, min-max normalised over them;
-    similarity is the cosine. Scores are unchanged, so that they may rise along the list.
+    vectors: (C, E) unit vectors of the first ``depth`` chunks. Relevance is the score, min-max normalised over these
+    chunks; similarity is the cosine. Scores are unchanged, so they may increase along the list.
     """
     head, tail = list(found[: params.depth]), list(found[params.depth :])
     if not head:

@@ -28,9 +28,10 @@ def resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...
 def without_duplicates(
     found: Sequence[RetrievedChunk], threshold: float, enough: int | None = None
 ) -> tuple[RetrievedChunk, ...]:
-    """Keep chunks whose resemblance to every kept, higher-ranked chunk is below ``threshold``; ranks are renumbered.
+    """Return the chunks whose resemblance to every kept, higher-ranked chunk is below ``threshold``, with new ranks.
 
-    enough: stop after so many kept chunks. Chunks of one document that only overlap at their ends are kept.
+    enough: number of kept chunks after which to stop, None for no limit. Chunks of one document that overlap only at
+    their ends are kept.
     """
     kept: list[RetrievedChunk] = []
     seen: list[frozenset[tuple[str, ...]]] = []

@@ -1,4 +1,4 @@
-"""Metadata filters, and the chunks that pass them."""
+"""Metadata filters: parse them, and find the chunks that pass."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.errors import RetrievalError
 Operator = Literal["=", "!=", "<", "<=", ">", ">="]
 Metadata = Sequence[tuple[str, str]]
 BUILT_IN = ("document", "title")
-"""Keys that every document has; metadata of the same name takes precedence."""
+"""Keys that every document has. Metadata of the same name takes precedence."""
 
 _FILTER = re.compile(r"\s*([^\s=<>!](?:[^=<>!]*[^\s=<>!])?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 _SHOWN = 12
@@ -71,7 +71,7 @@ class DocumentFilters:
     """Evaluates filters for chunks. Chunks of one document are contiguous, as in an index."""
 
     def __init__(self, chunks: Sequence[Chunk], metadata: Mapping[str, Metadata]):
-        """metadata: by document id; a missing document has no metadata."""
+        """metadata: (key, value) pairs by document ID; a document that is not listed has no metadata."""
         ids: list[str] = []
         titles: list[str] = []
         starts: list[int] = []
@@ -93,7 +93,7 @@ class DocumentFilters:
         return tuple(sorted({*self._keys, *BUILT_IN}))
 
     def allowed(self, filters: Iterable[Filter]) -> NDArray[np.bool_]:
-        """(N,) mask of the chunks that pass all filters.
+        """Return the (N,) mask of the chunks that pass all filters.
 
         Raises RetrievalError, listing the keys, for an unknown key.
         """
@@ -104,7 +104,7 @@ class DocumentFilters:
         return np.repeat(mask, self._counts)
 
     def described(self, one: Filter) -> str:
-        """Describe the filter with some of its key's values, for a message that no document passed."""
+        """Return the filter and some values of its key, for the message that no document passes."""
         values = sorted({value for found in self._values(one.key) for value in found})
         more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
         return f"{one} ({one.key} is {', '.join(map(repr, values[:_SHOWN]))}{more})"

@@ -1,4 +1,4 @@
-"""Fuse ranked lists into one. Pure functions over hits."""
+"""Fuse several ranked lists into one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Normalise = Callable[[Floats], Floats]
 
 
 def reciprocal_rank(rank: int, constant: float = 60.0) -> float:
-    """1 / (constant + rank), rank from 1: the summand of Cormack, Clarke and Buettcher, SIGIR 2009."""
+    """Return 1 / (constant + rank), with ranks from 1: the summand of Cormack, Clarke and Buettcher, SIGIR 2009."""
     return 1.0 / (constant + rank)
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """(s - min) / (max - min) of (k,) scores, in [0, 1]: Lee, SIGIR 1997. All 1 if the scores are equal.
+    """Return (s - min) / (max - min) of (k,) scores, in [0, 1] (Lee, SIGIR 1997). All are 1 if the scores are equal.
 
-    Equal scores mean that the retriever returned all chunks as equally good; 0 would mean that it returned none.
+    Equal scores mean that the retriever found all chunks equally good, while 0 means that it did not return a chunk.
     """
     given = np.asarray(scores, dtype=np.float64)
     if not given.size:
@@ -34,10 +34,10 @@ def min_max(scores: ArrayLike) -> Floats:
 
 
 def z_score(scores: ArrayLike) -> Floats:
-    """(s - mean) / standard deviation, minus its lowest value, so that 0 means "not returned", as for min-max.
+    """Return (s - mean) / standard deviation, minus its lowest value, so that 0 means "not returned", as for min-max.
 
-    Renda and Straccia, SAC 2003, "ZMUV"; the shift is our addition and does not change the order within a run. All 1 if
-    the scores are equal.
+    This is "ZMUV" of Renda and Straccia, SAC 2003. The shift is our addition and does not change the order within a
+    run. All are 1 if the scores are equal.
     """
     given = np.asarray(scores, dtype=np.float64)
     if not given.size:
@@ -54,10 +54,10 @@ def z_score(scores: ArrayLike) -> Floats:
 def fuse_reciprocal_rank(
     runs: Sequence[Sequence[Hit]], constant: float = 60.0, weights: Sequence[float] | None = None
 ) -> Hits:
-    """Sum reciprocal ranks; a run without a position adds 0 (Cormack et al. 2009, k = 60).
+    """Fuse runs by the weighted sum of reciprocal ranks (Cormack et al. 2009, k = 60). Returns hits, best first.
 
-    runs: each best first. weights: one for each run, 1 by default. Returns best first, equal scores by position. Raises
-    ValueError for invalid weights.
+    runs: ranked lists, each best first; a run that lacks a position adds 0. weights: one weight for each run, 1 by
+    default. Equal scores are sorted by position. Raises ValueError for invalid weights.
     """
     weights = _checked(weights if weights is not None else (1.0,) * len(runs), len(runs))
     hits = [Hits.of(run) for run in runs]
@@ -68,18 +68,17 @@ def fuse_reciprocal_rank(
 
 
 def fuse_min_max(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
-    """Weighted sum of min-max normalised scores (Lee, SIGIR 1997; weighted: Bruch, Gai and Ingber, TOIS 2023).
+    """Fuse runs by the weighted sum of min-max normalised scores. Returns hits, best first.
 
-    A run without a position adds 0, its lowest normalised score. weights: one for each run, not negative, not all 0.
-    Returns best first, equal scores by position. Raises ValueError for invalid weights.
+    Lee, SIGIR 1997; with weights: Bruch, Gai and Ingber, TOIS 2023. A run that lacks a position adds 0, the lowest
+    normalised score. weights: one weight for each run, none negative and not all 0. Equal scores are sorted by
+    position. Raises ValueError for invalid weights.
     """
     return _fuse_normalised(runs, weights, min_max)
 
 
 def fuse_z_score(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hits:
-    """``fuse_min_max`` with ``z_score`` in place of min-max: an outlier at the top does not flatten the other
-    scores.
-    """
+    """Fuse runs as ``fuse_min_max`` does, but with ``z_score``, so that a top outlier does not flatten other scores."""
     return _fuse_normalised(runs, weights, z_score)
 
 
@@ -97,9 +96,9 @@ def _checked(weights: Sequence[float], runs: int) -> Sequence[float]:
 
 
 def _summed(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
-    """Positions by the sum of their parts, best first. parts: (k,) for each run, the summands of its hits.
+    """Return the positions by the sum of their parts, best first. parts: (k,) summands of the hits of each run.
 
-    bincount adds in array order, that is by run: the same sum on every machine.
+    bincount adds in array order, which is by run, so the sum is the same on every machine.
     """
     if not any(map(len, runs)):
         return NO_HITS

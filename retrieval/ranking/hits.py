@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """position: index of the chunk, from 0. The rank of a hit is its position in the result list, from 1."""
+    """A chunk that a search found. position: index of the chunk, from 0. Its rank is its place in the list, from 1."""
 
     position: int
     score: float
@@ -70,9 +70,9 @@ NO_HITS = Hits(np.zeros(0, dtype=np.int64), np.zeros(0))
 
 
 def best_hits(scores: NDArray[Any], candidates: NDArray[np.int64], k: int) -> Hits:
-    """Return the k candidates with the highest scores, best first; ties by position, so that runs are reproducible.
+    """Return the k candidates with the highest scores, best first; ties by position, so that results are reproducible.
 
-    scores: (N,), one for every position. candidates: (C,) distinct positions, in any order.
+    scores: (N,) score of every position. candidates: (C,) distinct positions, in any order.
     """
     if k <= 0 or candidates.size == 0:
         return NO_HITS
