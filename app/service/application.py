@@ -1,4 +1,4 @@
-"""Assembles the service: routes, errors, limits, and the components opened at startup."""
+"""Create the service's FastAPI app: routes, error handlers, limits, and the components that are opened at startup."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from app.service.routers import resource_routers
 from app.settings import Settings
 
 _ADMITTED = ("/v1/query", "/v1/chat/completions")
-"""Paths subject to admission control."""
+"""Paths that are subject to admission control."""
 
 
 def create_app(
@@ -41,13 +41,17 @@ def create_app(
     log_text: bool = False,
     root_path: str = "",
 ) -> FastAPI:
-    """Create the app. Its lifespan opens store, encoder and generator; the service is not ready while one cannot be
-    opened.
+    """Create the app of the service.
 
-    source: settings, or a pipeline that its owner closes. allowed_hosts: valid Host headers; set it wherever no key
-    protects the service, against DNS rebinding. require_key: whether every request needs an API key (see
-    app.service.http.access). log_text: whether questions and answers are logged. root_path: URL path prefix such as
-    ``/plumbline``; raises ValueError for an invalid one.
+    The app's lifespan opens the store, the encoder and the generator. The service is not ready while one of them cannot
+    be opened.
+
+    source: settings, or a pipeline that its owner closes.
+    allowed_hosts: valid Host headers; None allows any. Set it wherever no key protects the service, against DNS
+    rebinding.
+    require_key: whether every request needs an API key (see app.service.http.access).
+    log_text: whether questions and answers are logged.
+    root_path: URL path prefix such as ``/plumbline``. Raises ValueError if it is invalid.
     """
     below = checked_root_path(root_path)
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
@@ -109,17 +113,20 @@ async def idle(app: FastAPI) -> None:
 
 
 def closing(app: FastAPI) -> bool:
-    """Whether ``drain`` was called."""
+    """Return whether ``drain`` was called."""
     service = getattr(app.state, "answering", None)
     return isinstance(service, QueryService) and service.health.stopping
 
 
 def no_place(app: FastAPI) -> ApiError | None:
-    """Why no query can be admitted now; None if one can, or the service has not started."""
+    """Return the reason why no query can be admitted now; None if one can, or if the service has not started."""
     service = getattr(app.state, "answering", None)
     return service.admission.no_place() if isinstance(service, QueryService) else None
 
 
 def body_limit(settings: Settings) -> int:
-    """Bytes of the largest valid request: 12 per character of the question (two ``\\uXXXX``), and the other fields."""
+    r"""Return the size of the largest valid request in bytes.
+
+    It allows 12 bytes per character of the question (two ``\uXXXX`` escapes), and the other fields.
+    """
     return 12 * settings.max_question_characters + 65_536

@@ -1,4 +1,4 @@
-"""The routers of collections, jobs, evaluations, retrieval and verification, and of their pages."""
+"""Lists the routers of collections, jobs, evaluations, retrieval, verification and the watch, and of their pages."""
 
 from __future__ import annotations
 

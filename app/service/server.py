@@ -1,6 +1,4 @@
-"""The server process: reports when it accepts requests; on a stop signal reports not ready first, then finishes its
-work.
-"""
+"""The server process: reports when it accepts requests, and finishes its work before it stops."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ _LOOK_S = 0.05
 
 
 def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
-    """The uvicorn settings of the service. more: further arguments of uvicorn.Config."""
+    """Return the uvicorn settings of the service. more: further arguments of uvicorn.Config."""
     given: dict[str, Any] = {
         "http": BoundedHttp,
         "loop": "uvloop",
@@ -44,12 +42,15 @@ def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
 
 
 class DrainingServer(uvicorn.Server):
-    """uvicorn closes its socket at once on SIGTERM or Ctrl-C; this server keeps listening until the work is done.
+    """A uvicorn server that keeps listening after a stop signal until its work is done; uvicorn itself closes its
+    socket at once.
 
-    SIGHUP (a closed terminal) is handled like SIGTERM. After the signal /readyz returns 503, new and waiting queries
-    are refused (503, Retry-After), and running ones finish. accepting: called when it accepts requests. drain_s:
-    minimum seconds of listening, so that load balancers see that it is not ready. grace_s: maximum seconds to wait for
-    the work.
+    The signals are SIGTERM, Ctrl-C, and SIGHUP (a closed terminal). After the signal /readyz returns 503, new and
+    waiting queries are refused (503, Retry-After), and running ones finish.
+
+    accepting: called once the server accepts requests.
+    drain_s: minimum seconds of listening after the signal, so that load balancers see that the server is not ready.
+    grace_s: maximum seconds to wait for the work.
     """
 
     def __init__(
@@ -66,14 +67,14 @@ class DrainingServer(uvicorn.Server):
         self._drain_s, self._grace_s = drain_s, grace_s
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See uvicorn."""
+        """Start the server and call ``accepting``; see uvicorn."""
         await super().startup(sockets)
         if self.started:
             self._accepting()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """See uvicorn. A server outside of the main thread handles no signals."""
+        """Handle SIGHUP in addition to uvicorn's signals. A server outside of the main thread handles none."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -87,13 +88,13 @@ class DrainingServer(uvicorn.Server):
             signal.signal(signal.SIGHUP, before)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """See uvicorn. A second Ctrl-C stops the application by force, without a traceback."""
+        """Stop the server; see uvicorn. A second Ctrl-C stops the application by force, without a traceback."""
         super().handle_exit(sig, frame)
         if self.force_exit and isinstance(self.lifespan, LifespanOn):
             self.lifespan.logger = logging.Logger("lifespan cut off", logging.CRITICAL + 1)
 
     async def main_loop(self) -> None:
-        """Run until the signal, and then until the work is done."""
+        """Serve until the signal, then drain until the work is done."""
         await super().main_loop()
         drain(self._app)
         loop = asyncio.get_running_loop()

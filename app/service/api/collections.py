@@ -44,7 +44,7 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
     },
 )
 async def create(body: CollectionBody, response: Response, caller: Writer, resources: ResourcesDep) -> CollectionDetail:
-    """The collection answers once documents are uploaded and indexed."""
+    """Create an empty collection. It answers questions once documents are uploaded and indexed."""
     own = await resources.do(create_own_collection, resources.pipeline.store, caller.tenant, body.name)
     response.headers["Location"] = f"/v1/collections/{own.name}"
     return detail(own, None)
@@ -59,7 +59,7 @@ collections_router.include_router(_json)
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(name: str, caller: Reader, resources: ResourcesDep) -> CollectionDetail:
-    """The published state and the newest job."""
+    """Return the published state of a collection and its newest index job."""
 
     def look() -> CollectionDetail:
         own = resources.own(caller.tenant, name)
@@ -76,7 +76,7 @@ async def show(name: str, caller: Reader, resources: ResourcesDep) -> Collection
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def delete(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> None:
-    """Takes effect at once; 409 while the collection is being indexed."""
+    """Delete the collection at once. Returns 409 while the collection is being indexed."""
     refuse_other_sites(request)
     own = await resources.do(resources.own, caller.tenant, name)
     await resources.do(delete_own, resources.pipeline, own)
@@ -100,8 +100,8 @@ async def upload_documents(
     resources: ResourcesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
-    """A job adds files of all supported formats (docs/formats.md); a file with an existing name replaces it. The job's
-    result lists refused files with reasons. All other documents of the collection remain.
+    """Queue a job that adds the files (formats: docs/formats.md). A file with the name of an existing document replaces
+    it; all other documents remain. The job's result lists refused files with reasons.
     """
     refuse_other_sites(request)
     submitted = await upload(request, resources, caller, name, idempotency_key)
@@ -117,7 +117,7 @@ async def upload_documents(
 async def documents(
     name: str, caller: Reader, resources: ResourcesDep, limit: Limit = 100, offset: Offset = 0
 ) -> DocumentsReply:
-    """The published documents, by id, without their text."""
+    """Return the published documents, sorted by id, without their text."""
 
     def look() -> DocumentsReply:
         page = list_documents(resources.pipeline.store, resources.own(caller.tenant, name).stored, limit, offset)
@@ -132,7 +132,7 @@ async def documents(
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def document(name: str, document_id: str, caller: Reader, resources: ResourcesDep) -> DocumentText:
-    """The document as it was indexed."""
+    """Return the document as it was indexed."""
 
     def look() -> DocumentText:
         own = resources.own(caller.tenant, name)
@@ -159,7 +159,7 @@ async def remove(
     resources: ResourcesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
-    """Queues a job: the document answers until the new index is published."""
+    """Queue a job that removes the document. The document can be cited until the new index is published."""
     refuse_other_sites(request)
     if "\0" in document_id:
         raise missing("document")
@@ -175,7 +175,7 @@ async def remove(
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def generations(name: str, caller: Reader, resources: ResourcesDep) -> GenerationsReply:
-    """Newest first; all but the newest are retired."""
+    """Return the indexes of the collection, newest first."""
 
     def look() -> GenerationsReply:
         found = list_generations(resources.pipeline.store, resources.own(caller.tenant, name).stored)

@@ -16,7 +16,7 @@ NAME = r"^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"
 
 
 class CollectionBody(BaseModel):
-    """A collection to create, empty."""
+    """A new, empty collection."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [{"name": "handbook"}]})
 
@@ -24,7 +24,7 @@ class CollectionBody(BaseModel):
 
 
 class CollectionDetail(Reply):
-    """A collection. Index fields are 0 or null if no index is published. job: its newest index job."""
+    """A collection. Index fields are 0 or null if no index is published. job: the collection's newest index job."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -57,7 +57,7 @@ class CollectionDetail(Reply):
 
 
 class DocumentReply(Reply):
-    """A document that the collection answers from. id: for an uploaded file, its name."""
+    """A document of a collection. id: ID of the document; for an uploaded file, its name."""
 
     id: str
     title: str
@@ -67,7 +67,7 @@ class DocumentReply(Reply):
 
 
 class DocumentsReply(Reply):
-    """Documents by id. total: of all documents, not only this page."""
+    """Documents, sorted by id. total: number of all documents of the collection, not only of this page."""
 
     object: Literal["list"] = "list"
     data: list[DocumentReply]
@@ -84,7 +84,7 @@ class DocumentText(Reply):
 
 
 class GenerationReply(Reply):
-    """An index of the collection; only a published one answers."""
+    """An index of a collection. Only a published index is searched."""
 
     hash: str
     status: Literal["building", "published", "retired"]
@@ -127,7 +127,7 @@ UPLOAD_BODY: dict[str, Any] = {
 
 
 def detail(own: OwnCollection, job: JobReply | None) -> CollectionDetail:
-    """The response for a collection."""
+    """Return the response for a collection. job: its newest index job; None if there is none."""
     info = own.info
     return CollectionDetail(
         name=own.name,
@@ -142,7 +142,7 @@ def detail(own: OwnCollection, job: JobReply | None) -> CollectionDetail:
 
 
 def document_reply(facts: DocumentFacts) -> DocumentReply:
-    """The response for a document without its text."""
+    """Return the response for a document without its text."""
     return DocumentReply(
         id=facts.id,
         title=facts.title,
@@ -153,12 +153,12 @@ def document_reply(facts: DocumentFacts) -> DocumentReply:
 
 
 def document_text(document: Document) -> DocumentText:
-    """The response for a document with its text."""
+    """Return the response for a document with its text."""
     return DocumentText(id=document.id, title=document.title, text=document.text, metadata=dict(document.metadata))
 
 
 def generation_reply(facts: GenerationFacts) -> GenerationReply:
-    """The response for a generation."""
+    """Return the response for a generation."""
     return GenerationReply(
         hash=facts.hash,
         status=facts.status,  # type: ignore[arg-type]  # the table's own check knows these three only

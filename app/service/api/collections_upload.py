@@ -1,6 +1,6 @@
-"""Reads an upload: files of a multipart form, streamed into the staging folder of the job that will index them.
+"""Read an upload: files of a multipart form, streamed into the staging folder of the job that indexes them.
 
-Limits on size and idle time are checked piece by piece, since such a body is never whole in memory.
+Limits on size and idle time are checked chunk by chunk, since the complete body is never in memory.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from data.private import FOLDER_MODE, make_private_folder, private_opener
 MOST_FILES = 1000
 _PIECE = 1 << 20
 _LEAST_RATE = 10_000
-"""Minimum rate of a body in bytes per second, besides the idle timeout: otherwise one byte a second would hold a
-connection and its data for years.
+"""Minimum rate of a body in bytes per second, in addition to the idle timeout. Without it, a client that sends one byte
+per second could hold a connection and its data for years.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A staged file. name: below the staging folder. sha256: of its content."""
+    """A staged file. name: path relative to the staging folder. sha256: hex digest of the content."""
 
     name: str
     sha256: str
 
 
 async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_TIMEOUT_S) -> FormData:
-    """The form of a request, its files in temporary files; close it when done.
+    """Return the form of a request, with its files in temporary files. The caller closes the form.
 
-    Raises ApiError 400, 408, 413 and 415 for a body that is not such a form, does not arrive, or is too large; 503 if
-    the disk fails.
+    Raises ApiError 400, 408, 413 or 415 if the body is not a multipart form, arrives too slowly or is too large, and
+    503 if the disk fails.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "multipart/form-data":
@@ -91,7 +91,10 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
 
 
 def files_of(form: FormData) -> list[UploadFile]:
-    """The files of a form, with validated names. Raises ApiError 422, BadNameError."""
+    """Return the files of a form, with validated names.
+
+    Raises ApiError 422 if there are no files or two with one name, and BadNameError for an invalid name.
+    """
     found = [value for name, value in form.multi_items() if name == "files" and isinstance(value, UploadFile)]
     # A browser sends an empty file field as a file without a name.
     found = [file for file in found if file.filename or file.size]
@@ -107,7 +110,7 @@ def files_of(form: FormData) -> list[UploadFile]:
 
 
 def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:
-    """Write the files below the folder, creating it. Raises ApiError 422 if a name is both a file and a folder."""
+    """Create the folder and write the files to it. Raises ApiError 422 if a name is both a file and a folder."""
     staged: list[StagedFile] = []
     make_private_folder(folder.parent)
     folder.mkdir(mode=FOLDER_MODE)

@@ -1,4 +1,4 @@
-"""Operations that change collections, independent of HTTP: shared by the API and the pages."""
+"""Operations that change collections. They do not depend on routes; the API and the pages share them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from retrieval.generations.contents import find_document
 async def upload(request: Request, resources: Resources, caller: Caller, name: str, key: str | None) -> Submitted:
     """Stage files and queue the job that indexes them. key: the client's idempotency key.
 
-    Raises ApiError and leaves nothing behind then.
+    Raises ApiError if the upload is refused; no staged file remains then.
     """
     pipeline = resources.pipeline
     own = await resources.do(resources.own, caller.tenant, name)
@@ -43,7 +43,7 @@ async def upload(request: Request, resources: Resources, caller: Caller, name: s
 
 
 def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, document_id: str, key: str | None) -> Job:
-    """Queue the job that removes a document. Raises ApiError 404 if the collection does not hold it."""
+    """Queue the job that removes a document. Raises ApiError 404 if the collection does not contain it."""
     check_room(pipeline, caller)
     if find_document(pipeline.store, own.stored, document_id) is None:
         raise missing("document")
@@ -57,7 +57,7 @@ def delete_own(pipeline: Pipeline, own: OwnCollection) -> None:
 
 
 def newest_job(pipeline: Pipeline, caller: Caller, own: OwnCollection) -> Job | None:
-    """The newest index job of a collection."""
+    """Return the newest index job of a collection; None if there is none."""
     found = JobStore(pipeline.store).list(caller.tenant, kind="index", stored=own.stored, limit=1)
     return found[0] if found else None
 

@@ -39,7 +39,7 @@ Format = Annotated[Literal["html", "json"], Query(description="an HTML page, or 
 
 
 async def reports(request: Request) -> Reports:
-    """The report builder, one per app."""
+    """Return the app's report builder, created on the first request."""
     state = request.app.state
     found = getattr(state, "reports", None)
     if not isinstance(found, Reports):
@@ -66,8 +66,8 @@ async def begin(
     resources: ResourcesDep,
     idempotency_key: IdempotencyKey = None,
 ) -> JobReply:
-    """Queues a job. A run is identified by its content: the same questions, arms, model and index are the same run,
-    which continues where it stopped.
+    """Queue an evaluation. A run is identified by its content: the same questions, arms, model and index are the same
+    run, which continues where it stopped.
     """
     submitted = await resources.do(start, resources.pipeline, caller, body.to_request(), idempotency_key)
     response.headers["Location"] = f"/v1/jobs/{submitted.job.id}"
@@ -81,7 +81,7 @@ evaluations_router.include_router(_json)
     "/v1/evaluations", summary="The evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
 )
 async def list_runs(caller: Evaluator, resources: ResourcesDep, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
-    """The runs of the caller's tenant, newest first."""
+    """Return the runs of the caller's tenant, newest first."""
     found = await resources.do(RunStore(resources.pipeline.store).list_runs, caller.tenant)
     return RunsReply(data=[RunReply(**run_fields(info)) for info in found[offset : offset + limit]])
 
@@ -92,7 +92,7 @@ async def list_runs(caller: Evaluator, resources: ResourcesDep, limit: Limit = 1
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports: ReportsDep) -> RunDetail:
-    """Rates by arm and paired differences, with intervals clustered by question."""
+    """Return rates by arm and paired differences, with intervals clustered by question."""
 
     def look() -> RunDetail:
         info = own_run(resources.pipeline, caller, run_id)
@@ -115,7 +115,7 @@ async def answers(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> RunAnswers:
-    """Answers with their outcomes and verdicts."""
+    """Return answers with their outcomes and verdicts."""
 
     def look() -> RunAnswers:
         info = own_run(resources.pipeline, caller, run_id)
@@ -143,7 +143,9 @@ async def report(
     reports: ReportsDep,
     format: Format = "html",  # noqa: A002
 ) -> Response:
-    """One self-contained HTML file, or its figures as JSON; for an unfinished run, of the samples so far."""
+    """Return the report as one self-contained HTML file, or its figures as JSON. The report of an unfinished run covers
+    the samples so far.
+    """
 
     def make() -> Response:
         info = own_run(resources.pipeline, caller, run_id)
@@ -168,7 +170,7 @@ async def compare(
     reports: ReportsDep,
     format: Format = "html",  # noqa: A002
 ) -> Response:
-    """On common questions: paired differences, with intervals."""
+    """Return paired differences between two runs on their common questions, with intervals."""
 
     def make() -> Response:
         one, two = own_run(resources.pipeline, caller, run_id), own_run(resources.pipeline, caller, other_id)

@@ -29,7 +29,7 @@ _EXAMPLE: dict[str, Any] = {
 
 
 class EvidencePlace(BaseModel):
-    """Location of the evidence of a question's answer, in characters of the document."""
+    """Location of evidence in a document, as character offsets."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -39,7 +39,7 @@ class EvidencePlace(BaseModel):
 
 
 class QuestionBody(BaseModel):
-    """A question, and what is known of its answer."""
+    """A question, and what is known about its answer."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -53,7 +53,7 @@ class QuestionBody(BaseModel):
 
 
 class _FirstError(FailFast):
-    """FailFast, made hashable, as members of a union must be."""
+    """FailFast with a hash, which members of a union need."""
 
     def __hash__(self) -> int:
         return hash(self.fail_fast)
@@ -63,7 +63,7 @@ _FIRST_ERROR = _FirstError()
 
 
 class EvaluationBody(BaseModel):
-    """A run to start: the same questions through every arm, n samples each."""
+    """An evaluation to start. All arms get the same questions, with the same number of samples each."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, allow_inf_nan=False, json_schema_extra={"examples": [_EXAMPLE]}
@@ -102,7 +102,7 @@ class EvaluationBody(BaseModel):
     threshold: float = Field(default=0.5, gt=0, le=1, description="support from which a claim is supported, in (0, 1]")
 
     def to_request(self) -> EvaluationRequest:
-        """The request as stored with the job."""
+        """Return the request as it is stored with the job."""
         return EvaluationRequest(
             questions=None if self.questions == "samples" else tuple(q.model_dump() for q in self.questions),
             name=self.name,
@@ -128,7 +128,7 @@ class EvaluationBody(BaseModel):
 
 
 class RunReply(Reply):
-    """A run. samples: committed so far, out of total. collection: the searched one."""
+    """A run. samples: number of samples committed so far. verifier: name of the verifier."""
 
     id: str
     object: Literal["evaluation"] = "evaluation"
@@ -150,15 +150,17 @@ class RunsReply(Reply):
 
 
 class RunDetail(RunReply):
-    """A run with its estimates, null before the first sample: rates by arm and paired differences, with intervals
-    (methods: docs/statistics.md).
+    """A run with its estimates. summary: rates by arm and paired differences, with intervals (methods:
+    docs/statistics.md); null before the first sample.
     """
 
     summary: dict[str, Any] | None
 
 
 class RunVerdict(Reply):
-    """The verdict on a claim of the answer, ``text[start:end]``."""
+    """The verdict on one claim, which is ``text[start:end]`` of the answer. support: in [0, 1]; null if the claim is
+    unscored.
+    """
 
     start: int
     end: int
@@ -169,7 +171,7 @@ class RunVerdict(Reply):
 
 
 class RunAnswer(Reply):
-    """One sample. text: null if generation failed; reason then explains why."""
+    """One sample. text: the answer; null if generation failed. reason: why the answer is unscored; empty otherwise."""
 
     question_id: str
     arm: str
@@ -182,7 +184,7 @@ class RunAnswer(Reply):
 
 
 class RunAnswers(Reply):
-    """Answers, by question, arm and sample. total: of all that match the filters."""
+    """Answers, sorted by question, arm and sample. total: number of all answers that match the filters."""
 
     object: Literal["list"] = "list"
     data: list[RunAnswer]
@@ -190,7 +192,7 @@ class RunAnswers(Reply):
 
 
 def run_fields(info: RunInfo) -> dict[str, Any]:
-    """The fields of RunReply."""
+    """Return the fields of RunReply."""
     labels = dict(info.labels)
     return {
         "id": info.id,
@@ -206,7 +208,7 @@ def run_fields(info: RunInfo) -> dict[str, Any]:
 
 
 def run_answer(record: SampleRecord) -> RunAnswer:
-    """The response for a sample."""
+    """Return the response for a sample."""
     return RunAnswer(
         question_id=record.question_id,
         arm=record.arm,

@@ -1,4 +1,4 @@
-"""Operations on evaluations, independent of HTTP: shared by the API and the pages."""
+"""Operations on evaluations. They do not depend on routes; the API and the pages share them."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ _SUMMARIES_KEPT = 32
 
 
 class Reports:
-    """Builds reports of runs, one at a time, since each takes seconds of CPU. Caches summaries of runs until they
-    change.
+    """A builder of run reports. It builds one report at a time, since each takes seconds of CPU time, and caches
+    summaries until the run changes.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class Reports:
         self._summaries: OrderedDict[tuple[str, str, int], dict[str, Any]] = OrderedDict()
 
     def summary(self, pipeline: Pipeline, info: RunInfo) -> dict[str, Any] | None:
-        """The estimates of a run; None before its first sample."""
+        """Return the estimates of a run; None before its first sample."""
         if not info.samples:
             return None
         key = (info.id, info.status, info.samples)
@@ -56,18 +56,20 @@ class Reports:
             return summary
 
     def html(self, pipeline: Pipeline, run_id: str, against: str | None = None) -> str:
-        """The report's page. Raises ApiError 409 if there is nothing to report or to compare yet."""
+        """Return the report as HTML. Raises ApiError 409 if there is nothing to report or to compare yet."""
         with self._lock:
             return render_report(_report(pipeline, run_id, against))
 
     def json(self, pipeline: Pipeline, run_id: str, against: str | None = None) -> dict[str, Any]:
-        """The report's figures; see evaluation.reports.tabular."""
+        """Return the report's figures; see evaluation.reports.tabular. Raises the errors of ``html``."""
         with self._lock:
             return as_json(_report(pipeline, run_id, against))
 
 
 def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: str | None) -> Submitted:
-    """Queue an evaluation. Raises ApiError 404 and 422 for an invalid request."""
+    """Queue an evaluation. Raises ApiError 404 for an unknown collection, 422 for an invalid request, and 429 if too
+    many jobs wait.
+    """
     for name in (request.collection, request.trusted):
         if name is not None and own_collection(pipeline.store, caller.tenant, name) is None:
             raise missing("collection")
@@ -93,7 +95,7 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
 
 
 def own_run(pipeline: Pipeline, caller: Caller, run_id: str) -> RunInfo:
-    """The caller's run. Raises ApiError 404."""
+    """Return the caller's run. Raises ApiError 404 if the caller's tenant has no run with this id."""
     info = RunStore(pipeline.store).own_run(caller.tenant, run_id) if _RUN.fullmatch(run_id) else None
     if info is None:
         raise missing("evaluation")

@@ -36,7 +36,7 @@ async def list_jobs(
     limit: Limit = 100,
     offset: Offset = 0,
 ) -> JobsReply:
-    """The jobs of the caller's tenant, newest first."""
+    """Return the jobs of the caller's tenant, newest first."""
 
     def find() -> tuple[Job, ...]:
         stored = resources.own(caller.tenant, collection).stored if collection is not None else None
@@ -56,7 +56,7 @@ async def list_jobs(
     "/v1/jobs/{job_id}", summary="One job, and its progress", responses=error_responses(401, 403, 404, 429, 500, 503)
 )
 async def get_job(job_id: str, caller: Reader, resources: ResourcesDep) -> JobReply:
-    """Poll about once a second until status is succeeded, failed or cancelled."""
+    """Return a job. Poll about once a second until status is succeeded, failed or cancelled."""
     return job_reply(await resources.do(found_job, resources.pipeline, caller, job_id))
 
 
@@ -67,7 +67,7 @@ async def get_job(job_id: str, caller: Reader, resources: ResourcesDep) -> JobRe
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def cancel_job(job_id: str, request: Request, caller: Reader, resources: ResourcesDep) -> JobReply:
-    """A waiting job is cancelled at once, a running one at its next step. Saved work remains."""
+    """Cancel a waiting job at once, a running one at its next step. Saved work remains."""
     refuse_other_sites(request)
 
     def cancel() -> Job:
@@ -87,7 +87,7 @@ async def cancel_job(job_id: str, request: Request, caller: Reader, resources: R
     responses=error_responses(401, 403, 404, 409, 429, 500, 503),
 )
 async def retry_job(job_id: str, request: Request, caller: Reader, resources: ResourcesDep) -> JobReply:
-    """The job continues from its saved work."""
+    """Queue the job again. It continues from its saved work."""
     refuse_other_sites(request)
 
     def retry() -> Job:
@@ -109,7 +109,9 @@ def check_room(pipeline: Pipeline, caller: Caller) -> None:
 
 
 def found_job(pipeline: Pipeline, caller: Caller, job_id: str) -> Job:
-    """The caller's job. Index jobs need the scope index, evaluations the scope evaluate."""
+    """Return the caller's job. Raises ApiError 404 if there is none, or if the caller lacks its scope (index or
+    evaluate).
+    """
     job = JobStore(pipeline.store).get(caller.tenant, job_id) if _ID.fullmatch(job_id) else None
     if job is None or not caller.may("index" if job.kind == "index" else "evaluate"):
         raise missing("job")

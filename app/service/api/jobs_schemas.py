@@ -34,7 +34,7 @@ class Reply(BaseModel):
 
 
 class StepReply(Reply):
-    """Progress of one step, in its own unit. total: null while unknown."""
+    """Progress of one step. done, total: counts in the unit of the step; total is null while unknown."""
 
     step: str
     done: int
@@ -42,14 +42,14 @@ class StepReply(Reply):
 
 
 class RefusedReply(Reply):
-    """A refused item, and the reason."""
+    """A refused item, and the reason for the refusal."""
 
     where: str
     reason: str
 
 
 class JobReply(Reply):
-    """A background job. result: for an index job the added, changed, removed and refused documents; for an evaluation
+    """A background job. result: for an index job, the added, changed, removed and refused documents; for an evaluation,
     its run.
     """
 
@@ -84,7 +84,7 @@ JOB_HEADERS: dict[str, Any] = {"Location": {"description": "URL of the job", "sc
 
 
 def job_reply(job: Job) -> JobReply:
-    """The response for a job."""
+    """Return the response for a job."""
     return JobReply(
         id=job.id,
         kind=job.kind,

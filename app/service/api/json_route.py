@@ -34,7 +34,7 @@ _MEANINGS = {
 
 
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """The ``responses`` argument of a route: the error object under each status."""
+    """Return the ``responses`` argument of a route: the error object for each status."""
     return {
         status: {
             "model": ErrorReply,
@@ -46,14 +46,14 @@ def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 class JsonRoute(APIRoute):
-    """A route that requires the content type application/json, which other sites' pages cannot send without CORS
+    """A route that requires the content type application/json, which pages of other sites cannot send without a CORS
     preflight.
 
-    Reads nothing of the body before the caller was authenticated, has the route's scope, and is within its rate limit.
+    It reads the body only after the caller was authenticated, has the route's scope, and is within its rate limit.
     """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """See APIRoute."""
+        """Return a handler that checks the caller and the content type before the body is read."""
         inner = super().get_route_handler()
 
         async def handler(request: Request) -> Response:
@@ -80,7 +80,7 @@ class JsonRoute(APIRoute):
 
 
 def _large_bodies(request: Request) -> LargeBodies:
-    """The parser of large bodies, one per app."""
+    """Return the app's parser of large bodies, created on the first request."""
     state = request.app.state
     found = getattr(state, "large_bodies", None)
     if not isinstance(found, LargeBodies):

@@ -10,8 +10,8 @@ _THEIRS = ("HTTPValidationError", "ValidationError")
 
 
 def describe_truly(app: FastAPI) -> None:
-    """Remove FastAPI's own validation error from the description; paths that validate values declare the error
-    object.
+    """Remove FastAPI's validation error from the OpenAPI description; routes that validate values declare the error
+    object instead.
     """
     inner = app.openapi
 
@@ -27,4 +27,4 @@ def describe_truly(app: FastAPI) -> None:
                 schema.get("components", {}).get("schemas", {}).pop(name, None)
         return schema
 
-    app.openapi = openapi  # type: ignore[method-assign]  # as FastAPI's documentation has it
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way

@@ -1,4 +1,4 @@
-"""Policies as requests ask for them and replies tell of them, as types that OpenAPI can show."""
+"""Request and response schemas of policies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.policy_names import PolicyName
 
 
 class PolicyFields(BaseModel):
-    """The part of a request that asks for policies."""
+    """Fields of a request that select and configure policies."""
 
     policy: Annotated[list[PolicyName], Field(max_length=6)] | None = Field(
         default=None,
@@ -36,7 +36,7 @@ class PolicyFields(BaseModel):
     )
 
     def policy_request(self) -> PolicyRequest:
-        """As the pipeline takes it."""
+        """Return the policies in the pipeline's form."""
         return PolicyRequest(
             None if self.policy is None else tuple(self.policy),
             self.max_hallucination_rate,
@@ -46,7 +46,9 @@ class PolicyFields(BaseModel):
         )
 
     def policy_temperature(self, given: float | None, samples: int) -> float:
-        """The temperature: as given, else greedy, but not for samples that best_of_n chooses among."""
+        """Return the temperature. given: the requested temperature; None selects 0 (greedy), or 0.7 if best_of_n
+        selects among several samples.
+        """
         return temperature_for(given, samples if "best_of_n" in (self.policy or ()) else 1)
 
 
@@ -55,7 +57,9 @@ class _Reply(BaseModel):
 
 
 class FlaggedReply(_Reply):
-    """``text[start:end]`` of the answer is a claim that is not supported; support is null where it is unscored."""
+    """A claim that is not supported, ``text[start:end]`` of the answer. support: in [0, 1]; null if the claim is
+    unscored.
+    """
 
     start: int
     end: int
@@ -66,7 +70,7 @@ class FlaggedReply(_Reply):
 
 
 class RemovedReply(_Reply):
-    """What a policy took out: start and end are offsets into the text before the cut."""
+    """A text that a policy removed. start, end: character offsets in the answer before the removal."""
 
     policy: str
     text: str
@@ -77,8 +81,9 @@ class RemovedReply(_Reply):
 
 
 class PolicyAnswerReply(_Reply):
-    """What became of one answer. score: support of its least supported claim; score_drawn: before any policy. reason:
-    why it is withheld where answered is false."""
+    """Result of the policies for one answer. answered: whether the answer is given. reason: why it is withheld, if it
+    is. score_drawn: support of the least supported claim of the generated text. score: the same for the returned text.
+    """
 
     answered: bool
     reason: str
@@ -89,7 +94,7 @@ class PolicyAnswerReply(_Reply):
 
 
 class SampleReply(_Reply):
-    """An answer as drawn. chosen: whether a given answer is made of it."""
+    """An answer as the model generated it. chosen: whether a returned answer is based on it."""
 
     text: str
     seed: int
@@ -98,7 +103,9 @@ class SampleReply(_Reply):
 
 
 class RoundReply(_Reply):
-    """A round of correction: the query for a claim, and the answer drawn from what was found."""
+    """A round of correction: the query for an unsupported claim, and the answer generated from the retrieved passages.
+    kept: whether the new answer replaced the earlier one.
+    """
 
     query: str
     claim: str
@@ -111,7 +118,7 @@ class RoundReply(_Reply):
 
 
 class StepCostReply(_Reply):
-    """Of one policy; seconds are wall clock."""
+    """Cost of one policy. seconds: wall-clock time."""
 
     seconds: float
     prompt_tokens: int
@@ -120,7 +127,7 @@ class StepCostReply(_Reply):
 
 
 class CostReply(StepCostReply):
-    """Of everything, the first draw included."""
+    """Total cost of a query, including its first generation."""
 
     rounds: int
 
@@ -134,8 +141,9 @@ class StepReply(_Reply):
 
 
 class CertificateReply(_Reply):
-    """What was certified: of the answers at or above the threshold at most alpha hallucinate, with probability at least
-    1 - delta."""
+    """A certificate: with probability at least 1 - delta, at most a share alpha of the answers that score at least
+    threshold hallucinate.
+    """
 
     id: str
     alpha: float
@@ -149,8 +157,9 @@ class CertificateReply(_Reply):
 
 
 class PolicyReply(_Reply):
-    """Which policies ran and what they did. answers: in the order of the given answers. threshold, verifier: null where
-    none judged. certificate: null unless a rate was asked for."""
+    """The policies that ran, and their results. answers: results in the order of the returned answers. threshold,
+    verifier: null if no policy judged the answers. certificate: null unless a rate was requested.
+    """
 
     ran: list[PolicyName]
     threshold: float | None

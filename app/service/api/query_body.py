@@ -27,7 +27,7 @@ _EXAMPLE_QUERY: dict[str, Any] = {
 
 
 class TurnBody(BaseModel):
-    """An earlier question of a conversation and its answer."""
+    """A question asked earlier in the conversation, and its answer."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

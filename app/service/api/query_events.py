@@ -1,10 +1,10 @@
 """The server-sent events of a streamed query: sources, text, answers with citations, verdicts, usage.
 
-``sources``: sent once, and again before the text if a policy searched again. Its ``buffered`` says that no text is sent
-before the policies have ended; ``policy`` names them.
+``sources``: sent once, and again before the text if a policy searched again. Its field ``buffered`` tells whether no
+text is sent before the policies have ended. Its field ``policy`` lists the policies.
 ``thought``: sent repeatedly, {"sample", "text"}, by reasoning models. The texts of a sample concatenate to its thought.
 ``text``: sent repeatedly, {"sample", "text"}. The texts of a sample concatenate to its answer.
-``answers``: sent once, as POST /v1/query returns them.
+``answers``: sent once, in the format of POST /v1/query.
 ``policy``, ``verdicts``: sent once each if requested.
 ``done``: usage and timings.
 ``error``: the error object, in place of all remaining events.
@@ -67,7 +67,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
 
 
 def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
-    """Return the answers; preceded by their reasoning and texts if these were held back until complete."""
+    """Return the events of the answers. Reasoning and texts come first if they were held back until complete."""
     thoughts = [
         event({"sample": sample, "text": answer.completion.thought}, "thought")
         for sample, answer in enumerate(result.answers)

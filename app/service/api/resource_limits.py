@@ -11,7 +11,11 @@ _FORMS = re.compile(r"(?:/v1)?/collections/[^/]*/documents|/evaluations(?:/[^/]*
 
 
 def body_limits(usual: int) -> Callable[[str], int | None]:
-    """For BodyLimit: the maximum bytes of a path's body; None if the route reads it itself in pieces."""
+    """Return a function for BodyLimit that maps a path to the maximum bytes of its body.
+
+    usual: the maximum of most paths. The function returns None for paths whose routes read the body in chunks
+    themselves.
+    """
 
     def limit(path: str) -> int | None:
         if _FORMS.fullmatch(path):

@@ -43,9 +43,7 @@ IdempotencyKey = Annotated[
 
 
 class Resources:
-    """The pipeline for routes that wait for the database, with few threads of their own, so that queries keep
-    theirs.
-    """
+    """The pipeline for routes that wait for the database. It has a small thread pool, so that queries keep theirs."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self.pipeline = pipeline
@@ -53,7 +51,7 @@ class Resources:
         self._log = logging.getLogger(LOGGER)
 
     async def do(self, work: Callable[_P, _T], *arguments: _P.args, **named: _P.kwargs) -> _T:
-        """Run the work in a thread. Raises ApiError for errors that clients can act on."""
+        """Run the work in a thread. Raises ApiError for errors that clients can act on, and other errors unchanged."""
 
         def run() -> _T:
             return work(*arguments, **named)
@@ -67,8 +65,9 @@ class Resources:
             raise found from error
 
     def own(self, tenant: str, name: str) -> OwnCollection:
-        """The tenant's collection. Raises ApiError 404, with the same message whether another tenant has one of this
-        name or not.
+        """Return the tenant's collection.
+
+        Raises ApiError 404. The message is the same whether or not another tenant has a collection of this name.
         """
         found = own_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
         if found is None:
@@ -77,7 +76,7 @@ class Resources:
 
 
 async def resources(request: Request) -> Resources:
-    """The Resources of the app, created on the first request."""
+    """Return the app's Resources, created on the first request."""
     state = request.app.state
     found = getattr(state, "resources", None)
     if not isinstance(found, Resources):
@@ -88,12 +87,12 @@ async def resources(request: Request) -> Resources:
 
 
 def missing(what: str) -> ApiError:
-    """404 for an object that does not exist or belongs to another tenant."""
+    """Return a 404 error for an object that does not exist or belongs to another tenant. what: kind of the object."""
     return ApiError(404, f"there is no such {what}", code=f"{what}_not_found")
 
 
 def refuse_other_sites(request: Request) -> None:
-    """Reject requests from pages of other sites, by the browser's Origin headers. Raises ApiError 403."""
+    """Raise ApiError 403 for a request from a page of another site, recognised by the browser's origin headers."""
     origin = request.headers.get("origin")
     try:
         foreign = origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower()
@@ -104,7 +103,7 @@ def refuse_other_sites(request: Request) -> None:
 
 
 def meaning(error: Exception, log: logging.Logger) -> Exception:
-    """Map an error: an ApiError if a client can act on it."""
+    """Return the ApiError for an error that a client can act on; any other error unchanged."""
     conflicts: tuple[tuple[type[Exception], str], ...] = (
         (TakenError, "collection_exists"),
         (JobStateError, "job_state"),
@@ -127,5 +126,5 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
 
 
 def refused(error: AppError | Exception, param: str | None = None) -> ApiError:
-    """422 with the message of an error about the request."""
+    """Return a 422 error with the message of an error in the request. param: name of the invalid field."""
     return ApiError(422, str(error), code="invalid_value", param=param)

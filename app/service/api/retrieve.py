@@ -1,4 +1,4 @@
-"""/v1/retrieve: search results without an answer."""
+"""/v1/retrieve: search results without a generated answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EXAMPLE: dict[str, Any] = {"query": "warranty of the Heron 4", "collection": "h
 
 
 class RetrieveBody(BaseModel):
-    """What to search for, and how."""
+    """A search query and its options."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -47,7 +47,9 @@ class RetrieveBody(BaseModel):
 
 
 class ChunkReply(Reply):
-    """A chunk: ``text`` is document[start:end], in characters; place: its readable location."""
+    """A retrieved chunk. start, end: character offsets in the document. place: location as text, such as a page or
+    heading.
+    """
 
     document_id: str
     title: str
@@ -62,7 +64,7 @@ class ChunkReply(Reply):
 
 
 class RetrieveReply(Reply):
-    """Chunks, best first. generation: hash of the searched index. search: readable search settings."""
+    """Retrieved chunks, best first. generation: hash of the searched index. search: the search settings as text."""
 
     object: Literal["list"] = "list"
     collection: str
@@ -81,7 +83,7 @@ async def retrieve(
     caller: Annotated[Caller, Depends(require("query"))],
     resources: Annotated[Resources, Depends(resources)],
 ) -> RetrieveReply:
-    """The chunks that an answer would be based on."""
+    """Return the chunks that would be retrieved to answer this query."""
     most = resources.pipeline.settings.max_question_characters
     if len(body.query) > most:
         message = f"query has {len(body.query)} characters: this server accepts at most {most}"
@@ -100,8 +102,10 @@ async def retrieve(
 
 
 def chosen(resources: Resources, caller: Caller, name: str | None) -> OwnCollection:
-    """The caller's collection of this name, or the only one. Raises ApiError 404, 422, and 503 for one without an
-    index.
+    """Return the caller's collection of this name; without a name, the only one.
+
+    Raises ApiError 404 if there is none, 422 if the name is missing and there are several, and 503 if the collection
+    has no index.
     """
     if name is not None:
         own = resources.own(caller.tenant, name)

@@ -30,7 +30,7 @@ _STREAM = {
 
 
 async def answering(request: Request) -> QueryService:
-    """The QueryService created by the lifespan."""
+    """Return the QueryService that the lifespan created."""
     service = request.app.state.answering
     assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there
     return service
@@ -50,7 +50,7 @@ router = APIRouter(route_class=JsonRoute)
     tags=["query"],
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
-    """Retrieve, generate, and return the answers with their sources, at once or as a stream."""
+    """Retrieve, generate, and return the answers with their sources, as one response or as a stream."""
     ask = body.to_pending(caller)
     if body.stream:
         live = await unless_gone(request, service.begin(ask))
@@ -66,7 +66,7 @@ async def query(body: QueryBody, request: Request, service: Service, caller: May
     tags=["collections"],
 )
 async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
-    """All collections, by name."""
+    """Return all collections of the caller's tenant, sorted by name."""
     infos = await anyio.to_thread.run_sync(service.collections, caller.tenant)
     return CollectionsReply(
         data=[
@@ -86,7 +86,7 @@ async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
 
 @router.get("/livez", summary="Whether the process responds", tags=["health"])
 async def livez() -> LiveReply:
-    """Always 200."""
+    """Return 200 whenever the process responds."""
     return LiveReply()
 
 
@@ -98,8 +98,8 @@ async def livez() -> LiveReply:
     tags=["health"],
 )
 async def readyz(service: Service, request: Request) -> Any:
-    """200 if ready, 503 with the reasons if not. Names and details need permission: if keys are required, a request
-    without a valid one gets only counts.
+    """Return 200 if the service is ready, or 503 with the reasons. If keys are required, a request without a valid key
+    gets counts only, without names and details.
     """
     found = await service.health.readiness()
     caller = await recognised(request)
@@ -126,8 +126,8 @@ async def readyz(service: Service, request: Request) -> Any:
 async def metrics(
     service: Service, caller: Annotated[Caller, Depends(require("admin"))], watched: WatchingDep
 ) -> Response:
-    """Latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, index ages and watches of the caller's
-    tenant, and the number of other tenants' indexes.
+    """Return latency by stage, tokens, queue, batch sizes, cache hits and verdict shares. Index ages and watches are
+    those of the caller's tenant; indexes of other tenants are only counted.
     """
     indexes = await anyio.to_thread.run_sync(index_ages, service, caller.tenant)
     text = await anyio.to_thread.run_sync(service.metrics.text, indexes)

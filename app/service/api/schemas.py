@@ -63,7 +63,7 @@ class _Reply(BaseModel):
 
 
 class AnnotationReply(_Reply):
-    """A citation: ``text[start:end]`` is ``[number]`` and names the source of that number."""
+    """A citation: ``text[start:end]`` of the answer is ``[number]``, which refers to the source of that number."""
 
     type: Literal["citation"]
     number: int
@@ -80,7 +80,7 @@ class UsageReply(_Reply):
 
 
 class AlternativeReply(_Reply):
-    """An alternative token; logprob is null if it cannot be generated."""
+    """An alternative token. logprob: natural logarithm of its probability; null if the token cannot be generated."""
 
     token_id: int
     logprob: float | None
@@ -93,7 +93,7 @@ class TokenReply(AlternativeReply):
 
 
 class EvidenceReply(_Reply):
-    """A location that supports a verdict: a span of a document."""
+    """The span of a document on which a verdict is based."""
 
     document_id: str | None
     start: int
@@ -104,7 +104,7 @@ class EvidenceReply(_Reply):
 class VerdictReply(_Reply):
     """The verdict on one claim, which is ``text[start:end]`` of the answer.
 
-    support: in [0, 1]; null if the claim is unscored, and then reason says why.
+    support: in [0, 1]; null if the claim is unscored. reason: explanation; never empty if the claim is unscored.
     """
 
     start: int
@@ -117,9 +117,9 @@ class VerdictReply(_Reply):
 
 
 class AnswerReply(_Reply):
-    """One sample.
+    """One generated answer.
 
-    thought: the reasoning of a reasoning model before its answer, not part of text; empty if there is none.
+    thought: the reasoning of a reasoning model before its answer, which is not part of text; empty if there is none.
     mean_logprob: mean natural logarithm of the token probabilities at temperature 1; null without tokens.
     logprobs: null unless requested.
     outcome, verdicts: null unless ``verify`` or a policy is requested.
@@ -138,7 +138,7 @@ class AnswerReply(_Reply):
 
 
 class SourceReply(_Reply):
-    """A retrieved chunk. number: its ``[n]`` in the prompt; null if it did not fit."""
+    """A retrieved chunk. number: the chunk's number in the prompt, which citations refer to; null if it did not fit."""
 
     number: int | None
     document_id: str
@@ -155,7 +155,9 @@ class SourceReply(_Reply):
 
 
 class TimingsReply(_Reply):
-    """Wall-clock seconds. queue_s: waiting for a slot. first_token_s: from the request's arrival to the first text."""
+    """Wall-clock seconds of a query. queue_s: time spent waiting for a slot. first_token_s: time from the arrival of
+    the request to the first text.
+    """
 
     queue_s: float
     retrieval_s: float
@@ -165,7 +167,7 @@ class TimingsReply(_Reply):
 
 
 class TotalUsageReply(_Reply):
-    """Tokens of the prompt, of its cached part, and of all answers."""
+    """Numbers of tokens of the prompt, of its cached part, and of all answers."""
 
     prompt_tokens: int
     cached_tokens: int
@@ -191,7 +193,7 @@ class QueryReply(_Reply):
 
 
 class CollectionReply(_Reply):
-    """A collection. Figures of an index are 0 or null if none is published."""
+    """A collection. Index fields are 0 or null if no index is published."""
 
     name: str
     documents: int
@@ -203,23 +205,23 @@ class CollectionReply(_Reply):
 
 
 class CollectionsReply(_Reply):
-    """All collections, by name."""
+    """All collections of the caller's tenant, sorted by name."""
 
     object: Literal["list"] = "list"
     data: list[CollectionReply]
 
 
 class LiveReply(_Reply):
-    """The process is running."""
+    """State of a process that responds."""
 
     status: Literal["live"] = "live"
 
 
 class ReadyReply(_Reply):
-    """Everything needed for an answer is open.
+    """State of a service that is ready to answer.
 
-    collections: names of the caller's own collections.
-    collection_count: number of all published collections.
+    collections: names of the published collections of the caller's tenant.
+    collection_count: number of published collections of all tenants.
     """
 
     status: Literal["ready"] = "ready"
@@ -244,6 +246,6 @@ class ErrorReply(_Reply):
 
 
 class NotReadyReply(ErrorReply):
-    """The server is not ready. reasons: what is missing, one entry each."""
+    """State of a service that is not ready. reasons: one entry per problem."""
 
     reasons: list[str]

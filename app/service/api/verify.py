@@ -1,4 +1,4 @@
-"""/v1/verify: whether given evidence supports claims, for many claims at once."""
+"""/v1/verify: judges whether given evidence supports claims."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ClaimBody(BaseModel):
 
 
 class VerifyBody(BaseModel):
-    """Claims to judge together. words: also find weak words (slower)."""
+    """Claims to judge in one request. words: whether to find the words that lower the support (slower)."""
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -65,8 +65,8 @@ class VerifyBody(BaseModel):
 
 
 class BestReply(Reply):
-    """The evidence sentence that supports the claim best. document: ``evidence n`` of the request; offsets are in that
-    text.
+    """The evidence sentence that supports the claim best. document: ``evidence n``, for the n-th text of the request.
+    start, end: character offsets in that text.
     """
 
     document: str
@@ -76,7 +76,7 @@ class BestReply(Reply):
 
 
 class SentenceReply(Reply):
-    """A sentence of the claim, ``claim[start:end]``."""
+    """A sentence of the claim, which is ``claim[start:end]``."""
 
     start: int
     end: int
@@ -85,7 +85,7 @@ class SentenceReply(Reply):
 
 
 class WeakReply(Reply):
-    """A word whose removal would raise the support, by gain."""
+    """A word of the claim that lowers its support. gain: increase of the support if the word is removed."""
 
     start: int
     end: int
@@ -94,7 +94,9 @@ class WeakReply(Reply):
 
 
 class CheckedReply(Reply):
-    """The verdict on a claim: as good as its worst sentence. support: in [0, 1], null if unscored."""
+    """The verdict on a claim, which is that of its least supported sentence. support: in [0, 1]; null if unscored.
+    weak: null unless requested.
+    """
 
     id: str = ""
     claim: str
@@ -107,7 +109,7 @@ class CheckedReply(Reply):
 
 
 class VerifyReply(Reply):
-    """One result per claim, in order."""
+    """One result per claim, in the order of the request."""
 
     object: Literal["list"] = "list"
     data: list[CheckedReply]
@@ -121,8 +123,8 @@ class VerifyReply(Reply):
 async def verify(
     body: VerifyBody, request: Request, caller: Annotated[Caller, Depends(require("query"))]
 ) -> VerifyReply:
-    """Each claim against its own evidence. Support of 0.5 or more is "supported", less is "unverifiable": this verifier
-    cannot tell a contradiction from missing evidence.
+    """Judge each claim by its own evidence. A support of 0.5 or more is "supported", less is "unverifiable": this
+    verifier cannot distinguish a contradiction from missing evidence.
     """
     service = request.app.state.answering
     assert isinstance(service, QueryService)  # noqa: S101 - the lifespan puts nothing else there

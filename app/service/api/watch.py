@@ -1,4 +1,4 @@
-"""/v1/watch: the rate in service by certificate, and the alarms."""
+"""/v1/watch: hallucination rates in service by certificate, and alarms."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 async def watching(request: Request) -> Watching:
-    """The Watching of the app, created on the first request."""
+    """Return the app's Watching, created on the first request."""
     state = request.app.state
     found = getattr(state, "watching", None)
     if not isinstance(found, Watching):
@@ -34,7 +34,9 @@ WatchingDep = Annotated[Watching, Depends(watching)]
 def own_status(
     pipeline_watch: Watching, resources: Resources, caller: Caller, name: str | None = None
 ) -> tuple[CollectionWatch, ...]:
-    """The watches of the caller's collections. Raises ApiError 404 for a name that is not one of them."""
+    """Return the watches of the caller's collections. name: a collection or the ID of a certificate; None selects all.
+    Raises ApiError 404 if the caller has no such watch.
+    """
     try:
         return pipeline_watch.status(own_collections(resources.pipeline.store, caller.tenant), name)
     except UnknownWatchError as error:
@@ -48,8 +50,8 @@ def own_status(
     responses=error_responses(401, 403, 429, 500, 503),
 )
 async def show_all(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:
-    """Of the caller's collections that have audits or certificates. The absence of an alarm never renews a
-    certificate.
+    """Return the watches of the caller's collections that have audits or certificates. The absence of an alarm never
+    renews a certificate.
     """
     return status_json(await resources.do(own_status, watched, resources, caller))
 
@@ -61,5 +63,5 @@ async def show_all(caller: Evaluator, resources: ResourcesDep, watched: Watching
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(name: str, caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:
-    """name: of a collection, or the id of a certificate."""
+    """Return the watches of one collection or certificate. name: name of the collection, or ID of the certificate."""
     return status_json(await resources.do(own_status, watched, resources, caller, name))

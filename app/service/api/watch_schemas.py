@@ -10,7 +10,7 @@ from app.service.api.jobs_schemas import Reply
 
 
 class AuditCounts(Reply):
-    """Numbers of audits."""
+    """Numbers of audits by state."""
 
     drawn: int = Field(description="all audits")
     withheld: int = Field(description="no answer was given, so there is nothing to label")
@@ -30,7 +30,7 @@ class AnswerRates(Reply):
 
 
 class RateReading(Reply):
-    """The rate among answers in service."""
+    """The hallucination rate among answers in service."""
 
     estimate: float | None = Field(description="weighted by the drawing probabilities; null before the first label")
     lower: float | None = Field(description="of the confidence sequence; null if the rate has changed")
@@ -43,7 +43,7 @@ class RateReading(Reply):
 
 
 class QuestionsReading(Reply):
-    """Questions in service against those of the calibration."""
+    """Comparison of questions in service with those of the calibration."""
 
     seen: int
     log_capital: float
@@ -53,7 +53,7 @@ class QuestionsReading(Reply):
 
 
 class AnchorsReading(Reply):
-    """One test of the verifier on the anchors."""
+    """Result of one test of the verifier on the anchors (the labelled answers of the calibration)."""
 
     anchors: int
     worse: int
@@ -67,7 +67,7 @@ class AnchorsReading(Reply):
 
 
 class VerifierReading(Reply):
-    """The verifier on the labelled answers of the calibration (plumbline watch anchors)."""
+    """Tests of the verifier on the labelled answers of the calibration (plumbline watch anchors)."""
 
     checks: int
     alarm: bool | None = Field(description="whether the last check found it worse; null before the first")
@@ -77,7 +77,7 @@ class VerifierReading(Reply):
 
 
 class WatchReply(Reply):
-    """The answers that one certificate guaranteed, or that none did."""
+    """The watch of the answers of one certificate, or of the answers without one."""
 
     certificate: str | None = Field(description="its id; null for answers without one")
     valid: bool | None = Field(description="whether signature, date and collection fit; queries compare the rest")
@@ -102,7 +102,7 @@ class CollectionWatchReply(Reply):
 
 
 class WatchesReply(Reply):
-    """The status of the watch."""
+    """The watches, and all raised alarms."""
 
     data: list[CollectionWatchReply]
     alarms: list[str] = Field(description="collection, certificate and alarm, of every alarm that is raised")

@@ -1,4 +1,4 @@
-"""Converts a chat request to a query: collection, sampling, and the parts that could not be applied."""
+"""Convert a chat request to a query: collection, sampling parameters, and notes on what could not be applied."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ from generation.generator import Generator
 from generation.live import InstructedGenerator, NamesTokens
 
 _SHARE, _LEAST, _MOST = 16, 32, 1024
-"""Default length of an answer: a sixteenth of the context, within these bounds."""
+"""Default length of an answer in tokens: a sixteenth of the model's context, within these bounds."""
 _TELL_SEED = 2**53
-"""Upper bound of random seeds, so that JavaScript's numbers represent them."""
+"""Upper bound of random seeds, which JavaScript's numbers represent exactly."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAsk:
-    """The query, its seed, and notes on parts of the request that could not be applied."""
+    """A converted chat request. ask: the query. seed: the seed that is used. notes: sentences on parts of the request
+    that could not be applied.
+    """
 
     ask: PendingQuery
     seed: int
@@ -33,7 +35,7 @@ class ChatAsk:
 
 
 def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
-    """Convert the request. Raises ApiError 400 for invalid or unsupported values, naming the parameter."""
+    """Convert a chat request. Raises ApiError 400 for an invalid or unsupported value; its param names the field."""
     conversation = read_conversation(body.messages)
     if body.logprobs and not isinstance(generator, NamesTokens):
         raise ApiError(
@@ -82,7 +84,7 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
 
 
 def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:
-    """The sampling parameters. Raises ApiError 400 for conflicting values, such as two biases of one token."""
+    """Return the sampling parameters. Raises ApiError 400 for conflicting values, such as two biases of one token."""
     greedy = body.top_p == 0  # the smallest set of tokens with that probability is the most likely one alone
     try:
         return SamplingParams(

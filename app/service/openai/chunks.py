@@ -26,11 +26,13 @@ _DONE = b"data: [DONE]\n\n"
 
 
 async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, usage: bool) -> AsyncIterator[bytes]:
-    """Yield the chunks: sources in the first; text and reasoning; citations and log-probabilities in the last ones.
+    """Yield the chunks of a chat completion.
 
-    usage: whether a chunk with token counts follows. Verdicts come with the last chunk that has a choice. With
-    policies, the first chunk says ``buffered``, and all text comes with the last one, with the sources again if a
-    policy found others.
+    The first chunk has the sources. Chunks with text and reasoning follow. The last chunk with choices has citations,
+    log-probabilities and verdicts. With policies, the first chunk says ``buffered``, and the last one has all text,
+    with the sources again if a policy retrieved others.
+
+    usage: whether a chunk with token counts follows.
     """
     fields = head.fields("chat.completion.chunk")
     whole_text = live.ask.request.style != "short" or live.buffered

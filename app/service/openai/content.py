@@ -1,7 +1,7 @@
-"""The text of a chat message, whose content may be a text or a list of parts.
+"""Read the text of a chat message, whose content may be a text or a list of parts.
 
-Parts may have fields beside the text (``cache_control``, ``id``, ``annotations``), which are ignored. A part other than
-text is refused in a message to answer or follow, and skipped in earlier messages of the assistant or a tool.
+Other fields of a part (``cache_control``, ``id``, ``annotations``) are ignored. A part that is not text is refused in
+messages of the system, the developer and the user. It is skipped in earlier messages of the assistant or a tool.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ CONTENT_SCHEMA: dict[str, Any] = {
 
 
 def text_of(content: object, role: Role, place: str) -> str:
-    """The text; parts are joined by line breaks; empty if there is none.
+    """Return the text of a message: parts joined by line breaks; empty if there is none.
 
     place: location of the message, such as ``messages.0``. Raises ApiError 400 for content that is neither text nor a
     list of parts, for a non-text part in a message of the user or system, and for characters that cannot be stored
@@ -52,12 +52,12 @@ def text_of(content: object, role: Role, place: str) -> str:
 
 
 def refused(message: str, param: str) -> ApiError:
-    """400 for an invalid value."""
+    """Return a 400 error for an invalid value."""
     return ApiError(400, message, code="invalid_value", param=param)
 
 
 def _part(part: object, role: Role, where: str) -> str | None:
-    """The text of a part; None for one that is skipped."""
+    """Return the text of a part; None for a part that is skipped."""
     if isinstance(part, str):
         return _checked(part, where)
     if not isinstance(part, Mapping):

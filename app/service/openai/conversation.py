@@ -1,4 +1,4 @@
-"""Splits messages into instructions, earlier turns, and the question."""
+"""Split messages into instructions, earlier turns, and the question."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ _READ = ("system", "developer", "user", "assistant")
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A conversation. instructions: system and developer messages, in order. history: earlier questions with their
-    answers.
+    """A parsed conversation. instructions: system and developer messages, in order. history: earlier questions with
+    their answers.
     """
 
     instructions: str

@@ -38,7 +38,7 @@ _IGNORED = frozenset(
 
 
 def without_unsupported(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields without those that have no effect. Raises ApiError 400 naming the first unsupported one."""
+    """Return the fields without those that have no effect. Raises ApiError 400 for the first unsupported one."""
     kept = {name: value for name, value in fields.items() if name not in _IGNORED}
     for name, neutral, instead in _REFUSED:
         if name not in kept:

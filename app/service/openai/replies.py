@@ -1,4 +1,4 @@
-"""Results as OpenAI's objects: completions, stream chunks, annotations, log-probabilities, usage."""
+"""Results in OpenAI's format: completions, annotations, log-probabilities, usage."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NEVER = -9999.0
 
 @dataclass(frozen=True, slots=True)
 class ChatHead:
-    """Common fields of all objects of one answer. created: seconds since 1970. notes: see PlumblineReply."""
+    """Fields that all objects of one answer share. created: Unix time in seconds. notes: see PlumblineReply."""
 
     id: str
     created: int
@@ -32,7 +32,7 @@ class ChatHead:
     logprobs: bool = False
 
     def fields(self, kind: str) -> dict[str, Any]:
-        """The common fields of an object."""
+        """Return the shared fields of an object. kind: its value of ``object``."""
         return {
             "id": f"chatcmpl-{self.id}",
             "object": kind,
@@ -43,7 +43,7 @@ class ChatHead:
 
 
 def chat_json(head: ChatHead, result: QueryResult, question: str, generator: Generator) -> dict[str, Any]:
-    """A chat completion. question: the rewritten question."""
+    """Return a chat completion. question: the question that was answered, rewritten if it was a follow-up."""
     return {
         **head.fields("chat.completion"),
         "choices": [
@@ -68,7 +68,7 @@ def chat_json(head: ChatHead, result: QueryResult, question: str, generator: Gen
 
 
 def annotations_json(answer: Answer, result: QueryResult) -> list[dict[str, Any]]:
-    """The citations of an answer."""
+    """Return the citations of an answer as annotations."""
     by_number = {source.number: source for source in result.sources if source.number is not None}
     out = []
     for citation in answer.completion.citations:
@@ -92,12 +92,12 @@ def annotations_json(answer: Answer, result: QueryResult) -> list[dict[str, Any]
 
 
 def finish_json(completion: Completion) -> str:
-    """OpenAI's finish reason: "length" for any truncation."""
+    """Return OpenAI's finish reason: "length" for any truncation, else "stop"."""
     return "stop" if completion.finish_reason == "stop" else "length"
 
 
 def chat_usage_json(result: QueryResult) -> dict[str, Any]:
-    """Token counts; the prompt counts once for all samples."""
+    """Return token counts. The prompt counts once for all samples."""
     return {
         "prompt_tokens": result.prompt_tokens,
         "completion_tokens": result.completion_tokens,
@@ -107,7 +107,7 @@ def chat_usage_json(result: QueryResult) -> dict[str, Any]:
 
 
 def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[str, Any]:
-    """Plumbline's extension fields."""
+    """Return the fields that Plumbline adds to OpenAI's format."""
     judged = None
     if any(answer.evaluation is not None for answer in result.answers):
         judged = [
@@ -133,9 +133,9 @@ def plumbline_json(head: ChatHead, result: QueryResult, question: str) -> dict[s
 
 
 def logprobs_json(completion: Completion, generator: Generator) -> dict[str, Any] | None:
-    """Every token with its log-probability and, if requested, the most likely alternatives.
+    """Return every token with its log-probability and, if requested, the most likely alternatives.
 
-    None if the generator has no token ids, which the route refuses beforehand.
+    Returns None if the generator has no token ids; the route refuses log-probabilities in that case.
     """
     if not isinstance(generator, NamesTokens):
         return None
@@ -154,6 +154,6 @@ def logprobs_json(completion: Completion, generator: Generator) -> dict[str, Any
 
 def _token(generator: NamesTokens, token_id: int, logprob: float) -> dict[str, Any]:
     text = generator.token_text(token_id)
-    # Part of a character has no text to take the bytes from.
+    # A token that is part of a character decodes to U+FFFD, so its bytes are unknown.
     raw = None if "\ufffd" in text else list(text.encode())
     return {"token": text, "logprob": max(logprob, _NEVER) if math.isfinite(logprob) else _NEVER, "bytes": raw}

@@ -1,4 +1,4 @@
-"""OpenAI-compatible paths: chat completions, and models, which are the collections and the generator itself."""
+"""OpenAI-compatible paths: chat completions and models. A model is a collection or the generator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ chat_router = APIRouter(route_class=JsonRoute, tags=["openai"])
     responses={200: _STREAM, **error_responses(400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)},
 )
 async def chat(body: ChatBody, request: Request, service: Service, caller: MayQuery) -> Any:
-    """Retrieve from the collection that the model names, generate, and answer, complete or in chunks."""
+    """Retrieve from the collection that ``model`` names, generate, and return the answer at once or in chunks."""
     if not service.health.parts.all_open:
         raise not_ready()
     generator = service.pipeline.generator
@@ -63,7 +63,7 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
     responses=error_responses(401, 403, 429, 500, 503),
 )
 async def models(service: Service, caller: MayQuery) -> ModelsReply:
-    """List the published collections by name, then the generator, which answers without documents."""
+    """Return the published collections by name, then the generator, which answers without documents."""
     return ModelsReply(data=await anyio.to_thread.run_sync(_models, service, caller.tenant))
 
 
@@ -73,7 +73,7 @@ async def models(service: Service, caller: MayQuery) -> ModelsReply:
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def one_model(model: str, service: Service, caller: MayQuery) -> ModelReply:
-    """Show one entry of the list."""
+    """Return one model of the list."""
     known = await anyio.to_thread.run_sync(_models, service, caller.tenant)
     found = next((entry for entry in known if entry.id == model), None)
     if found is None:
@@ -102,8 +102,10 @@ def _head(body: ChatBody, chat: ChatAsk, live: LiveQuery, service: QueryService)
 
 
 def _as_openai(error: ApiError, model: str) -> ApiError:
-    """Map an error to this interface: 400 for invalid values, the model for the collection, messages for the
-    question."""
+    """Return the error in the terms of this interface.
+
+    Status 400 stands for invalid values, the model for the collection, and messages for the question.
+    """
     if error.code in ("collection_not_found", "collection_not_ready") or error.param == "collection":
         return _unknown(model) if error.status in (404, 422) else error
     status = 400 if error.status == 422 else error.status

@@ -1,4 +1,4 @@
-"""Request and response types of OpenAI's chat completions and models, and Plumbline's additions."""
+"""Request and response schemas of OpenAI's chat completions and models, with Plumbline's additions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _StopText = Annotated[str, Field(max_length=256)]
 
 
 def _stop_list(stop: object) -> object:
-    """Accept a single text as a list, as other servers do. Empty texts are dropped."""
+    """Return the stop texts as a list, without empty ones. A single text is accepted, as other servers do."""
     texts = [stop] if isinstance(stop, str) else stop
     return [text for text in texts if text != ""] if isinstance(texts, list) else texts
 
@@ -41,10 +41,10 @@ _TopK = Annotated[int | None, BeforeValidator(_all_tokens)]
 
 
 class Message(BaseModel):
-    """One message. content is parsed by app.service.openai.content.
+    """A message of the conversation.
 
-    name is accepted and ignored. Other fields that a client repeats from an answer, and tool calls and results of
-    earlier turns, are ignored.
+    The fields name, tool calls and results of earlier turns, and fields that a client repeats from an answer are
+    ignored.
     """
 
     model_config = ConfigDict(extra="ignore", strict=True)
@@ -54,7 +54,7 @@ class Message(BaseModel):
 
 
 class StreamOptions(BaseModel):
-    """include_usage: whether a last chunk with token counts is sent."""
+    """Options of a stream. include_usage: whether a last chunk with token counts is sent."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -143,8 +143,10 @@ class _Reply(BaseModel):
 
 
 class UrlCitation(_Reply):
-    """A citation's location in the answer and its source, ``plumbline:COLLECTION/DOCUMENT#char=START,END`` (fragment by
-    RFC 5147)."""
+    """Location of a citation in the answer, and its source as a URL.
+
+    The URL is ``plumbline:COLLECTION/DOCUMENT#char=START,END`` (fragment of RFC 5147).
+    """
 
     start_index: int
     end_index: int
@@ -163,9 +165,10 @@ class Annotation(_Reply):
 
 
 class ChatMessage(_Reply):
-    """The answer.
+    """The generated answer.
 
-    reasoning_content: the reasoning of a reasoning model before its answer, not part of content; null if there is none.
+    reasoning_content: the reasoning of a reasoning model before its answer, which is not part of content; null if there
+    is none.
     """
 
     role: Literal["assistant"] = "assistant"
@@ -197,7 +200,7 @@ class Logprobs(_Reply):
 
 
 class Choice(_Reply):
-    """One sample."""
+    """One generated answer."""
 
     index: int
     message: ChatMessage
@@ -206,13 +209,13 @@ class Choice(_Reply):
 
 
 class PromptDetails(_Reply):
-    """cached_tokens: number of prompt tokens read from the prefix cache."""
+    """Details of the prompt's tokens. cached_tokens: number of tokens read from the prefix cache."""
 
     cached_tokens: int
 
 
 class ChatUsage(_Reply):
-    """Token counts; the prompt counts once for all samples."""
+    """Token counts. The prompt counts once for all choices."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -229,10 +232,10 @@ class Judged(_Reply):
 
 
 class PlumblineReply(_Reply):
-    """Fields that OpenAI's interface lacks.
+    """Fields that OpenAI's format lacks.
 
-    question: the question that was searched and answered; a rewritten follow-up.
-    notes: parts of the request that could not be applied, in words.
+    question: the question that was answered; a follow-up is rewritten to be self-contained.
+    notes: sentences on parts of the request that could not be applied.
     judged: null unless ``verify`` or a policy is requested.
     policy: null unless requested.
     """
@@ -263,7 +266,7 @@ class ChatReply(_Reply):
 
 
 class ModelReply(_Reply):
-    """A collection to answer from, or the generator itself."""
+    """A model: a collection, or the generator without documents."""
 
     id: str
     object: Literal["model"] = "model"
@@ -272,7 +275,7 @@ class ModelReply(_Reply):
 
 
 class ModelsReply(_Reply):
-    """The names that are valid as a model."""
+    """The valid models."""
 
     object: Literal["list"] = "list"
     data: list[ModelReply]
