@@ -41,7 +41,9 @@ from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 from retrieval.engines.engines import Engines
 from retrieval.engines.record import EngineName
+from retrieval.generations.index_params import IndexParams
 from retrieval.generations.publishing import current_generation
+from retrieval.indexing.index_target import IndexTarget
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress, IndexReport
 from retrieval.retriever import Fusion, Mode, Retriever
@@ -193,13 +195,10 @@ class Pipeline:
             collection,
             source,
             encoder,
-            chunking=chunking,
-            tokenising=tokenising,
-            dense=dense,
+            params=IndexParams.for_new_index(chunking, tokenising, dense=dense),
             job=job,
+            target=IndexTarget(vectors or self._engine_of_new(collection), self.engines),
             progress=progress,
-            vectors=vectors or self._engine_of_new(collection),
-            engines=self.engines,
         )
 
     def _engine_of_new(self, collection: str) -> EngineName | None:

@@ -26,6 +26,7 @@ from benchmarks.line_plots import Line, Panel, svg
 from benchmarks.measuring import PeakMemory, folder_mib
 from data.store import Store
 from retrieval.collections import open_retriever
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import index_documents
 
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000)
@@ -40,7 +41,9 @@ def measured(data: Path, tiny: bool, chunks: int, kind: str) -> dict[str, float]
     with tempfile.TemporaryDirectory() as name, Store.open(f"sqlite:///{name}/p.db") as store:
         with PeakMemory() as memory:
             started = time.perf_counter()
-            report = index_documents(store, Path(name), "c", given, encoder, dense=INDEXES[kind])
+            report = index_documents(
+                store, Path(name), "c", given, encoder, params=IndexParams.for_new_index(dense=INDEXES[kind])
+            )
             build = time.perf_counter() - started
         disk = folder_mib(Path(name))
         retriever = open_retriever(store, Path(name), "c", encoder)

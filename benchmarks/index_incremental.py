@@ -23,6 +23,7 @@ from data.documents import Document
 from data.store import Store
 from retrieval.chunking.chunker import ChunkingParams, chunk_spans
 from retrieval.encoding.encoder import Encoder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
@@ -67,7 +68,7 @@ def main() -> None:
                     "c",
                     source,
                     encoder,
-                    dense=DenseParams(kind="flat"),
+                    params=IndexParams.for_new_index(dense=DenseParams(kind="flat")),
                     job=JobParams(workers=arguments.workers),
                 )
             )

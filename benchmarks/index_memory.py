@@ -26,6 +26,7 @@ from data.store import Store
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.sentence_transformer import load_default_encoder
 from retrieval.encoding.subprocess_encoder import SubprocessEncoder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.vectors.params import DenseParams
 
@@ -69,7 +70,7 @@ def main() -> None:
                 "encyclopedia",
                 articles(arguments.data, count, arguments.tiny),
                 encoder,
-                dense=INDEXES[arguments.index],
+                params=IndexParams.for_new_index(dense=INDEXES[arguments.index]),
                 job=JobParams(workers=arguments.workers),
                 progress=lines.update,
             )

@@ -23,6 +23,25 @@ class IndexParams:
     bm25: Bm25Params = field(default_factory=Bm25Params)
     dense: DenseParams = field(default_factory=DenseParams)
 
+    @classmethod
+    def for_new_index(
+        cls,
+        chunking: ChunkingParams | None = None,
+        tokenising: TokenisingParams | None = None,
+        bm25: Bm25Params | None = None,
+        dense: DenseParams | None = None,
+    ) -> IndexParams:
+        """Return parameters with the defaults of a new index for those that are None.
+
+        The default tokenisation adapts to the scripts of the documents.
+        """
+        return cls(
+            chunking or ChunkingParams(),
+            tokenising or TokenisingParams(cjk="auto"),
+            bm25 or Bm25Params(),
+            dense or DenseParams(),
+        )
+
     def for_scripts(self, other_words: bool) -> IndexParams:
         """Return the parameters with ``tokenising.cjk`` resolved if it is "auto".
 

@@ -28,6 +28,7 @@ from retrieval.generations.document_versions import (
 from retrieval.generations.folder import ChunkTable, check_hash, load_generation, load_table
 from retrieval.generations.manifest import MANIFEST, DocumentVersion, Manifest, describe_file, read_manifest_copy
 from retrieval.generations.publishing import current_generation, publish_generation
+from retrieval.indexing.index_target import IndexTarget
 from retrieval.indexing.indexer import JobParams, ProgressListener, index_documents
 from retrieval.indexing.vector_cache import write_vectors
 from retrieval.upkeep.verifying import VerificationReport, verify_collection
@@ -195,25 +196,15 @@ def _rebuild(
     with readable_rows("documents"), store.write() as connection:
         for item in rows:
             _mend_row(connection, item)
-    params = manifest.params
-    report = index_documents(
-        store,
-        home,
-        name,
-        source(),
-        encoder,
-        chunking=params.chunking,
-        tokenising=params.tokenising,
-        bm25=params.bm25,
-        dense=params.dense,
-        progress=progress,
-        job=job,
-        # The record of the parameters may itself be damaged: the rebuild then gives another generation, which is not
-        # published.
-        expected_hash=manifest.hash,
-        vectors=manifest.engine_name,
-        engines=engines,
+    target = IndexTarget(
+        manifest.engine_name,
+        engines,
         rewrite=manifest.engine is not None,
+        # The stored parameters may be damaged too. The rebuild then has another hash and is not published.
+        expected_hash=manifest.hash,
+    )
+    report = index_documents(
+        store, home, name, source(), encoder, params=manifest.params, job=job, target=target, progress=progress
     )
     return [
         f"the index was rebuilt from {report.documents} stored documents; {report.embedded} chunks were "

@@ -17,6 +17,7 @@ from data.store import Store
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import index_documents
 from retrieval.upkeep.exporting import export_collection
 from retrieval.upkeep.repairing import repair_collection
@@ -46,7 +47,7 @@ def test_a_whole_collection_verifies_and_needs_no_repair(store: Store, home: Pat
 def test_approximate_indexes_verify_too(
     store: Store, home: Path, encoder: Any, make_documents: Callable[[int], tuple[Document, ...]], dense: DenseParams
 ) -> None:
-    index_documents(store, home, "c", make_documents(9), encoder, dense=dense)
+    index_documents(store, home, "c", make_documents(9), encoder, params=IndexParams.for_new_index(dense=dense))
     assert problems(store, home) == ""
 
 

@@ -18,6 +18,7 @@ from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import delete_collection, open_retriever
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import generations_folder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.vector_file import VectorFile
 from retrieval.vectors.params import DenseParams
@@ -121,7 +122,7 @@ def test_an_interrupted_job_ends_after_the_document_that_is_being_read(
 def test_an_encoder_that_cannot_be_sent_to_workers_is_refused(
     store: Store, home: Path, encoder: Any, make_documents: Documents
 ) -> None:
-    with pytest.raises(RetrievalError, match="2 other processes"):
+    with pytest.raises(RetrievalError, match="2 worker processes"):
         index_documents(store, home, "c", make_documents(2), encoder, job=JobParams(workers=2))
 
 
@@ -193,7 +194,12 @@ def test_vectors_that_nobody_needs_are_removed(
     delete_collection(store, home, "c")
     with store.read() as connection:  # the first encoder's vectors of "other" are all that is left
         assert set(connection.execute(select(vectors.c.encoder)).scalars()) == {encoder.fingerprint}
-    assert index_documents(store, home, "other", given[:2], encoder, chunking=ChunkingParams(30)).documents == 2
+    assert (
+        index_documents(
+            store, home, "other", given[:2], encoder, params=IndexParams.for_new_index(ChunkingParams(30))
+        ).documents
+        == 2
+    )
 
 
 def test_a_job_in_another_collection_keeps_what_it_has_embedded_so_far(
@@ -262,20 +268,32 @@ def test_another_outline_cuts_by_headings_anew(store: Store, home: Path, encoder
     text = "Alpha one two three.\n\nBeta four five six."
     document = Document("a", "", text)
     by_headings = ChunkingParams(max_tokens=40, strategy="headings")
-    first = index_documents(store, home, "c", [document], encoder, chunking=by_headings)
+    first = index_documents(store, home, "c", [document], encoder, params=IndexParams.for_new_index(by_headings))
     outlined = replace(document, outline=Outline((Heading(0, 5, 1), Heading(22, 26, 1))))
-    second = index_documents(store, home, "c", [outlined], encoder, chunking=by_headings)
+    second = index_documents(store, home, "c", [outlined], encoder, params=IndexParams.for_new_index(by_headings))
     assert (first.chunks, second.chunks) == (1, 2)
-    assert index_documents(store, home, "c", [outlined], encoder, chunking=by_headings).rebuilt is False
+    assert (
+        index_documents(store, home, "c", [outlined], encoder, params=IndexParams.for_new_index(by_headings)).rebuilt
+        is False
+    )
 
 
 def test_the_kind_of_index_is_kept_with_its_recall(
     store: Store, home: Path, encoder: Any, make_documents: Documents
 ) -> None:
-    report = index_documents(store, home, "c", make_documents(20), encoder, dense=DenseParams(quantisation="int8"))
+    report = index_documents(
+        store,
+        home,
+        "c",
+        make_documents(20),
+        encoder,
+        params=IndexParams.for_new_index(dense=DenseParams(quantisation="int8")),
+    )
     assert report.index == "flat-int8"
     assert report.recall is not None and 0.5 < report.recall <= 1
-    graph = index_documents(store, home, "c", make_documents(20), encoder, dense=DenseParams(kind="hnsw"))
+    graph = index_documents(
+        store, home, "c", make_documents(20), encoder, params=IndexParams.for_new_index(dense=DenseParams(kind="hnsw"))
+    )
     assert (graph.index, graph.embedded) == ("hnsw", 0)
     assert graph.generation_hash != report.generation_hash
     assert open_retriever(store, home, "c", encoder).retrieve("machine m4x", 3, "dense")

@@ -18,6 +18,7 @@ from retrieval.chunking.chunker import ChunkingParams
 from retrieval.collections import open_retriever
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import JobParams, index_documents
 from retrieval.indexing.report import IndexProgress
 from retrieval.retriever import Retriever
@@ -149,7 +150,7 @@ def test_a_run_killed_between_moving_and_publishing_is_taken_up(
         raise KilledError
 
     with monkeypatch.context() as patch:
-        patch.setattr("retrieval.indexing.indexer.publish_generation", killed)
+        patch.setattr("retrieval.indexing.index_job.publish_generation", killed)
         with pytest.raises(KilledError):
             index_documents(store, home, "c", given, encoder)
     assert len(list(generations_folder(home, "c").iterdir())) == 2
@@ -182,8 +183,12 @@ def test_parameters_and_encoder_change_the_generation(
     given = make_documents(5)
     hashes = {
         index_documents(store, home, "c", given, encoder).generation_hash,
-        index_documents(store, home, "c", given, encoder, chunking=ChunkingParams(20)).generation_hash,
-        index_documents(store, home, "c", given, encoder, bm25=REFERENCE_BM25).generation_hash,
+        index_documents(
+            store, home, "c", given, encoder, params=IndexParams.for_new_index(ChunkingParams(20))
+        ).generation_hash,
+        index_documents(
+            store, home, "c", given, encoder, params=IndexParams.for_new_index(bm25=REFERENCE_BM25)
+        ).generation_hash,
         index_documents(store, home, "c", given, make_encoder(salt="other")).generation_hash,
     }
     assert len(hashes) == 4

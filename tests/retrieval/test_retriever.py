@@ -15,6 +15,7 @@ from retrieval.chunking.chunker import searchable_text
 from retrieval.collections import check_collection, delete_collection, list_collections, open_retriever
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import generations_folder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import index_documents
 from retrieval.retriever import Fusion, Mode, Retriever
 from retrieval.sparse.bm25 import Bm25Params
@@ -96,7 +97,9 @@ def test_every_damaged_or_missing_file_is_named_and_a_run_repairs_it(
     store: Store, home: Path, encoder: Any, make_documents: Documents, backend: Any
 ) -> None:
     params = Bm25Params("okapi" if backend == "rank-bm25" else "lucene", backend=backend)
-    report = index_documents(store, home, "c", make_documents(8), encoder, bm25=params)
+    report = index_documents(
+        store, home, "c", make_documents(8), encoder, params=IndexParams.for_new_index(bm25=params)
+    )
     folder = generations_folder(home, "c") / report.generation_hash
     for name in sorted(path.name for path in folder.iterdir()):
         path = folder / name
@@ -115,7 +118,9 @@ def test_every_damaged_or_missing_file_is_named_and_a_run_repairs_it(
     assert check_collection(store, home, "c").problems == ()
     (folder / "vectors.faiss").unlink()
     encoder.encoded.clear()
-    repaired = index_documents(store, home, "c", make_documents(8), encoder, bm25=params)
+    repaired = index_documents(
+        store, home, "c", make_documents(8), encoder, params=IndexParams.for_new_index(bm25=params)
+    )
     assert (repaired.generation_hash, repaired.rebuilt, encoder.encoded) == (report.generation_hash, True, [])
     assert check_collection(store, home, "c").problems == ()
 

@@ -11,6 +11,7 @@ from data.documents import Document
 from data.store import Store
 from retrieval.chunking.scripts import has_other_words, has_own_ends
 from retrieval.chunking.sentences import sentence_spans
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import index_documents
 from retrieval.sparse.tokenising import TokenisingParams, for_language, tokenise
 
@@ -70,9 +71,13 @@ def test_vowel_signs_do_not_cut_words() -> None:
     assert tokenise("पंप की वारंटी", TokenisingParams("none", "none", "auto")) == ("पंप", "की", "वारंटी")
 
 
-def index(store: Store, home: Path, encoder: Any, texts: dict[str, str], **options: Any) -> Any:
+def index(
+    store: Store, home: Path, encoder: Any, texts: dict[str, str], tokenising: TokenisingParams | None = None
+) -> Any:
     documents = [Document(key, "", text) for key, text in texts.items()]
-    return index_documents(store, home, "c", documents, encoder, **options)
+    return index_documents(
+        store, home, "c", documents, encoder, params=IndexParams.for_new_index(tokenising=tokenising)
+    )
 
 
 def test_an_index_decides_by_its_documents(store: Store, home: Path, encoder: Any) -> None:
@@ -90,7 +95,7 @@ def test_an_index_of_an_earlier_version_is_cut_again(store: Store, home: Path, e
     texts = {"hi": " ".join(["पंप के साथ फ़िल्टर आता है। पुर्जे अलग से मिलते हैं।"] * 40)}
     with monkeypatch.context() as before:
         before.setattr("retrieval.chunking.sentences.own_starts", lambda text: [])
-        before.setattr("retrieval.indexing.indexer.TokenisingParams", lambda cjk: TokenisingParams())
+        before.setattr("retrieval.generations.index_params.TokenisingParams", lambda cjk: TokenisingParams())
         old = index(store, home, encoder, texts)
     new = index(store, home, encoder, texts)
     assert new.generation_hash != old.generation_hash

@@ -13,6 +13,8 @@ from data.store import Store
 from retrieval.collections import open_retriever
 from retrieval.engines.engines import Engines
 from retrieval.engines.record import EngineName
+from retrieval.generations.index_params import IndexParams
+from retrieval.indexing.index_target import IndexTarget
 from retrieval.indexing.indexer import index_documents
 from retrieval.indexing.report import IndexReport
 from retrieval.retriever import Retriever
@@ -35,9 +37,12 @@ class Bench:
     engines: Engines
     address: str = ""
 
-    def index(self, documents: Any, collection: str = "c", **options: Any) -> IndexReport:
-        given = {"vectors": self.engine, "engines": self.engines, **options}
-        return index_documents(self.store, self.home, collection, documents, self.encoder, **given)
+    def index(
+        self, documents: Any, collection: str = "c", *, new: bool = True, params: IndexParams | None = None
+    ) -> IndexReport:
+        """Index the documents. new: name the engine; otherwise the collection's own is used."""
+        target = IndexTarget(self.engine if new else None, self.engines)
+        return index_documents(self.store, self.home, collection, documents, self.encoder, params=params, target=target)
 
     def open(self, collection: str = "c") -> Retriever:
         return open_retriever(self.store, self.home, collection, self.encoder, self.engines)

@@ -99,7 +99,7 @@ def test_a_collection_moves_between_engines_without_embedding(bench: Bench, make
     assert ids(bench) == expected
     assert not reader.is_current()
     # Without a wish the collection stays where it is.
-    assert bench.index(make_documents(7), vectors=None).vectors == bench.engine
+    assert bench.index(make_documents(7), new=False).vectors == bench.engine
     assert list_collections(bench.store)[0].vectors == bench.engine
     bench.encoder.encoded.clear()
     back = bench.local().index(given)
@@ -114,8 +114,8 @@ def test_a_later_job_and_query_find_the_engine_by_its_record(bench: Bench, make_
     bench.engines.close()
     with Engines() as unaddressed:
         later = replace(bench, engines=unaddressed)
-        assert later.index(make_documents(4), vectors=None).rebuilt is False
-        assert later.index(make_documents(5), vectors=None).vectors == bench.engine
+        assert later.index(make_documents(4), new=False).rebuilt is False
+        assert later.index(make_documents(5), new=False).vectors == bench.engine
         assert "doc-004" in {one.partition(":")[0] for one in ids(later)}
 
 

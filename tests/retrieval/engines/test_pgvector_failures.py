@@ -17,6 +17,7 @@ from data.store import Store
 from retrieval.engines.engines import Engines
 from retrieval.errors import CollectionBusyError, EngineError, EngineUnavailableError
 from retrieval.generations.collection_folder import collection_lock, generations_folder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.report import IndexProgress
 from retrieval.sparse.bm25 import Bm25Params
 from retrieval.vectors.params import DenseParams
@@ -140,7 +141,7 @@ def test_too_many_dimensions_for_a_graph(
         bench = Bench(store, home, make_encoder(dimension=2001), "pgvector", engines, vector_database)
         with pytest.raises(EngineError, match="2000 dimensions"):
             bench.index(make_documents(3))
-        exact = bench.index(make_documents(3), dense=DenseParams(kind="flat"))
+        exact = bench.index(make_documents(3), params=IndexParams.for_new_index(dense=DenseParams(kind="flat")))
         assert exact.index == "flat"
         assert bench.open().retrieve(QUERY, 3)
 

@@ -10,6 +10,7 @@ import pytest
 
 from data.documents import Document
 from retrieval.errors import EngineError, RetrievalError
+from retrieval.generations.index_params import IndexParams
 from retrieval.ranking.diversity import MmrParams
 from retrieval.ranking.filtering import parse_filter
 from retrieval.reformulation.rm3 import Rm3Params
@@ -36,10 +37,10 @@ def test_hash_and_answers_are_those_of_local_files(bench: Bench, make_documents:
     given = tagged(make_documents(40))
     if bench.engine == "milvus" and weighting != "lucene":
         with pytest.raises(EngineError, match=weighting.replace("+", r"\+")):
-            bench.index(given, bm25=Bm25Params(weighting))
+            bench.index(given, params=IndexParams.for_new_index(bm25=Bm25Params(weighting)))
         return
-    report = bench.index(given, bm25=Bm25Params(weighting))
-    expected = bench.local().index(given, "files", bm25=Bm25Params(weighting))
+    report = bench.index(given, params=IndexParams.for_new_index(bm25=Bm25Params(weighting)))
+    expected = bench.local().index(given, "files", params=IndexParams.for_new_index(bm25=Bm25Params(weighting)))
     assert (report.generation_hash, report.chunks, report.index) == (expected.generation_hash, expected.chunks, "flat")
     assert report.vectors == bench.engine
     one, other = bench.open(), bench.open("files")
@@ -75,8 +76,8 @@ def test_a_graph_states_its_recall_and_filters_are_exact(
 ) -> None:
     graph = DenseParams(kind="hnsw", links=8, build_depth=40)
     given = tagged(make_documents(120))
-    report = bench.index(given, dense=graph)
-    exact = bench.local().index(given, "files", dense=DenseParams(kind="flat"))
+    report = bench.index(given, params=IndexParams.for_new_index(dense=graph))
+    exact = bench.local().index(given, "files", params=IndexParams.for_new_index(dense=DenseParams(kind="flat")))
     assert report.index == "hnsw"
     assert report.recall is not None and report.recall > 0.9
     one, other = bench.open(), bench.open("files")
@@ -107,5 +108,5 @@ def test_bad_query_vectors_are_refused(bench: Bench, make_documents: Documents) 
 def test_a_collection_without_words_and_one_with_a_single_chunk_answer(bench: Bench) -> None:
     bench.index([Document("a", "", "?! ...")])
     assert [hit.chunk.document_id for hit in bench.open().retrieve("what", 3)] == ["a"]
-    bench.index([Document("a", "", "lamp")], dense=DenseParams(kind="hnsw", links=4))
+    bench.index([Document("a", "", "lamp")], params=IndexParams.for_new_index(dense=DenseParams(kind="hnsw", links=4)))
     assert [hit.chunk.document_id for hit in bench.open().retrieve("lamp", 3)] == ["a"]
