@@ -1,4 +1,4 @@
-"""Simultaneous intervals for many rates: a decoding grid, positions in a text."""
+"""Compute simultaneous intervals for many rates, such as those of a decoding grid or of positions in a text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from evaluation.statistics.paired import fixed_minus_broken_limits
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rates or differences of G cells with simultaneous limits; each sequence has length G, None where undefined.
+    """Rates or differences of G cells with simultaneous limits. Each sequence has length G.
 
-    level: probability that the limits of all G cells hold together. cell_level: level of each single interval that
-    gives this. reason: why a cell is undefined, else empty.
+    rates, lower, upper: rate and limits of each cell; None where undefined.
+    level: probability that the limits of all G cells hold together.
+    cell_level: level of each single interval that gives this joint level.
+    reasons: why a cell is undefined; "" for a defined one.
     """
 
     rates: tuple[float | None, ...]
@@ -32,11 +34,12 @@ class Band:
 
 
 def rate_band(h: Floats, a: Floats, responses: Floats, resampler: Resampler) -> Band:
-    """Simultaneous intervals for the rates sum_q h_qg / sum_q a_qg of G cells on the same N questions.
+    """Return simultaneous intervals for the rates sum_q h_qg / sum_q a_qg of G cells on the same N questions.
 
-    h, a: (N, G); a is 0 where a cell lacks a question. responses: (G,).
+    h, a: (N, G); a is 0 where a cell lacks a question.
+    responses: (G,), upper bound on the number of independent responses of each cell.
 
-    Each cell uses the default interval at a level raised until all hold together (see ``joint_level``). Like the
+    Each cell uses the default interval at a level raised until all hold together (see ``joint_level``). As with the
     default interval, no cell has zero width.
     """
     live = a.sum(axis=0) > 0
@@ -49,10 +52,13 @@ def rate_band(h: Floats, a: Floats, responses: Floats, resampler: Resampler) -> 
 def difference_band(
     h1: Floats, h2: Floats, independent: float, resampler: Resampler, scored: tuple[Floats, Floats] | None = None
 ) -> Band:
-    """Differences of two arms' rates in G cells: (N, G) shares of each, by MOVER on fixed and broken, simultaneous.
+    """Return simultaneous intervals for the differences of two arms' rates in G cells, by MOVER on fixed and broken.
 
-    independent: responses that a cell is worth at most (mean_responses of the arm with fewer samples). scored: the
-    shares of each arm's responses that are scored, (N, G) each; all by default. Cross-pairs count where both are.
+    h1, h2: (N, G), shares of each arm's responses with the event.
+    independent: upper bound on the number of independent responses of a cell (``mean_responses`` of the arm with fewer
+        samples).
+    scored: shares of each arm's responses that are scored, (N, G) each; all by default. A cross-pair counts if both of
+        its responses are scored.
     """
     r1, r2 = scored or (np.ones_like(h1), np.ones_like(h2))
     weight = r1 * r2
@@ -66,13 +72,15 @@ def difference_band(
 
 
 def joint_level(h: Floats, a: Floats, resampler: Resampler) -> float:
-    """Level of each of G intervals at which all hold together with the level of the settings.
+    """Return the level of each of G intervals at which all hold together with the level of the settings.
 
-    The result lies between that level and Bonferroni's. Bootstrap max-t by question (Westfall and Young 1993; Romano
-    and Wolf 2005): c is the level's quantile of max_g |R*_g - R_g| / se*_g over resamples, se* the clustered standard
-    error in the resample. The cells are correlated because they use the same questions; this makes the limits narrower
-    than Bonferroni's. Student's t with N - 1 degrees turns the quantile into a level, which is then used in the default
-    interval. Unlike R -+ c se, that interval keeps its level near 0 and 1.
+    h, a: (N, G), as in ``rate_band``.
+
+    The result lies between that level and Bonferroni's. The method is a bootstrap max-t by question (Westfall and Young
+    1993; Romano and Wolf 2005): c is the level's quantile of max_g |R*_g - R_g| / se*_g over resamples, where se* is
+    the clustered standard error in the resample. The cells are correlated because they use the same questions. This
+    makes the limits narrower than Bonferroni's. Student's t with N - 1 degrees of freedom turns the quantile into a
+    level for the default interval. Unlike R -+ c se, that interval keeps its level near 0 and 1.
     """
     n, cells = h.shape
     wanted = float(resampler.settings.level)
@@ -89,7 +97,7 @@ def joint_level(h: Floats, a: Floats, resampler: Resampler) -> float:
 
 
 def max_t(weights: Weights, h: Floats, a: Floats) -> Floats:
-    """max_g |R*_g - R_g| / se*_g in every resample: (B, N), (N, G), (N, G) -> (B,); -inf where no cell varies."""
+    """Return max_g |R*_g - R_g| / se*_g in resamples: (B, N), (N, G), (N, G) -> (B,); -inf where no cell varies."""
     n, cells = h.shape
     rates = ratio(h.T, a.T)
     products = np.concatenate([h, a, h * h, h * a, a * a], axis=1)  # (N, 5 G)

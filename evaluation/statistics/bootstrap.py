@@ -1,4 +1,4 @@
-"""BCa bootstrap by question. All statistics of a run share one matrix of multinomial weights."""
+"""Compute BCa bootstrap intervals by question. All statistics of a run share one matrix of multinomial weights."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Two limits, lower <= upper."""
+    """An interval with lower <= upper."""
 
     lower: float
     upper: float
@@ -26,11 +26,11 @@ _BLOCK_CELLS = 250_000
 
 
 def question_weights(questions: int, replicates: int, seed: int) -> Weights:
-    """Multinomial bootstrap weights: (B replicates, N questions); each row adds up to N.
+    """Return multinomial bootstrap weights: (B replicates, N questions). Each row adds up to N.
 
-    The weights depend on N, B and seed only, so arms with the same questions are resampled together. A weight takes two
-    bytes: 20 MB for 1,000 questions and 10,000 replicates. (A count above 65,535 would need that many questions and one
-    question drawn nearly every time.)
+    The weights depend only on N, B and seed, so arms with the same questions are resampled together. A weight takes two
+    bytes: 20 MB for 1,000 questions and 10,000 replicates. A count above 65,535 would need more than that many
+    questions and one question that is drawn nearly every time.
     """
     rng = np.random.default_rng([seed, questions, replicates])
     share = np.full(questions, 1.0 / questions)
@@ -41,9 +41,9 @@ def question_weights(questions: int, replicates: int, seed: int) -> Weights:
 
 
 def blocks(replicates: int, cells: int, at_once: int = _BLOCK_CELLS) -> Iterator[slice]:
-    """Split the replicates into consecutive slices of at most ``at_once`` numbers, ``cells`` per replicate.
+    """Yield consecutive slices of the replicates, each with at most ``at_once`` numbers but at least one replicate.
 
-    A slice has at least one replicate.
+    cells: how many numbers each replicate has.
     """
     step = max(1, at_once // max(cells, 1))
     for start in range(0, replicates, step):
@@ -51,7 +51,10 @@ def blocks(replicates: int, cells: int, at_once: int = _BLOCK_CELLS) -> Iterator
 
 
 def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
-    """Sums over questions in each replicate, computed in blocks of bounded memory: (B, N), (N, k) -> (B, k)."""
+    """Return the weighted sums over questions of each replicate: (B, N), (N, k) -> (B, k).
+
+    They are computed in blocks of bounded memory.
+    """
     result = np.empty((weights.shape[0], columns.shape[1]))
     for rows in blocks(weights.shape[0], weights.shape[1]):
         result[rows] = weights[rows].astype(np.float64) @ columns
@@ -59,24 +62,27 @@ def weighted_sums(weights: Weights | Floats, columns: Floats) -> Floats:
 
 
 def ratio_replicates(weights: Weights | Floats, h: Floats, a: Floats) -> Floats:
-    """sum w h / sum w a of each replicate: (B, N), (N,), (N,) -> (B,); NaN if the denominator is 0."""
+    """Return sum w h / sum w a of each replicate, NaN if the denominator is 0: (B, N), (N,), (N,) -> (B,)."""
     top, bottom = weighted_sums(weights, np.stack([h, a], axis=1)).T
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 0)
     return result
 
 
 def ratio_jackknife(h: Floats, a: Floats) -> Floats:
-    """Leave-one-question-out ratios: (N,), (N,) -> (N,); NaN if the denominator is 0."""
+    """Return the leave-one-question-out ratios, NaN if the denominator is 0: (N,), (N,) -> (N,)."""
     top, bottom = h.sum() - h, a.sum() - a
     result: Floats = np.divide(top, bottom, out=np.full_like(top, np.nan), where=bottom > 1e-12)
     return result
 
 
 def bca_limits(estimate: float, replicates: Floats, jackknife: Floats, level: float) -> Interval | None:
-    """Bias-corrected and accelerated limits (Efron 1987; Efron and Tibshirani 1993, eq. 14.9, 14.14, 14.15).
+    """Return bias-corrected and accelerated limits (Efron 1987; Efron and Tibshirani 1993, eq. 14.9, 14.14, 14.15).
 
-    replicates: (B,). jackknife: (N,). Returns None if either is undefined or constant, or if ties give the limits zero
-    width. Ties with the estimate count half in z0, because shares of small counts tie often.
+    replicates: (B,), bootstrap replicates of the estimate.
+    jackknife: (N,), leave-one-out values of the estimate.
+
+    Returns None if a jackknife value is undefined, if the replicates are undefined or constant, or if the limits have
+    zero width. Ties with the estimate count half in z0, because shares of small counts tie often.
     """
     replicates = np.sort(replicates[np.isfinite(replicates)])
     if replicates.size < 2 or not np.all(np.isfinite(jackknife)) or np.ptp(replicates) < 1e-12:

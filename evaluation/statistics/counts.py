@@ -1,4 +1,4 @@
-"""Counts of outcomes by arm and question, the only input of the estimates."""
+"""Count outcomes by arm and question. These counts are the only input of the estimates."""
 
 from __future__ import annotations
 
@@ -33,19 +33,21 @@ class QuestionCounts:
 
     @property
     def samples(self) -> int:
-        """Number of responses to this question; at least 1."""
+        """Number of responses to this question, at least 1."""
         return sum(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
 class ArmCounts:
-    """Counts of one arm; the questions are sorted by id."""
+    """Counts of one arm. The questions are sorted by ID."""
 
     arm: str
     questions: tuple[QuestionCounts, ...]
 
     def matrix(self, question_ids: Iterable[str] | None = None) -> Floats:
-        """Counts as an array (N questions, 4 outcomes), of all questions or of ``question_ids`` in their order.
+        """Return the counts as an array (N questions, 4 outcomes).
+
+        question_ids: questions to return, in this order; all questions by default.
 
         Raises KeyError for a question that the arm does not have.
         """
@@ -56,7 +58,7 @@ class ArmCounts:
 
     @property
     def question_ids(self) -> tuple[str, ...]:
-        """Ids of this arm's questions, sorted."""
+        """Sorted IDs of this arm's questions."""
         return tuple(q.question_id for q in self.questions)
 
 
@@ -95,7 +97,7 @@ class OutcomeTable:
         return cls(tuple(_arm_counts(arm, questions) for arm, questions in tally.items()))
 
     def arm(self, name: str) -> ArmCounts:
-        """Counts of the arm. Raises EvaluationError, which lists the existing arms, if there is no such arm."""
+        """Return the counts of an arm. Raises EvaluationError, which lists the existing arms, for an unknown name."""
         for counts in self.arms:
             if counts.arm == name:
                 return counts
@@ -107,6 +109,6 @@ def _arm_counts(arm: str, questions: dict[str, list[int]]) -> ArmCounts:
 
 
 def shares(counts: Floats) -> Floats:
-    """Shares within each question: (N, 4) counts -> (N, 4), rows adding up to 1."""
+    """Return the shares of outcomes within each question: (N, 4) counts -> (N, 4). Each row adds up to 1."""
     result: Floats = counts / counts.sum(axis=1, keepdims=True)
     return result

@@ -1,4 +1,4 @@
-"""Estimates: a share or a difference of two shares, with an interval and a note on its reliability."""
+"""Define estimates: a share or a difference of two shares, with an interval and a note on its reliability."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Literal
 
 Method = Literal["effective_clopper_pearson", "mover", "clustered_t", "bca", "rectified_t", "rogan_gladen", "undefined"]
 RELIABLE_EVENTS = 10
+"""Minimum number of questions with the event, and without it, for a reliable variance between questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +19,13 @@ class HallucinationEstimate:
     level: nominal coverage.
     questions: number of questions with a response in the denominator.
     responses: number of responses in the denominator.
-    event_questions: questions with an event (for a difference: with a discordant pair).
-    other_questions: questions with the opposite (for a difference: not wholly changed in one direction).
+    event_questions: number of questions with an event (for a difference: with a discordant pair).
+    other_questions: number of questions with the opposite event (for a difference: questions that do not change
+        completely in one direction).
+    method: method of the interval.
     effective_size: number of independent responses that carry as much information as these clustered ones, or None if
         the method does not define it.
-    seed: of the bootstrap, else None.
+    seed: seed of the bootstrap; None for other methods.
     reliable: False if the method is not known to keep its level; reason then says why.
     """
 
@@ -72,21 +75,23 @@ class Measurement:
 
 
 def undefined(level: float, reason: str) -> HallucinationEstimate:
-    """Undefined estimate, for a quantity without a response in its denominator."""
+    """Return an undefined estimate, for a quantity without a response in its denominator."""
     return HallucinationEstimate(None, None, None, level, 0, 0, 0, 0, "undefined", reliable=False, reason=reason)
 
 
 def unmeasured(level: float, reason: str) -> Measurement:
-    """Undefined estimate for all three methods."""
+    """Return a measurement that is undefined for all three methods."""
     nothing = undefined(level, reason)
     return Measurement(nothing, nothing, nothing)
 
 
 def few_events(event_questions: int, other_questions: int, event: str = "an event") -> str:
-    """Reason why clustered t and BCa are unreliable here, or an empty string.
+    """Return the reason why clustered t and BCa are unreliable, or "" if they are reliable.
+
+    event: description of an event, for the reason.
 
     Both methods use the variance between questions. With fewer than 10 questions on either side that variance is poorly
-    estimated; with none it is zero.
+    estimated. With none it is zero.
     """
     if event_questions < RELIABLE_EVENTS:
         return f"only {event_questions} questions with {event} (10 are needed)"

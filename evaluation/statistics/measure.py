@@ -1,4 +1,4 @@
-"""One share with three intervals: the default, clustered t and BCa, and the sizes that they rest on."""
+"""Measure a share with three intervals: the default, clustered t and BCa."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from evaluation.statistics.intervals import NO_WIDTH, ROUNDING, clustered_t_limi
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a summary. level: nominal coverage. bootstrap, permutations: replicates. seed: of both."""
+    """Settings of a summary.
+
+    level: nominal coverage of the intervals.
+    bootstrap: number of bootstrap replicates, at least 100.
+    permutations: number of permutations of the sign-flip test, at least 99.
+    seed: seed of bootstrap and permutations.
+    """
 
     level: float = 0.95
     bootstrap: int = 2000
@@ -54,7 +60,7 @@ class Resampler:
     _weights: dict[int, Weights] = field(default_factory=dict)
 
     def weights(self, questions: int) -> Weights:
-        """(B, N) multinomial weights; the same array for the same number of questions."""
+        """Return the multinomial weights (B, N). The same number of questions always gets the same array."""
         if questions not in self._weights:
             self._weights[questions] = question_weights(questions, self.settings.bootstrap, self.settings.seed)
         return self._weights[questions]
@@ -62,7 +68,10 @@ class Resampler:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Sample sizes behind an estimate: see the fields of HallucinationEstimate."""
+    """Sample sizes behind an estimate (see the fields of HallucinationEstimate).
+
+    event: description of an event, for the reason of an unreliable estimate.
+    """
 
     questions: int
     responses: int
@@ -72,7 +81,10 @@ class Basis:
 
 
 def mean_responses(samples: Floats) -> float:
-    """N^2 / sum 1/n_q: number of independent responses with the variance of a mean of shares. (N,) -> number."""
+    """Return N^2 / sum 1/n_q, the number of independent responses with the variance of a mean of shares.
+
+    samples: (N,), number of responses to each question.
+    """
     return float(samples.size**2 / (1.0 / samples).sum())
 
 
@@ -84,10 +96,11 @@ def measure_ratio(
     independent: float | None = None,
     event: str = "an event",
 ) -> Measurement:
-    """The ratio sum h / sum a with its intervals. h, a: (N,), 0 <= h <= a.
+    """Return the ratio sum h / sum a with its intervals. h, a: (N,), 0 <= h <= a.
 
-    responses: number of responses in the denominator, for display. independent: upper bound on the effective sample
-    size, if it differs from ``responses``.
+    responses: number of responses in the denominator, for display.
+    independent: upper bound on the effective sample size; ``responses`` by default.
+    event: description of an event, for the reason of an unreliable estimate.
     """
     settings = resampler.settings
     if not a.size or a.sum() <= 0:
@@ -122,9 +135,9 @@ def measure_ratio(
 def alternative_estimate(
     rate: float, limits: Interval | None, basis: Basis, settings: Settings, method: Method, floor: float
 ) -> HallucinationEstimate:
-    """An estimate by clustered t or BCa, clipped to [floor, 1] and flagged if the method is unreliable.
+    """Return an estimate by clustered t or BCa, clipped to [floor, 1] and flagged if the method is unreliable.
 
-    Undefined if the limits are None or have zero width: equal questions give the method no variance to use.
+    The estimate is undefined if the limits are None or have zero width, because equal questions have no variance.
     """
     reason = few_events(basis.event_questions, basis.other_questions, basis.event)
     lower, upper = (

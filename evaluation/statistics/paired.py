@@ -1,4 +1,4 @@
-"""Two arms on the same questions: the difference of their rates, as the rate fixed minus the rate broken."""
+"""Measure the difference of two arms' rates on the same questions, as the rate fixed minus the rate broken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evaluation.statistics.intervals import ROUNDING, clustered_t_limits, effect
 from evaluation.statistics.measure import Basis, Resampler, alternative_estimate
 
 TRUSTED_DISCORDANT = 20
-"""Minimum number of questions on which two arms differ before their correlation may narrow a difference of ratios."""
+"""Minimum number of questions on which two arms must differ for their correlation to narrow a difference of ratios."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,9 @@ class DifferenceLimits:
 def mover(
     p: Floats, p_lower: Floats, p_upper: Floats, q: Floats, q_lower: Floats, q_upper: Floats, rho: Floats
 ) -> DifferenceLimits:
-    """Limits of p - q from the limits of each, by the method of variance estimates recovery; shape (...).
+    """Return the limits of p - q from the limits of each, by the method of variance estimates recovery. Shape (...).
+
+    rho: correlation of p and q.
 
     Zou and Donner 2008, with correlation; Newcombe 1998 (paired data), method 10: L = p - q - sqrt((p - l)^2 + (u' -
     q)^2 - 2 rho (p - l)(u' - q)), U likewise with u - p and q - l'.
@@ -40,7 +42,7 @@ def mover(
 
 
 def correlation(x: Floats, y: Floats) -> Floats:
-    """Pearson correlation over the last axis: (..., N) -> (...); 0 where an input is constant."""
+    """Return the Pearson correlation over the last axis, 0 where an input is constant: (..., N) -> (...)."""
     dx, dy = x - x.mean(axis=-1, keepdims=True), y - y.mean(axis=-1, keepdims=True)
     scale = np.sqrt((dx * dx).sum(axis=-1) * (dy * dy).sum(axis=-1))
     product = (dx * dy).sum(axis=-1)
@@ -51,10 +53,12 @@ def correlation(x: Floats, y: Floats) -> Floats:
 def fixed_minus_broken_limits(
     fixed: Floats, broken: Floats, a: Floats, responses: Floats | float, level: float
 ) -> DifferenceLimits:
-    """MOVER limits of sum fixed / sum a - sum broken / sum a. Shapes (..., N) -> (...).
+    """Return the MOVER limits of sum fixed / sum a - sum broken / sum a. Shapes (..., N) -> (...).
+
+    responses: upper bound on the number of independent responses.
 
     The difference of the rates equals the rate fixed minus the rate broken. The limits are combined from those two
-    rates and not from the arms' own rates. This keeps the level if the arms differ on few questions: there the arms'
+    rates and not from the arms' own rates. This keeps the level if the arms differ on few questions. There the arms'
     correlation is near 1, the two distances cancel, and Newcombe's interval around a difference of zero has no width.
     """
     f = effective_limits(fixed, a, responses, level)
@@ -66,12 +70,12 @@ def fixed_minus_broken_limits(
 def ratio_difference_limits(
     h1: Floats, a1: Floats, responses1: Floats | float, h2: Floats, a2: Floats, responses2: Floats | float, level: float
 ) -> DifferenceLimits:
-    """MOVER limits of sum h1 / sum a1 - sum h2 / sum a2 with different denominators. Shapes (..., N) -> (...).
+    """Return the MOVER limits of sum h1 / sum a1 - sum h2 / sum a2. Shapes (..., N) -> (...).
 
-    There are no fixed and broken responses here. A positive correlation of the arms is used only if at least 20
-    questions differ between them; below that it makes the interval too short (see docs/statistics.md). A question
-    differs if its rates among answers differ. A question that is only answered less often in one arm carries no
-    information on the outcomes.
+    The denominators differ, so there are no fixed and broken responses. A positive correlation of the arms is used only
+    if at least 20 questions differ between them. Below that it makes the interval too short (see docs/statistics.md). A
+    question differs if its rates among answers differ. A question that is only answered less often in one arm carries
+    no information on the outcomes.
     """
     r1, r2 = ratio(h1, a1), ratio(h2, a2)
     one, two = effective_limits(h1, a1, responses1, level), effective_limits(h2, a2, responses2, level)
@@ -82,10 +86,11 @@ def ratio_difference_limits(
 
 
 def _guarded_correlation(h1: Floats, a1: Floats, h2: Floats, a2: Floats) -> Floats:
-    """Positive part of the correlation of two ratios' linearised errors, with two added discordant questions.
+    """Return the correlation of two ratios' linearised errors. A positive one is damped. Shapes (..., N) -> (...).
 
-    One question of each kind is added, as Agresti and Min 2005 add to discordant pairs. Without them, arms that differ
-    alike on every question have correlation 1 and the MOVER limits close. Shapes (..., N) -> (...).
+    A positive correlation is at most the one with two added discordant questions, one of each kind (compare Agresti and
+    Min 2005). Without them, arms that differ equally on every question have correlation 1, and the MOVER limits have no
+    width.
     """
     plain = correlation(linearised(h1, a1), linearised(h2, a2))
     ones, none = np.ones((*h1.shape[:-1], 1)), np.zeros((*h1.shape[:-1], 1))
@@ -101,7 +106,12 @@ def _guarded_correlation(h1: Floats, a1: Floats, h2: Floats, a2: Floats) -> Floa
 def measure_fixed_minus_broken(
     fixed: Floats, broken: Floats, a: Floats, responses: int, independent: float, resampler: Resampler
 ) -> Measurement:
-    """Difference of two rates with one denominator, by MOVER, clustered t and BCa. Arrays of shape (N,)."""
+    """Measure the difference of two rates with one denominator, by MOVER, clustered t and BCa.
+
+    fixed, broken, a: (N,).
+    responses: number of responses in the denominator, for display.
+    independent: upper bound on the number of independent responses.
+    """
     settings = resampler.settings
     if not a.size or a.sum() <= 0:
         return unmeasured(settings.level, "no question has answers to compare in both arms")
@@ -122,7 +132,11 @@ def measure_fixed_minus_broken(
 def measure_ratio_difference(
     h1: Floats, a1: Floats, h2: Floats, a2: Floats, responses1: int, responses2: int, resampler: Resampler
 ) -> Measurement:
-    """Difference of two ratios with different denominators, by all three methods. Arrays of shape (N,)."""
+    """Measure the difference of two ratios with different denominators, by MOVER, clustered t and BCa.
+
+    h1, a1, h2, a2: (N,).
+    responses1, responses2: numbers of responses in the denominators.
+    """
     settings = resampler.settings
     if not a1.size or a1.sum() <= 0 or a2.sum() <= 0:
         return unmeasured(settings.level, "one of the arms answered nothing")
@@ -132,7 +146,7 @@ def measure_ratio_difference(
     basis = _basis(
         np.where(np.abs(h1 - h2) > ROUNDING, h1 - h2, 0.0), np.maximum(a1, a2), rate, responses1 + responses2
     )
-    # z sums to 0 and is already scaled. Shift it so that the clustered t of its mean is that of the difference.
+    # z sums to 0 and is already scaled. The shift makes the clustered t of its mean that of the difference.
     t = clustered_t_limits(z * z.size + rate, np.ones_like(z), settings.level)
     weights = resampler.weights(a1.size)
     replicates = ratio_replicates(weights, h1, a1) - ratio_replicates(weights, h2, a2)
@@ -145,9 +159,9 @@ def measure_ratio_difference(
 
 
 def _basis(change: Floats, a: Floats, rate: float, responses: int) -> Basis:
-    """Sample sizes of a difference. An event is a question on which the arms differ.
+    """Return the sample sizes of a difference. An event is a question on which the arms differ.
 
-    A question is of the other kind unless it changed wholly in one direction.
+    A question counts in ``other_questions`` unless it changed completely in the direction of the difference.
     """
     toward = change if rate >= 0 else -change
     return Basis(

@@ -1,4 +1,4 @@
-"""Sign-flip test of two arms by question, and Holm's correction over a declared family."""
+"""Test the difference of two arms by sign flips of questions, and correct p-values over a family (Holm)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ _BLOCK = 1024
 
 @dataclass(frozen=True, slots=True)
 class SignFlipTest:
-    """p_value: two-sided, at least 1/(1 + permutations). statistic: Student's t, None if no difference varies."""
+    """Result of a sign-flip test.
+
+    p_value: two-sided p-value, at least 1/(1 + permutations).
+    statistic: Student's t of the differences; None if they are constant.
+    """
 
     p_value: float
     statistic: float | None
@@ -23,7 +27,7 @@ class SignFlipTest:
 
 
 def studentised(differences: Floats) -> float | None:
-    """mean / standard error, Student's t of the differences (N,); None if they are constant."""
+    """Return Student's t of the differences (N,), mean / standard error; None if they are constant."""
     n = differences.size
     if n < 2 or float(np.ptp(differences)) < 1e-12:
         return None
@@ -31,17 +35,17 @@ def studentised(differences: Floats) -> float | None:
 
 
 def sign_flip_test(differences: Floats, permutations: int, seed: int) -> SignFlipTest:
-    """Two-sided sign-flip test: swap whole questions between the arms at random. differences: (N,).
+    """Run a two-sided sign-flip test, which swaps the arms of complete questions at random. differences: (N,).
 
     Under the null hypothesis the arms are exchangeable within each question: d_q is as likely as -d_q, whatever the
-    correlation of its samples. p = (1 + b) / (1 + B), b the number of permutations with |t*| >= |t| (Phipson and Smyth
-    2010). The observed order is one of the possible ones, so p is never 0. Statistics that differ by rounding only
-    count as equal.
+    correlation of its samples. p = (1 + b) / (1 + B), where b is the number of permutations with |t*| >= |t| (Phipson
+    and Smyth 2010). The observed order is one of the possible ones, so p is never 0. Statistics that differ only by
+    rounding count as equal.
     """
     n = differences.size
     if not np.any(differences):
         return SignFlipTest(1.0, None, permutations, seed)
-    # Flipping signs does not change the squares, so |t| rises with |sum| and the sums can be compared instead.
+    # Flipping signs does not change the squares, so |t| increases with |sum| and the sums can be compared instead.
     threshold = abs(float(differences.sum())) - 1e-9 * float(np.abs(differences).sum())
     rng = np.random.default_rng([seed, n, permutations])
     extreme, done = 0, 0
@@ -54,7 +58,10 @@ def sign_flip_test(differences: Floats, permutations: int, seed: int) -> SignFli
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Adjusted p-values in the order given (Holm 1979): family-wise error at most alpha under any dependence."""
+    """Return the adjusted p-values in the given order (Holm 1979).
+
+    They keep the family-wise error at most alpha under any dependence.
+    """
     order = sorted(range(len(p_values)), key=lambda i: p_values[i])
     adjusted = [0.0] * len(p_values)
     running = 0.0

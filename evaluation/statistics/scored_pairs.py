@@ -1,6 +1,7 @@
-"""What two arms did to the same questions, over the cross-pairs of samples in which both responses are scored.
+"""Compare two arms on the same questions, over the cross-pairs of samples in which both responses are scored.
 
-A response that could not be judged is no evidence for either arm: it counts neither as hallucinated nor as not.
+A response that could not be judged is not evidence for either arm. It counts neither as hallucinated nor as not
+hallucinated.
 """
 
 from __future__ import annotations
@@ -25,10 +26,14 @@ NO_PAIR = "no question has a scored response in both arms"
 class ScoredPairs:
     """Cross-pairs of scored responses, by question.
 
-    used: (N,), whether a question has any. The rest is of the used questions, (M,): weight is the share of a question's
-    cross-pairs in which both responses are scored; first and second are the shares of them in which the first arm's,
-    the second arm's is hallucinated, fixed and broken those in which only the first's, only the second's is.
-    independent: what the responses are worth at most.
+    used: (N,), whether a question has any such cross-pair. The other arrays are (M,), one entry per used question.
+    weight: share of the question's cross-pairs in which both responses are scored.
+    fixed, broken: share of the cross-pairs, both scored, in which only the first or only the second arm's response is
+        hallucinated.
+    first, second: share of the cross-pairs, both scored, in which the first or the second arm's response is
+        hallucinated.
+    responses: number of scored responses of both arms.
+    independent: upper bound on the number of independent responses.
     """
 
     used: NDArray[np.bool_]
@@ -42,11 +47,14 @@ class ScoredPairs:
 
     @property
     def change(self) -> Floats:
-        """fixed less broken, (M,)."""
+        """Difference of the arms' shares, fixed minus broken, (M,)."""
         return self.first - self.second
 
     def measure(self, resampler: Resampler) -> tuple[Measurement, Measurement, Measurement]:
-        """The difference (fixed less broken), fixed, and broken, as shares of the cross-pairs; or why there is none."""
+        """Return the difference (fixed minus broken), fixed, and broken, as shares of the cross-pairs.
+
+        All three are undefined, with the reason, if there is no such cross-pair.
+        """
         if not self.weight.size:
             nothing = unmeasured(resampler.settings.level, NO_PAIR)
             return nothing, nothing, nothing
@@ -58,14 +66,20 @@ class ScoredPairs:
         )
 
     def test(self, settings: Settings) -> SignFlipTest | None:
-        """Swaps the arms of whole questions; None without a question. Swapping leaves the weights as they are."""
+        """Return the sign-flip test of the difference; None without a question.
+
+        It swaps the arms of complete questions, which does not change the weights.
+        """
         if not self.weight.size:
             return None
         return sign_flip_test(self.change, settings.permutations, settings.seed)
 
 
 def paired_outcomes(counts1: Floats, counts2: Floats) -> ScoredPairs:
-    """Counts of two arms on the same questions, (N, 4) each in the order of OUTCOMES."""
+    """Return the scored cross-pairs of two arms.
+
+    counts1, counts2: (N, 4), counts on the same questions in the order of OUTCOMES.
+    """
     scored1, scored2 = (counts.sum(axis=1) - counts[:, UNSCORED] for counts in (counts1, counts2))
     used = (scored1 > 0) & (scored2 > 0)
     s1, s2 = shares(counts1[used]), shares(counts2[used])
@@ -88,9 +102,11 @@ def paired_outcomes(counts1: Floats, counts2: Floats) -> ScoredPairs:
 
 
 def effective_responses(weight: Floats, samples: Floats) -> float:
-    """(sum w)^2 / sum w^2 / n: a weighted mean of shares varies like one of that many independent samples. (M,), (M,).
+    """Return (sum w)^2 / sum (w^2 / n), the number of independent samples with a weighted mean's variance.
 
-    With equal weights it is ``mean_responses``. 0 without a question.
+    weight, samples: (M,), weight and number of samples of each question.
+
+    With equal weights it equals ``mean_responses``. It is 0 without a question.
     """
     if not weight.size:
         return 0.0

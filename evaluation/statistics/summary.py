@@ -1,4 +1,4 @@
-"""Summary of a run in numbers, read by the CLI's table and the report. A pure function of counts and settings."""
+"""Summarise a run in numbers, for the CLI's table and the report."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ HALLUCINATED, SUPPORTED, ABSTAINED, UNSCORED = range(4)
 
 @dataclass(frozen=True, slots=True)
 class ArmSummary:
-    """One arm. hallucinated + supported + abstained + unscored are all responses; their rates add up to 1.
+    """Summary of one arm.
 
+    fewest_samples, most_samples: smallest and largest number of responses to a question.
+    hallucinated, supported, abstained, unscored: rates of the outcomes among all responses. They add up to 1.
     hall_answered: hallucinated share of the scored answers (hallucinated + supported), a ratio of totals.
-    hall_scored: hallucinated share of the scored responses, abstentions included.
-    hall_if_unscored_supported (equal to hallucinated), hall_if_unscored_hallucinated: bounds of the rate if all
-    unscored responses were supported or hallucinated.
+    hall_scored: hallucinated share of the scored responses, including abstentions.
+    hall_if_unscored_*: the rate if all unscored responses were supported (equal to ``hallucinated``) or hallucinated.
     """
 
     arm: str
@@ -48,7 +49,7 @@ class ArmSummary:
 
     @property
     def headline(self) -> Measurement:
-        """The rate to read first: of all responses, or of those scored where some are unscored."""
+        """Headline rate of the arm: among all responses, or among the scored ones if some are unscored."""
         return self.hall_scored if self.unscored.default.rate else self.hallucinated
 
 
@@ -63,8 +64,9 @@ class QuestionChange:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceBounds:
-    """Difference if unscored responses were supported in baseline and hallucinated in other (low), and the reverse
-    (high).
+    """Bounds of a difference under the extreme outcomes of unscored responses.
+
+    low: difference if they were supported in baseline and hallucinated in other; high: in the reverse case.
     """
 
     low: float
@@ -73,7 +75,11 @@ class DifferenceBounds:
 
 @dataclass(frozen=True, slots=True)
 class BothAnswered:
-    """Cross-pairs of samples that both arms answered. The arms' own abstentions select this population."""
+    """Rates over the cross-pairs of samples that both arms answered. The arms' own abstentions select these pairs.
+
+    pairs_share: share of these pairs among all cross-pairs. baseline, other: rates of hallucinations of the arms.
+    fixed, broken: rates of pairs that only baseline or only other hallucinates. difference: fixed minus broken.
+    """
 
     pairs_share: float
     baseline: Measurement
@@ -85,20 +91,24 @@ class BothAnswered:
 
 @dataclass(frozen=True, slots=True)
 class PairSummary:
-    """baseline minus other on the questions that both have; positive means that other hallucinates less.
+    """Comparison of two arms, baseline minus other, on the questions that both have.
 
-    difference, fixed and broken are shares of the cross-pairs of samples in which both responses are scored. fixed:
-    hallucinated in baseline and not in other; broken: the reverse; difference = fixed - broken. All three are undefined
-    where no such cross-pair exists. fixed_questions, broken_questions: their sums, in questions.
+    A positive difference means that other hallucinates less. A cross-pair is scored if both its responses are.
 
-    questions: with at least one such cross-pair. unscored: questions that both arms have and that have none.
-    scored_share: the share of such cross-pairs among those of all shared questions (1 if nothing is unscored).
-    left_out: questions that only one of the two has. excluded: questions that both have and whose verdicts are no
-    ground to compare arms on, left out as well. transitions[i][j]: the mean share of all cross-pairs with baseline in
-    OUTCOMES[i] and other in OUTCOMES[j]; adds up to 1. bounds: of the difference over all shared questions, whatever
-    the unscored responses were. answered_difference: of the arms' hall_answered. test: sign-flip on the difference,
-    None where it is undefined; p_holm corrects over all pairs of this summary, the undefined ones counted. changes: of
-    the compared questions, worst first (most broken, then most fixed).
+    questions: number of questions with at least one scored cross-pair.
+    left_out: number of questions that only one of the two arms has.
+    fixed, broken: share of the scored cross-pairs that are hallucinated only in baseline, or only in other.
+    difference: fixed minus broken. All three are undefined without a scored cross-pair.
+    bounds: bounds of the difference over all shared questions, whatever the unscored responses were.
+    fixed_questions, broken_questions: sums of the shares fixed and broken over questions, in questions.
+    transitions[i][j]: mean share of all cross-pairs with baseline in OUTCOMES[i] and other in OUTCOMES[j].
+    answered_difference: difference of the arms' ``hall_answered``.
+    test: sign-flip test of the difference; None if the difference is undefined.
+    p_holm: p-value corrected over all pairs of this summary, including the undefined ones.
+    changes: changes of the compared questions, worst first (most broken, then most fixed).
+    excluded: number of shared questions that are left out because their verdicts cannot be compared between arms.
+    unscored: number of shared questions without a scored cross-pair.
+    scored_share: share of scored cross-pairs among those of all shared questions (1 if nothing is unscored).
     """
 
     baseline: str
@@ -124,7 +134,7 @@ class PairSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """All arms, and all declared pairs of arms."""
+    """Summary of a run: all arms, and all declared pairs of arms."""
 
     settings: Settings
     baseline: str
@@ -132,17 +142,17 @@ class RunSummary:
     pairs: tuple[PairSummary, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        """Return the summary as JSON values. An undefined number is None, never NaN."""
         result: dict[str, Any] = dataclasses.asdict(self)
         return result
 
 
 def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], ...]:
-    """The family of comparisons declared beforehand: each arm against the baseline, and rag against oracle.
+    """Return the comparisons declared before the run: each arm against the baseline, and rag against oracle.
 
     An arm with modifiers ("rag+injection") is compared with the arm that has fewer of them ("rag") if the run has it.
-    The difference is then the effect of the modifier. One with policies ("rag+strip+abstain") is compared with the arm
-    without any of them.
+    The difference is then the effect of the modifier. An arm with policies ("rag+strip+abstain") is compared with the
+    arm without policies.
     """
     pairs = []
     for arm in arms:
@@ -155,7 +165,7 @@ def default_pairs(arms: Sequence[str], baseline: str) -> tuple[tuple[str, str], 
 
 
 def _plainer(arm: str, arms: Sequence[str]) -> str:
-    """The existing arm that shares the most of this arm's modifiers; "" if there is none with fewer."""
+    """Return the existing arm with fewer modifiers that shares the most of this arm's; "" if there is none."""
     parts = arm.split("+")
     drawn = [part for part in parts if not is_policy(part)]
     if len(drawn) < len(parts):
@@ -171,13 +181,15 @@ def summarise(
     settings: Settings | None = None,
     excluded: Collection[str] = (),
 ) -> RunSummary:
-    """Summarise a run.
+    """Summarise a run. The result depends only on the arguments.
 
-    pairs: (baseline, other) arms to compare, which is the Holm family; default_pairs() if None.
-    excluded: ids of questions that count in the arms' own rates but in no difference.
+    baseline: name of the arm with which the others are compared by default.
+    pairs: (baseline, other) arms to compare. They are the family of Holm's correction; ``default_pairs`` by default.
+    excluded: IDs of questions that count in the arms' own rates but in no difference.
 
-    A run without the baseline arm has no default pair. A pair with only excluded questions is left out. Raises
-    EvaluationError if a pair names an unknown arm, names one arm twice, or has no question in common.
+    A pair with only excluded questions is left out.
+
+    Raises EvaluationError if a pair names an unknown arm, names one arm twice, or has no question in common.
     """
     settings = settings or Settings()
     resampler = Resampler(settings)
@@ -186,7 +198,7 @@ def summarise(
     left_out = frozenset(excluded)
     both = [_compare(table.arm(one), table.arm(two), left_out, resampler) for one, two in pairs]
     compared = [pair for pair in both if pair is not None]
-    # The family was declared beforehand: a pair that could not be tested stays in it, as one that shows nothing.
+    # The family is declared before the run, so a pair that cannot be tested stays in it with p = 1.
     adjusted = holm([pair.test.p_value if pair.test else 1.0 for pair in compared])
     return RunSummary(
         settings,
@@ -281,7 +293,7 @@ def _compare(one: ArmCounts, two: ArmCounts, excluded: frozenset[str], resampler
 
 
 def _both_answered(s1: Floats, s2: Floats, counts1: Floats, counts2: Floats, resampler: Resampler) -> BothAnswered:
-    """Rates on pairs that both arms answered, each question weighted by its share of pairs with two scored answers."""
+    """Return the rates over pairs that both arms answered, each question weighted by its share of such pairs."""
     h1, h2, v1, v2 = s1[:, HALLUCINATED], s2[:, HALLUCINATED], s1[:, SUPPORTED], s2[:, SUPPORTED]
     both, fixed, broken = (h1 + v1) * (h2 + v2), h1 * v2, h2 * v1
     kinds = [HALLUCINATED, SUPPORTED]
