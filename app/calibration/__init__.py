@@ -1,1 +1,1 @@
-"""Certificates of runs: compute them from labels, sign them, store them in the home, and check them."""
+"""Certificates of hallucination rates: compute them from a labelled run, sign, store and check them."""

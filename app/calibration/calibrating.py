@@ -1,4 +1,4 @@
-"""Calibration: test thresholds on a labelled run, and write a certificate for every alpha that can be certified."""
+"""Test thresholds on a labelled run and write a certificate for every rate that can be certified."""
 
 from __future__ import annotations
 
@@ -41,11 +41,16 @@ POWER = 0.8
 class CalibrationRequest:
     """Settings of a calibration.
 
-    alphas: levels to certify together. offers: policies that are calibrated together, this one included; every test is
-    at delta / (number of alphas * offers). arm, verifier: see ``labelled_arm``.
-    thresholds: from strict to loose, fixed before the labels were seen; empty: computed from answers outside the test.
-    predictions: whether to use the verifier's scores of unlabelled answers beside the labels of a uniform draw. start:
-    share of questions that the first threshold should answer, None for the default of ``threshold_grid``.
+    run_id: ID of the labelled run.
+    alphas: hallucination rates to certify together.
+    delta: maximum probability that any of the certificates is wrong.
+    arm, verifier: see ``labelled_arm``.
+    thresholds: thresholds from strict to loose, fixed before the labels were seen; if empty, they are computed from
+    answers outside the test.
+    start: share of questions that the first threshold should answer; None for the default of ``threshold_grid``.
+    predictions: whether the test also uses the verifier's scores of unlabelled answers (uniform draws only).
+    offers: number of policies that are calibrated together. Each test has the level delta / (number of alphas *
+    offers).
 
     Raises UsageError for invalid values.
     """
@@ -79,11 +84,13 @@ class CalibrationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Certification:
-    """The result for one alpha. certificate, path: None if no threshold passed.
+    """The result of a calibration for one alpha.
 
-    fewest_answered: with fewer answers no certificate is possible at this level. labels_needed: number of labelled
-    questions with which the first threshold passes with probability 0.8, if the observed rate and answer rate are the
-    true ones. None where no number suffices, for an active draw, and for conformal calibration.
+    sequence: the tests of the thresholds. certificate, path: the certificate and its file; None if no threshold passed.
+    fewest_answered: minimum number of answers for a certificate at this level. labels_needed: number of labelled
+    questions with which the first threshold passes with probability 0.8 if the observed rate and answer rate are the
+    true ones; None for an active draw, or if no number suffices. conformal: threshold of conformal calibration; None
+    for an active draw.
     """
 
     sequence: ThresholdSequence
@@ -96,9 +103,12 @@ class Certification:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The result of a calibration. policy: what is certified, as a certificate names it. grid: source of the
-    thresholds. tested: labelled answers in the test. scored: those of them with a score; the others pass no threshold.
-    earlier: number of other calibrations of this run before.
+    """The result of a calibration.
+
+    policy: name of the certified policy in certificates. grid: source of the thresholds. tested: number of labelled
+    answers in the test. scored: number of tested answers with a score; the others pass no threshold. earlier: number of
+    earlier calibrations of this run with other labels or settings. results: one result per alpha. curve: rate at each
+    tested threshold; None for an active draw.
     """
 
     request: CalibrationRequest
@@ -115,10 +125,10 @@ class Calibration:
 
 
 def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetime | None = None) -> Calibration:
-    """Test thresholds on a run's labels and save a certificate for each alpha that passes. clock: the current time.
+    """Test thresholds on a run's labels and save a certificate for each alpha that passes.
 
-    Raises the errors of ``labelled_arm``, and AppError if the collection has changed since the run, the clock was set
-    back, or the arm's answers were withheld already.
+    clock: current time; by default that of this machine. Raises the errors of ``labelled_arm``. Raises AppError if the
+    collection has changed since the run, if the clock was set back, or if the arm already withholds answers.
     """
     now = clock or utc_now()
     data = labelled_arm(pipeline, request.run_id, request.arm, request.verifier)
@@ -140,16 +150,16 @@ def calibrate(pipeline: Pipeline, request: CalibrationRequest, *, clock: datetim
 
 
 def _look(data: LabelledArm, request: CalibrationRequest) -> str:
-    """SHA-256 (hex) of everything that distinguishes this calibration from others: labels, scores and settings."""
+    """Return the SHA-256 (hex) of the labels, scores and settings, which identifies this calibration."""
     settings = [list(request.alphas), request.delta, list(request.thresholds), request.start, request.predictions]
     settings += [request.offers] if request.offers > 1 else []
     return hashlib.sha256(canonical([data.sha256, data.verifier, *settings]).encode()).hexdigest()
 
 
 def certifiable_policy(arm: str, settings: str) -> str:
-    """What a certificate of this arm's answers names as the policy: those of the arm, and abstain behind them.
+    """Return the name of the policy in certificates of this arm: the policies of the arm, followed by abstain.
 
-    Raises UsageError for answers that abstain withheld already: the calibration sets its threshold.
+    Raises UsageError if the arm already abstains, because calibration chooses the threshold of abstain.
     """
     found = policy_settings(settings)
     if found is None or found.policy == "none":
@@ -167,7 +177,7 @@ def _settings(data: LabelledArm) -> str:
 
 
 def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
-    """The published state of a collection."""
+    """Return the published state of a collection."""
     found = next((info for info in list_collections(pipeline.store) if info.name == name), None)
     if found is None or found.generation_hash is None:
         return PublishedCollection("")
@@ -175,7 +185,7 @@ def published_collection(pipeline: Pipeline, name: str) -> PublishedCollection:
 
 
 def check_collection(pipeline: Pipeline, data: LabelledArm) -> None:
-    """Raise AppError if the run searched another generation of its collection than the published one."""
+    """Raise AppError if the run searched a generation of its collection that is no longer the published one."""
     generation, name = data.info.config.generation, _label(data, "collection")
     if not generation:
         return
@@ -228,8 +238,9 @@ def _certify(
 
 
 def _rate(test: ThresholdTest, alpha: float) -> float:
-    """A rate estimate for planning: the mean under Jeffreys' prior, or the observed share where that alone is below
-    alpha (the prior has a large weight with few answers).
+    """Return a rate estimate for planning: the posterior mean under Jeffreys' prior.
+
+    With few answers the prior has a large weight. If the mean is not below alpha, the observed share is returned.
     """
     guess = (test.hallucinated + 0.5) / (test.answered + 1.0)
     return guess if guess < alpha or not test.answered else test.hallucinated / test.answered

@@ -1,4 +1,4 @@
-"""Certificate files: write them atomically, sign every field, read them and report every problem."""
+"""Write, sign, read and check certificate files."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ _CLOCK_TOLERANCE = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class CertificateCheck:
-    """The result of checking a certificate file. certificate: None if the file holds no readable one. problems: why it
-    is void; empty if it is valid.
+    """The result of checking a certificate file.
+
+    certificate: None if the file contains no readable certificate. problems: reasons why the certificate is invalid;
+    empty if it is valid.
     """
 
     path: Path
@@ -40,7 +42,10 @@ class CertificateCheck:
 
 @dataclass(frozen=True, slots=True)
 class PublishedCollection:
-    """The index generation that a collection answers from ("" for none), and the time it was published."""
+    """The published index generation of a collection.
+
+    generation: hash of the generation, "" if there is none. published_at: time of publication, if known.
+    """
 
     generation: str
     published_at: datetime | None = None
@@ -54,12 +59,13 @@ class CertificateFiles:
 
     @property
     def key(self) -> HomeKey:
-        """The signing key of the home, created on first use. Raises AppError as ``open_home_key`` does."""
+        """Signing key of the home, which is created on first use. Raises the errors of ``open_home_key``."""
         return open_home_key(self.folder)
 
     def save(self, certificate: Certificate) -> Path:
-        """Sign the certificate and write it atomically, readable by its owner only. Returns the path. Raises AppError,
-        OSError.
+        """Sign the certificate, write it atomically with access for its owner only, and return its path.
+
+        Raises AppError if the clock was set back, OSError if the file cannot be written.
         """
         newest = max((c.certificate.date for c in self.check_all() if c.valid and c.certificate), default=None)
         if newest is not None and certificate.date < newest - _CLOCK_TOLERANCE:
@@ -92,10 +98,11 @@ class CertificateFiles:
         collection: PublishedCollection | None = None,
         clock: datetime | None = None,
     ) -> CertificateCheck:
-        """Read a certificate file and list all problems.
+        """Read a certificate file and list all its problems.
 
-        now: the current deployment, compared field by field. collection: the certificate's collection as published now.
-        clock: the current time, by default this machine's. Raises AppError if the file cannot be read.
+        now: the current deployment, which is compared field by field; None to leave this out. collection: the published
+        state of the certificate's collection; None to leave this out. clock: current time, by default that of this
+        machine. Raises AppError if the file cannot be read.
         """
         envelope = _read(path)
         problems = _signature_problems(envelope, known_home_key(self.folder))
@@ -111,10 +118,10 @@ class CertificateFiles:
         return CertificateCheck(path, certificate, problems)
 
     def find(self, alpha: float, now: Deployment, *, clock: datetime | None = None) -> Certificate:
-        """The valid certificate for this deployment with at most this alpha that answers the largest share of
-        questions.
+        """Return the valid certificate for this deployment and rate that answers the largest share of questions.
 
-        Raises AppError that lists, for every certificate of the home, why it does not apply.
+        alpha: maximum rate of the certificate. Raises AppError with the reason why each certificate of the home does
+        not apply.
         """
         reasons: list[str] = []
         fitting: list[Certificate] = []
@@ -138,9 +145,10 @@ class CertificateFiles:
 
 
 def signed(certificate: Certificate, key: HomeKey) -> dict[str, Any]:
-    """The file's content: the fields, the key's id, one signature of each field and one of the whole.
+    """Return the content of a certificate file: the fields, the key ID, and the signatures.
 
-    Each field's signature also covers the digest of the whole, so fields of two certificates cannot be mixed.
+    There is one signature of all fields and one of each field. Each of the latter also covers the certificate's ID, so
+    that fields of two certificates cannot be mixed.
     """
     values = certificate.to_json()
     return {

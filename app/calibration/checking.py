@@ -14,9 +14,9 @@ from evaluation.guarantee.certificate import Certificate, changes
 
 
 def check_here(pipeline: Pipeline, path: Path) -> CertificateCheck:
-    """Check a file against this home's key, clock and collection, and the configured model and prompt.
+    """Check a certificate file against the key, clock and collection of this home and the configured model and prompt.
 
-    Verifier, retrieval and decoding depend on the query; they are compared when a query requests the certificate.
+    Verifier, retrieval and decoding depend on the query, so they are compared when a query requests the certificate.
     Raises AppError if the file cannot be read.
     """
     files = CertificateFiles(pipeline.home)

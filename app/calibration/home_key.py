@@ -1,4 +1,4 @@
-"""HomeKey: the secret with which a home signs its certificates (HMAC-SHA256, RFC 2104)."""
+"""The secret key with which a home signs its certificates (HMAC-SHA256, RFC 2104)."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ _BYTES = 32
 
 
 class HomeKey:
-    """A signing key. Its repr never shows the secret."""
+    """A signing key. Its repr does not show the secret."""
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
 
     @property
     def id(self) -> str:
-        """Public id of the key: 16 hexadecimal digits that do not reveal the secret."""
+        """Public ID of the key: 16 hexadecimal digits that do not reveal the secret."""
         return hashlib.sha256(b"plumbline key id\0" + self._secret).hexdigest()[:16]
 
     def sign(self, purpose: str, text: str) -> str:
-        """HMAC-SHA256 (hex) of the text for one purpose. A signature for another purpose does not match."""
+        """Return the HMAC-SHA256 (hex) of the text for one purpose. Signatures for other purposes do not match."""
         return hmac.new(self._secret, f"{purpose}\0{text}".encode(), hashlib.sha256).hexdigest()
 
     def fits(self, purpose: str, text: str, signature: str) -> bool:
-        """Whether ``sign`` gives this signature. Compares in constant time."""
+        """Return whether the signature is that of ``sign``, compared in constant time."""
         return hmac.compare_digest(self.sign(purpose, text).encode(), signature.encode("utf-8", "replace"))
 
 
 def known_home_key(folder: Path) -> HomeKey | None:
-    """The key in ``folder``/signing.key, None if it does not exist. Raises AppError as ``open_home_key`` does."""
+    """Return the key in ``folder``/signing.key, None if it does not exist. Raises the errors of ``open_home_key``."""
     secret = _read(folder / KEY_FILE)
     return None if secret is None else HomeKey(secret)
 
 
 def open_home_key(folder: Path) -> HomeKey:
-    """The key in ``folder``/signing.key, created with mode 0600 if it does not exist.
+    """Return the key in ``folder``/signing.key, which is created with mode 0600 if it does not exist.
 
     Restricts the permissions of a key file that others can read. Raises AppError for a file that cannot be read or is
-    not a key. Such a file is never replaced automatically, since that would void every certificate.
+    not a key. Such a file is never replaced automatically, because this would invalidate every certificate.
     """
     path = folder / KEY_FILE
     found = _read(path)
@@ -59,7 +59,7 @@ def open_home_key(folder: Path) -> HomeKey:
 
 
 def _read(path: Path) -> bytes | None:
-    """The secret, None if the file does not exist."""
+    """Return the secret, or None if the file does not exist."""
     try:
         mode = path.lstat().st_mode
         if not stat.S_ISREG(mode):
@@ -86,8 +86,9 @@ def _read(path: Path) -> bytes | None:
 
 
 def _make(folder: Path, path: Path) -> None:
-    """Write a new key beside ``path`` and link it there, so that one of two processes wins and no partial file is
-    visible.
+    """Write a new key to a temporary file and link it to ``path``.
+
+    If two processes do this, the first one succeeds. A partial file is never visible.
     """
     make_private_folder(folder)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")

@@ -1,4 +1,4 @@
-"""A labelled run as calibration data: scores, labels, and the scores of unlabelled answers."""
+"""Load the scores and labels of a labelled run for calibration."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ FEWEST_LABELLED = 2
 class LabelledArm:
     """One arm of a labelled run.
 
-    verifier: the verifier of the scores. keys, answers: the labelled answers, in the order of the draw. spare: scores
-    of unlabelled questions, one answer each. sha256: digest of keys, scores and labels. probability, floor: of an
-    active draw, the probability with which each labelled question was drawn, and the smallest one; None for a uniform
-    draw.
+    verifier: name of the verifier that gave the scores.
+    keys, answers: the labelled answers, in the order of the draw.
+    spare: scores of unlabelled questions, one answer each.
+    sha256: SHA-256 (hex) of the questions, scores and labels.
+    probability: probability with which an active draw drew each labelled question; None for a uniform draw.
+    floor: smallest probability of an active draw.
     """
 
     info: RunInfo
@@ -50,14 +52,14 @@ class LabelledArm:
 
 
 def labelled_arm(pipeline: Pipeline, run_id: str, arm: str | None = None, verifier: str | None = None) -> LabelledArm:
-    """The labelled answers of one arm.
+    """Return the labelled answers of one arm.
 
-    arm: by default rag, else the only one. verifier: a prefix of the name of a verifier that judged the run; by default
-    the first one that needs only what a query provides.
+    arm: name of the arm; by default rag, or the only labelled arm. verifier: prefix of the name of a verifier that
+    judged the run; by default the first verifier that needs no input except that of a query.
 
-    Raises EvaluationError for an unknown run; UsageError for an unknown arm or verifier; AppError for a run that is not
-    finished, has no labels or labels drawn by strata, and for scores that need reference answers; the errors of
-    ``scores_at_query``.
+    Raises EvaluationError for an unknown run, UsageError for an unknown arm or verifier, and the errors of
+    ``scores_at_query``. Raises AppError if the run is not finished, if it has no labels or stratified ones, or if its
+    scores need input that a query does not have.
     """
     runs, store = RunStore(pipeline.store), LabelStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -131,7 +133,7 @@ def _check_active(info: RunInfo, draw: LabelDraw, complete: int) -> None:
 
 
 def _not_drawn(info: RunInfo, draw: LabelDraw, samples: Sequence[SampleRecord], arm: str) -> list[ResponseKey]:
-    """The arm's answers to questions that were in the sampling frame but not drawn, by question."""
+    """Return the arm's answers to questions that were in the sampling frame but not drawn, sorted by question."""
     arms: dict[str, set[str]] = {}
     for sample in samples:
         arms.setdefault(sample.question_id, set()).add(sample.arm)
@@ -145,7 +147,7 @@ def _not_drawn(info: RunInfo, draw: LabelDraw, samples: Sequence[SampleRecord], 
 
 
 def needs_at_query_time(verifier: str, questions: Sequence[Question]) -> str:
-    """The input of this verifier that a query does not provide, for these questions; "" if there is none."""
+    """Return a description of the verifier's input that a query does not have; "" if a query has all input."""
     if verifier.startswith("labels/"):
         return "human labels"
     by_reference = any(has_references(question) for question in questions)

@@ -1,4 +1,4 @@
-"""Record of earlier calibrations of a run with other labels, thresholds or levels. Each one is another test."""
+"""Record the calibrations of each run. Each calibration with other labels, thresholds or levels is a further test."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ LOOKS_FILE = "looks"
 
 
 def record_look(folder: Path, run: str, arm: str, digest: str) -> int:
-    """Record this calibration. Returns the number of other calibrations of this run and arm before it.
+    """Record a calibration and return the number of earlier, different calibrations of this run and arm.
 
-    digest: hash of labels and settings. The same calibration counts once. The probability that any of the certificates
-    is wrong is at most (looks + 1) delta. Raises AppError for a file that cannot be read.
+    digest: hash of labels and settings, which identifies the calibration. The probability that any of the certificates
+    is wrong is at most (looks + 1) delta, where looks is the returned number. Raises AppError if the record is damaged.
     """
     path = folder / LOOKS_FILE
     known = _read(path)

@@ -1,4 +1,4 @@
-"""Calibration of several policies of one run together: a certificate for each, all sharing delta."""
+"""Calibrate several policies of one run together. The certificates share delta."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def calibrate_policies(
 ) -> tuple[Calibration, ...]:
     """Calibrate the labelled arms of these policies, each test at delta / (number of alphas * number of policies).
 
-    policies: as given to an evaluation, such as ``none`` or ``strip``; ``abstain`` in one is what calibration sets.
-    Empty: all that are labelled. request: its arm and offers are replaced. Raises UsageError for a policy that is not
-    labelled, AppError for a run without policies, and the errors of ``calibrate``.
+    policies: names of policies, such as ``none`` or ``strip``; if empty, all labelled ones. ``abstain`` is ignored in
+    names, because calibration adds it. request: settings of all calibrations; its arm and offers are replaced. Raises
+    UsageError for a policy without labels, AppError for a run without policies, and the errors of ``calibrate``.
     """
     arms = labelled_policies(pipeline, request.run_id, policies)
     now = clock or utc_now()
@@ -34,7 +34,11 @@ def calibrate_policies(
 
 
 def labelled_policies(pipeline: Pipeline, run_id: str, policies: Sequence[str]) -> tuple[str, ...]:
-    """The arms of these policies, without those whose certificate would be another one's: ``flag`` and ``abstain``."""
+    """Return the labelled arms of these policies.
+
+    ``flag`` and ``abstain`` are removed from names, because they do not change the certificate. Arms that then have the
+    same name are returned once.
+    """
     requested = tuple(dict.fromkeys(_calibrated(policy) for policy in policies))
     info = RunStore(pipeline.store).load_run(run_id)
     stored = LabelStore(pipeline.store).load_draw(info.id)
@@ -60,7 +64,7 @@ def _only_policies(arm: str) -> bool:
 
 
 def _calibrated(policy: str) -> str:
-    """The arm whose labels certify a policy. Raises UsageError for an unknown one."""
+    """Return the name of the arm whose labels certify a policy. Raises UsageError for an unknown policy."""
     kept = [part for part in policy.strip().split("+") if part not in ("", "none", "flag", "abstain")]
     try:
         return parse_arm("+".join((BASE, *kept))).text

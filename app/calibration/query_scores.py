@@ -1,7 +1,7 @@
-"""Scores of answers to questions that are marked as unanswerable, as a query would get them.
+"""Score answers to questions that are marked as unanswerable in the same way as answers to queries.
 
-A run's verifier knows the mark: it then leaves out the reader of short answers, and its scores are lower. A query has
-no mark. A threshold on the run's scores would therefore let more hallucinated answers pass in service than at the
+The verifier of a run uses the mark: it does not use the reader of short answers, so the scores are lower. Queries have
+no such mark. A threshold on the run's scores would therefore let more hallucinated answers pass in service than in
 calibration.
 """
 
@@ -34,10 +34,10 @@ def scores_at_query(
     verifier: str,
     scores: Mapping[ResponseKey, float | None],
 ) -> dict[ResponseKey, float | None]:
-    """The scores, with those of answers to questions marked as unanswerable computed anew without the mark.
+    """Return the scores, with new scores for answers to questions that are marked as unanswerable.
 
-    Loads the verifier only if such an answer has a score. Raises AppError if the run's verifier is not the one that
-    queries have, and what loading, searching and scoring raise.
+    The new scores are computed without the mark. The verifier is loaded only if such an answer has a score. Raises
+    AppError if queries use another verifier than the run, and the errors of loading, searching and scoring.
     """
     marked = {q.id: q.text for q in questions if not q.answerable}
     again: list[tuple[ResponseKey, AnsweredQuestion, SampleRecord]] = []
@@ -69,7 +69,10 @@ def scores_at_query(
 def _judge(
     pipeline: Pipeline, info: RunInfo, verifier: str, shown: Mapping[str, Sequence[str]]
 ) -> EntailmentVerifier | None:
-    """The verifier of this name as queries use it, None if they have another. shown: passages of each question."""
+    """Return the verifier of this name as queries use it, or None if queries use another one.
+
+    shown: texts of the passages in the prompt, by question ID.
+    """
     scorer = load_scorer(None, pipeline.device)
     if verifier == verifier_name(scorer, THRESHOLD):
         return EntailmentVerifier(scorer, ContextEvidence(shown), THRESHOLD)

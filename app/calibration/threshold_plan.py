@@ -1,4 +1,4 @@
-"""Choose thresholds and the answers that test them. The labels of the tested answers never set the thresholds."""
+"""Choose the thresholds to test, and the answers to test them on. No label is used for both."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from evaluation.statistics.counts import Floats
 GridSource = Literal["given", "unlabelled answers", "a fifth of the labelled answers", "fixed in advance"]
 FIXED_GRID = tuple(round(0.9 - 0.1 * step, 1) for step in range(10))
 FEWEST_SPARE, FEWEST_TO_SPLIT = 20, 100
-"""Minimum number of unlabelled scores to set thresholds, and minimum number of labelled answers for a split."""
+"""Minimum number of unlabelled scores that can set thresholds, and of labelled answers that can be split."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdPlan:
-    """The source of the thresholds and the answers that test them; the two never share labels."""
+    """The thresholds to test, and the answers to test them on.
+
+    source: where the thresholds come from. scores: scores that set the thresholds; None if the thresholds are given.
+    given: the given thresholds, from strict to loose. tested: the labelled answers of the test. start: see
+    ``threshold_grid``. beside: unlabelled data of the test; None if it uses labels only.
+    """
 
     source: GridSource
     scores: Floats | None
@@ -32,7 +37,7 @@ class ThresholdPlan:
     beside: Beside | None = None
 
     def thresholds(self, alpha: float, level: float) -> tuple[float, ...]:
-        """Thresholds for one alpha. A larger alpha needs fewer answers, so its grid starts stricter."""
+        """Return the thresholds for one alpha. A larger alpha needs fewer answers, so its grid starts stricter."""
         if self.scores is None:
             return self.given
         return threshold_grid(self.scores, len(self.tested.score), alpha, level, start=self.start)
@@ -43,8 +48,8 @@ def threshold_plan(
 ) -> ThresholdPlan:
     """Plan the thresholds of a labelled arm.
 
-    given: thresholds; empty: take them from scores. start: see ``threshold_grid``. predictions: whether scores of
-    unlabelled answers are used beside the labels of a uniform draw. Raises AppError if there are too few.
+    given: thresholds; if empty, they are computed from scores. start: see ``threshold_grid``. predictions: whether the
+    test also uses the scores of unlabelled answers (uniform draws only). Raises AppError if there are too few of them.
     """
     answers = data.answers
     if data.probability is not None:
@@ -60,7 +65,7 @@ def threshold_plan(
     if np.count_nonzero(data.spare > NO_SCORE) >= FEWEST_SPARE:
         return ThresholdPlan("unlabelled answers", data.spare, (), answers, start)
     if len(answers.score) >= FEWEST_TO_SPLIT:
-        # The draw is in random order: its first fifth is a random fifth.
+        # The draw is in random order, so its first fifth is a random sample.
         places = np.arange(len(answers.score))
         first, rest = (answers.part(chosen) for chosen in np.split(places, [len(places) // 5]))
         if first.passes(0.0).any():
@@ -69,7 +74,10 @@ def threshold_plan(
 
 
 def _predicted_plan(data: LabelledArm, given: tuple[float, ...], start: float | None) -> ThresholdPlan:
-    """Half of the unlabelled answers set the thresholds (they are in random order); the others are used in the test."""
+    """Return a plan in which half of the unlabelled answers set the thresholds and the other half is used in the test.
+
+    The unlabelled answers are in random order. Given thresholds leave all of them to the test.
+    """
     first, rest = np.split(data.spare, [0 if given else len(data.spare) // 2])
     if len(rest) < len(data.answers.score) or (not given and np.count_nonzero(first > NO_SCORE) < FEWEST_SPARE):
         raise AppError(

@@ -1,1 +1,1 @@
-"""Choose and open the verifier that judges answers."""
+"""Open the verifier that judges answers, and judge answers with it."""

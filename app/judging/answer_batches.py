@@ -1,4 +1,4 @@
-"""Judge answers of other systems in batches, here or by the workers of an executor, and handle verifier failures."""
+"""Judge answers of other systems in batches, in this process or in workers, and handle failures of the verifier."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from evaluation.verifiers.verifier import FAILED, VerificationItem
 from evaluation.verifiers.verifier import failed as verifier_failed
 
 AT_ONCE = 64
-"""Answers judged in one call. The scorer sorts them by length; at most this many are lost if the process dies."""
+"""Maximum number of answers per call of the verifier, and of judged answers that are lost if the process dies."""
 _FIRST = min(8, AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """A judged answer. place: index of the record. failed: whether the verifier failed on it."""
+    """A judged answer. place: index of its record. failed: whether the verifier failed on it."""
 
     place: int
     evaluation: AnswerEvaluation
@@ -29,7 +29,7 @@ class JudgedAnswer:
 
 
 JudgeBatches = Callable[[Sequence[Sequence[int]]], Iterator[Sequence[JudgedAnswer]]]
-"""Yields the results of each batch of indices, in order."""
+"""Function that yields the results of each batch of record indices, in order."""
 
 
 def judge_answers(
@@ -39,11 +39,13 @@ def judge_answers(
     progress: Callable[[int, int], None] | None = None,
     elsewhere: JudgeBatches | None = None,
 ) -> Iterator[tuple[JudgedAnswer, ...]]:
-    """Judge all answers except ``known``, in batches, in order; yields results as they are done.
+    """Judge answers in batches and yield the results of each batch, in order.
 
-    If the verifier raises or returns NaN for a batch, its answers are judged one by one; each that fails is unscored
-    with the reason. After FAILURES_IN_A_ROW failures the verifier is not called again. elsewhere: judges the batches,
-    several at once; each counts its own failures.
+    known: evaluations by record index; these answers are not judged. progress: called with judged and total answers.
+    elsewhere: judges several batches in parallel, each with its own count of failures; by default they are judged here.
+
+    If the verifier fails on a batch, its answers are judged one by one. An answer on which it fails is unscored, with
+    the error as reason. After FAILURES_IN_A_ROW consecutive failures the verifier is not called again.
     """
     known = known or {}
     open_places = [i for i in range(len(records)) if i not in known]
@@ -69,7 +71,10 @@ def judge_answers(
 def judge_batch(
     records: Sequence[AnswerRecord], judge: AnswerJudge, indices: Sequence[int], in_a_row: int = 0
 ) -> list[JudgedAnswer]:
-    """Judge these answers in one call; one by one if that fails. in_a_row: number of failures before."""
+    """Judge these answers in one call, or one by one if the call fails.
+
+    in_a_row: number of consecutive failures before this batch.
+    """
     try:
         return _judge(records, judge, indices)
     except Exception:  # judge one by one to find the failing answer
@@ -82,7 +87,7 @@ def judge_batch(
 
 
 def _growing(indices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """Batches that double in size up to AT_ONCE: the first ones soon give a time estimate."""
+    """Yield batches that double in size up to AT_ONCE, so that the small first ones soon give a time estimate."""
     start, size = 0, _FIRST
     while start < len(indices):
         yield indices[start : start + size]

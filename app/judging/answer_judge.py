@@ -1,4 +1,4 @@
-"""Choose the verifier of answers of other systems, and its evidence."""
+"""Choose the verifier for answers of other systems, and its evidence."""
 
 from __future__ import annotations
 
@@ -32,19 +32,23 @@ Evidence = Literal["contexts", "references"]
 Kind = Literal["contexts", "references", "references and contexts", "facts", "labels"]
 Measure = Literal["factuality", "faithfulness"]
 _SENTENCE_WORDS = 4
-"""Minimum number of words of a reference that makes a statement; a shorter one only names the answer."""
+"""Minimum number of words of a reference that counts as a statement. A shorter one only names the answer."""
 FAILURES_IN_A_ROW = 8
-"""Number of consecutive verifier failures after which the remaining answers stay unscored."""
+"""Number of consecutive failures of the verifier after which the remaining answers stay unscored."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgePlan:
-    """How answers are judged.
+    """Settings with which answers of other systems are judged.
 
-    choice: auto takes references if every answer has some (and contexts, if present, for the rest of the answer), else
-    contexts. evidence: evidence of entailment and a language-model judge. model: the entailment scorer as ``model
-    eval`` names it (a folder, OWNER/NAME of a sequence classifier, token-overlap, ...), None for the shipped one.
-    source: evidence of other verifiers.
+    choice: the verifier. "auto" takes references if every answer has some, with contexts for the other statements of an
+    answer; otherwise it takes contexts.
+    evidence: evidence for entailment and for a language-model judge.
+    model: entailment scorer, named as in ``model eval`` (a folder, OWNER/NAME of a sequence classifier, token-overlap,
+    ...); None for the shipped one.
+    threshold: minimum support of a supported claim, in (0, 1].
+    device: device of the scorer; "auto" is resolved by ``on_this_machine``.
+    source: settings of other verifiers.
     """
 
     choice: Choice = "auto"
@@ -57,11 +61,15 @@ class JudgePlan:
 
 @dataclass(frozen=True, slots=True)
 class AnswerJudge:
-    """A verifier, and the question under which each answer is judged, in the order of the answers.
+    """An open verifier for given answers.
 
-    entailment: the verifier, if it judges by entailment. threshold: support from which a claim is supported, None if
-    not applicable. measure: what the verdicts measure. kind: kind of evidence. missing: for each answer, why it has no
-    evidence, "" if it has. notes: remarks for the user. texts: the evidence of entailment by question id.
+    questions: the question under which each answer is judged, in the order of the answers.
+    missing: for each answer, the reason why it has no evidence, "" if it has evidence.
+    measure: what the verdicts measure. kind: kind of evidence.
+    entailment: the verifier if it judges by entailment alone, otherwise None.
+    notes: remarks for the user.
+    threshold: minimum support of a supported claim; None if it does not apply.
+    texts: evidence for entailment by question ID.
     """
 
     verifier: Verifier
@@ -76,7 +84,7 @@ class AnswerJudge:
 
 
 def on_this_machine(plan: JudgePlan) -> JudgePlan:
-    """The plan with the device "auto" resolved. Raises ModelError for a device that this machine lacks."""
+    """Return the plan with the device "auto" resolved. Raises ModelError for a device that this machine lacks."""
     from model.hardware.device import pick_device
 
     return replace(plan, device=str(pick_device(plan.device))) if plan.device == "auto" else plan
@@ -85,9 +93,9 @@ def on_this_machine(plan: JudgePlan) -> JudgePlan:
 def open_answer_judge(
     records: Sequence[AnswerRecord], plan: JudgePlan, load: ScorerLoader | None = None
 ) -> AnswerJudge:
-    """Open the judge of these answers. load: loads a scorer, called only if entailment is needed.
+    """Open the judge for these answers. load: function that loads a scorer; called only if entailment is needed.
 
-    Raises AppError if no answer has the evidence that the choice needs, and the errors of loading the scorer.
+    Raises AppError if no answer has the evidence that the verifier needs, and the errors of loading the scorer.
     """
     if plan.choice in ("facts", "labels"):
         return _by_itself(records, plan)
@@ -121,7 +129,7 @@ def open_answer_judge(
         both = plan.choice == "auto" and with_contexts > 0
         questions = tuple(
             AnsweredQuestion(
-                # evidence is looked up by this id, and each answer has its own evidence
+                # The evidence is found by this ID, and each answer has its own evidence.
                 str(i) if both else r.id or str(i),
                 r.question,
                 references=r.references,
@@ -129,7 +137,7 @@ def open_answer_judge(
             )
             for i, r in enumerate(records)
         )
-        # An answer to an unanswerable question is wrong by the mark alone.
+        # The mark is enough to judge an answer to an unanswerable question.
         judgeable = [bool(r.references) or not r.answerable for r in records]
         missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
         if both:
@@ -166,13 +174,13 @@ def _scorer(plan: JudgePlan, load: ScorerLoader | None) -> PairScorer:
 
 
 def verifier_by_texts(kind: Kind, texts: Mapping[str, Sequence[str]], plan: JudgePlan, scorer: PairScorer) -> Verifier:
-    """The verifier of a kind of evidence. texts: ``AnswerJudge.texts``, or those of some answers.
+    """Return the entailment verifier for a kind of evidence.
 
-    For "references and contexts" references judge whether an answer is right; contexts (and references that are
-    sentences) judge its other statements.
+    texts: texts by question ID, as in ``AnswerJudge.texts``. With "references and contexts", references judge whether
+    an answer is right. Contexts, and references that are sentences, judge its other statements.
     """
     if kind == "references and contexts":
-        # A question without references is wrong by its mark, or unscored: only references judge it.
+        # Answers without references are judged by the mark of the question, or they are unscored.
         entailment = _entailment("contexts", texts, plan, scorer)
         return RoutedVerifier(ReferenceVerifier(), entailment, has_evidence=lambda question: question.id in texts)
     return _entailment(kind, texts, plan, scorer)
@@ -199,7 +207,7 @@ def _texts_beside_references(records: Sequence[AnswerRecord]) -> dict[str, tuple
 
 
 def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
-    """A judge that needs only the answers' text: facts, or labels."""
+    """Return a judge that needs no evidence in the records: facts or labels."""
     questions = tuple(AnsweredQuestion(r.id or str(i), r.question) for i, r in enumerate(records))
     missing = ("",) * len(records)
     if plan.choice == "labels":
@@ -208,7 +216,7 @@ def _by_itself(records: Sequence[AnswerRecord], plan: JudgePlan) -> AnswerJudge:
 
 
 def answer_key(record: AnswerRecord, judge: AnswerJudge) -> str:
-    """A hash of everything that determines a verdict: verifier, question, answer and evidence."""
+    """Return a hash (hex) of everything that determines a verdict: verifier, question, answer and evidence."""
     digest = hashlib.sha256(b"plumbline/answer/1")
     both = (*record.references, "contexts", *record.contexts)
     evidence = {

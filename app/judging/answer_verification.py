@@ -1,4 +1,4 @@
-"""Verify the answers of a query against evidence retrieved from their collection, as the service does."""
+"""Verify the answers to a query against evidence that is retrieved from a collection, as in the service."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ def verified(
 ) -> QueryResult:
     """Return the result with an evaluation of every answer.
 
-    Evidence depends only on question and claim, so answers with and without retrieval are judged by the same evidence.
-
-    collection: the documents that count as truth, by default the collection that was searched. scorer: by default the
-    shipped verifier. Raises the errors of opening the collection and the scorer.
+    The evidence depends only on the question and the claim, so answers with and without retrieval get the same
+    evidence. collection: name of the trusted collection, by default the one that was searched. scorer: entailment
+    scorer, by default the shipped one. Raises the errors of opening the collection and the scorer.
     """
     started = perf_counter()
     search = pipeline.search(pipeline.collection_name(collection or result.collection))

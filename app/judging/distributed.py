@@ -1,4 +1,4 @@
-"""Judging with the workers of an executor: what a worker opens, and the blocks that are sent to it."""
+"""Judge answers and claims in the workers of an executor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from evaluation.verifiers.cached_scorer import CachedScorer
 
 @dataclass(frozen=True, slots=True)
 class AnswerBlock:
-    """Answers to judge with all that their verdicts depend on besides the verifier; see AnswerJudge."""
+    """Answers that a worker judges, with their questions and evidence. For the fields see AnswerJudge."""
 
     records: tuple[AnswerRecord, ...]
     questions: tuple[Question, ...]
@@ -37,16 +37,16 @@ class AnswerBlock:
 
 
 class AnswerBlockJudge:
-    """A worker's part: judges blocks with one scorer."""
+    """Function that judges blocks in a worker, with one scorer."""
 
     def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
-        """Load the scorer. The device "auto" is this machine's. Raises the errors of loading."""
+        """Load the scorer. The device "auto" is resolved on the worker's machine. Raises the errors of loading."""
         plan = on_this_machine(plan)
         self._plan, self._scorer = plan, (load or load_scorer)(plan.model, plan.device)
 
     def __call__(self, block: AnswerBlock) -> tuple[JudgedAnswer, ...]:
-        """The results; their indices are those in the block."""
-        # A cache for each block: scores do not depend on the blocks that the worker had before.
+        """Return the judged answers. Their ``place`` is the index in the block."""
+        # Each block has its own cache, so that scores do not depend on earlier blocks of the worker.
         verifier = verifier_by_texts(block.kind, block.texts, self._plan, CachedScorer(self._scorer))
         judge = AnswerJudge(verifier, block.questions, block.missing, block.measure, block.kind)
         return tuple(judge_batch(block.records, judge, range(len(block.records))))
@@ -59,7 +59,10 @@ def judge_elsewhere(
     plan: JudgePlan,
     load: ScorerLoader | None = None,
 ) -> JudgeBatches | None:
-    """Judge batches with the executor's workers; None for a judge without a scorer. load: picklable."""
+    """Return a function that judges batches in the executor's workers, or None if the judge has no scorer.
+
+    load: picklable function that loads the scorer.
+    """
     if not judge.texts:
         return None
     workers = executor.workers(partial(AnswerBlockJudge, plan, load))
@@ -84,5 +87,8 @@ def judge_elsewhere(
 
 
 def open_claim_checker(plan: JudgePlan, *, words: bool) -> Callable[[Sequence[ClaimPair]], tuple[CheckedClaim, ...]]:
-    """A worker's part: ``ClaimChecker.check``. The device "auto" is this machine's. Raises as ClaimChecker does."""
+    """Return a function for workers that checks claims; see ``ClaimChecker.check``.
+
+    The device "auto" is resolved on the worker's machine. Raises the errors of ClaimChecker.
+    """
     return partial(ClaimChecker(on_this_machine(plan)).check, words=words)

@@ -1,4 +1,4 @@
-"""Open the verifier of a run: references, entailment against a trusted collection, or both."""
+"""Open the judge of a run: references, entailment against a trusted collection, or another verifier."""
 
 from __future__ import annotations
 
@@ -27,12 +27,17 @@ ScorerLoader = Callable[[str | Path | None, str], PairScorer]
 
 @dataclass(frozen=True, slots=True)
 class VerifierPlan:
-    """How answers are judged.
+    """Settings with which the answers of a run are judged.
 
-    choice: "auto" takes references for questions that have some, and the trusted collection for all other statements.
-    model: the entailment scorer, as ``model eval`` names it, None for the shipped one. trusted: collection whose
-    documents count as truth, None for the searched one. threshold: support from which a claim is supported. k: number
-    of chunks retrieved. source: evidence of other verifiers.
+    choice: the verifier. "auto" takes references for questions that have some, and the trusted collection for all other
+    statements.
+    model: entailment scorer, named as in ``model eval``; None for the shipped one.
+    trusted: collection whose documents are the evidence; None for the searched one.
+    threshold: minimum support of a supported claim.
+    k: number of chunks retrieved for a claim.
+    source: settings of other verifiers.
+
+    Raises AppError for an unknown choice.
     """
 
     choice: VerifierChoice = "auto"
@@ -50,9 +55,10 @@ class VerifierPlan:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """A run's verifier. entailment: its part that judges by entailment, None if no question needs it.
+    """The verifier of a run.
 
-    labels: facts about the trusted collection for the report, stored with the run.
+    entailment: the part that judges by entailment; None if there is none. labels: trusted collection and settings,
+    which are stored with the run for its report.
     """
 
     verifier: Verifier
@@ -61,7 +67,7 @@ class Judge:
 
 
 def load_scorer(name: str | Path | None, device: str) -> PairScorer:
-    """The entailment scorer of this name, or the shipped one. Raises AppError and ModelError as loading does."""
+    """Load the entailment scorer of this name, or the shipped one for None. Raises AppError or ModelError."""
     from app.judging.scorers import load_scorer as load
 
     return load(None if name is None else str(name), device)
@@ -74,10 +80,11 @@ def open_judge(
     collection: str | None,
     load: ScorerLoader | None = None,
 ) -> Judge:
-    """Open the verifier for these questions. collection: the searched one, None if there is none. load: loads a scorer.
+    """Open the judge for answers to these questions.
 
-    Loads nothing if references suffice. Raises AppError if there is no trusted collection, and the errors of opening it
-    and loading the scorer.
+    collection: name of the searched collection; None if there is none. load: function that loads a scorer; called only
+    if the judge needs one. Raises AppError if there is no trusted collection, and the errors of opening it and of
+    loading the scorer.
     """
     if plan.choice == "facts":
         return Judge(open_fact_verifier(plan.source))
@@ -91,14 +98,14 @@ def open_judge(
     except AppError as error:
         unanswerable = sum(not q.references and not q.answerable for q in questions)
         if plan.choice == "auto" and not plan.trusted and bare == unanswerable:
-            # no documents to search: references judge; questions without any are unscored
+            # Without documents, references judge, and answers to questions without references are unscored.
             return Judge(ReferenceVerifier())
         raise AppError(
             f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
             f"a trusted collection (the verifier reference leaves such questions unscored): {error}",
             parameter="trusted",
         ) from error
-    search = pipeline.search(name)  # with the collection's own search settings, whatever the arm uses
+    search = pipeline.search(name)  # with the collection's search settings, which the arm may override
     retriever = search.retriever
     evidence = GoldOrSearchedEvidence(
         GoldEvidence(Passages(retriever), search, plan.k),
@@ -114,7 +121,7 @@ def open_judge(
         return Judge(judge, None, labels)
     scorer = _scorer(pipeline, plan, load)
     split = plan.source.split
-    # If references judge every answer, a scorer that reads claims separately judges the other statements.
+    # If every question has references, claims are judged together only if the scorer supports it.
     together = bool(plan.source.together) and (bare > 0 or plan.choice != "auto" or answer_tokens(scorer) > 0)
     entailment = EntailmentVerifier(scorer, evidence, plan.threshold, split=split, together=together)
     verifier: Verifier = entailment
@@ -128,7 +135,7 @@ def _scorer(pipeline: Pipeline, plan: VerifierPlan, load: ScorerLoader | None) -
 
 
 def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:
-    """The settings of entailment, stored to open the run's judge again."""
+    """Return the settings that ``reopen_judge`` needs, as labels of the run."""
     return (
         ("threshold", repr(plan.threshold)),
         ("verifier model", str(plan.model or "")),
@@ -145,9 +152,9 @@ def _called(plan: VerifierPlan) -> str:
 def reopen_judge(
     pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], load: ScorerLoader | None = None
 ) -> Judge | None:
-    """Open the judge of a stored run, for further analysis of its verdicts; None if the run needs none.
+    """Open the judge of a stored run for further analysis of its verdicts. Return None if entailment judged no answer.
 
-    Raises AppError if collection or scorer have changed, and the errors of opening and loading them.
+    Raises AppError if the collection or the scorer has changed, and the errors of opening and loading them.
     """
     if not any(judged_by_entailment(info.config.verifier, q) for q in questions):
         return None

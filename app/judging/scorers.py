@@ -7,7 +7,10 @@ from model.pairs.scoring import PairScorer
 
 
 def load_scorer(name: str | None, device: str) -> PairScorer:
-    """The entailment scorer of this name, None for the shipped one. Raises AppError or ModelError as loading does."""
+    """Load the entailment scorer of this name, or the shipped one for None.
+
+    Raises AppError for the name of a reader, and the errors of loading.
+    """
     from app.models.evaluate import ModelRequest, load_verifier
     from app.models.roles import model_role
 

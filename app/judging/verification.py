@@ -1,4 +1,4 @@
-"""Verify single claims against given evidence: support, label, the best evidence sentence, weak words."""
+"""Verify single claims against given evidence: label, support, best evidence sentence, and weak words."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from evaluation.verifiers.failing_words import WeakWord
 from evaluation.verifiers.verifier import FAILED, VerificationItem, Verifier, failed
 
 AT_ONCE = 256
-"""Pairs per call of the scorer, which sorts them by length."""
+"""Maximum number of pairs per call of the scorer."""
 
 _MOST_CHARACTERS = 200_000
-"""Maximum evidence searched for a contradiction, in characters; takes about a second."""
+"""Maximum length of evidence that is searched for a contradiction, in characters. This takes about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimPair:
-    """A claim, its evidence, and the question it answers (may be empty). id: the caller's id, "" for none.
+    """A claim with its evidence.
 
-    answerable: whether the documents answer the question, if known.
+    question: the question that the claim answers, "" if there is none. id: ID given by the caller, "" if there is none.
+    answerable: whether the documents answer the question; True if unknown.
     """
 
     claim: str
@@ -45,10 +46,11 @@ class ClaimPair:
 
 @dataclass(frozen=True, slots=True)
 class CheckedClaim:
-    """The verdict on a claim. A claim of several sentences gets the support of its worst one.
+    """The verdict on a claim. A claim of several sentences gets the label and support of its worst sentence.
 
-    support: None if it is unscored; reason then explains why. verdicts: one per sentence. weak: words whose removal
-    would raise the support; None if they were not computed.
+    support: support in [0, 1]; None if the claim is unscored. reason: explanation of the label, if there is one.
+    verdicts: one verdict per sentence. weak: words whose removal would raise the support; None if they were not
+    computed.
     """
 
     pair: ClaimPair
@@ -60,13 +62,13 @@ class CheckedClaim:
 
 
 class ClaimChecker:
-    """Judges claims with one scorer, each against its own evidence."""
+    """A checker that judges claims with one verifier, each claim against its own evidence."""
 
     def __init__(self, plan: JudgePlan, load: ScorerLoader | None = None) -> None:
-        """Open the verifier named by plan.choice: facts, judge, or else entailment, whose scorer is loaded.
+        """Open the verifier of plan.choice: facts, a language-model judge, or entailment for all other choices.
 
-        Raises ModelError if it cannot be loaded, EvaluationError for an invalid threshold, and the errors of opening
-        the others.
+        load: function that loads the entailment scorer. Raises ModelError if the scorer cannot be loaded,
+        EvaluationError for an invalid threshold, and the errors of opening the other verifiers.
         """
         self._evidence, self._split = _GivenEvidence(), plan.source.split
         self._verifier: Verifier
@@ -86,13 +88,14 @@ class ClaimChecker:
 
     @property
     def name(self) -> str:
-        """The verifier's name."""
+        """Name of the verifier."""
         return self._verifier.name
 
     def check(self, pairs: Sequence[ClaimPair], words: bool = False) -> tuple[CheckedClaim, ...]:
-        """One result per pair, in order. words: also find weak words (up to 24 more pairs per failing sentence).
+        """Judge pairs and return one result per pair, in order.
 
-        If the verifier fails on the batch, the pairs are judged one by one; those that fail are unscored with the
+        words: whether to find weak words, which scores up to 24 more pairs per unverifiable sentence. If the verifier
+        fails on the batch, the pairs are judged one by one. A pair on which it fails is unscored, with the error as
         reason. Raises AppError after FAILURES_IN_A_ROW consecutive failures.
         """
         try:
@@ -149,7 +152,7 @@ class ClaimChecker:
 
 
 class _GivenEvidence:
-    """An EvidenceSource with the texts of the current pairs."""
+    """An EvidenceSource that returns the texts of the current pairs."""
 
     name = "given evidence"
 
@@ -157,14 +160,15 @@ class _GivenEvidence:
         self.texts: dict[str, tuple[EvidenceText, ...]] = {}
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """The texts of each request's pair."""
+        """Return the evidence texts of each request."""
         return tuple(self.texts.get(r.question.id, ()) for r in requests)
 
 
 def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> Iterator[ClaimPair | Refused]:
-    """Parse JSON lines, each (location, text), into pairs.
+    """Parse JSON lines and yield a pair, or the reason for a refusal, for each of them.
 
-    Fields: {"claim", "evidence" (text or list)}; "question", "answerable" and "id" are optional.
+    lines: location and text of each line. Required fields: "claim" (text) and "evidence" (text or list of texts).
+    Optional fields: "question", "answerable", "id". needs_evidence: whether "evidence" is required.
     """
     for where, line in lines:
         try:
@@ -177,9 +181,7 @@ def pairs_of(lines: Iterable[tuple[str, str]], needs_evidence: bool = True) -> I
 
 
 def checked_json(checked: CheckedClaim) -> dict[str, Any]:
-    """One result as JSON. ``best``: the evidence that supports the worst sentence best, with offsets in that
-    evidence.
-    """
+    """Return a result as JSON. ``best`` is the best evidence for the worst sentence, with offsets in that evidence."""
     worst = _worst(checked.verdicts)
     return {
         **({"id": checked.pair.id} if checked.pair.id else {}),
@@ -205,7 +207,7 @@ def checked_json(checked: CheckedClaim) -> dict[str, Any]:
 
 
 def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
-    """The pair of a JSON value, or the reason why it is invalid."""
+    """Return the pair of a JSON value, or the reason why the value is invalid."""
     if not isinstance(value, dict):
         return "a line must be a JSON object"
     evidence = value.get("evidence", value.get("contexts"))
@@ -227,8 +229,9 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
 
 
 def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
-    """The sentences of a claim, or simpler claims; the entire claim if it has one sentence or none that states
-    anything.
+    """Return the sentences of a claim, or simpler claims if ``split`` is set.
+
+    Returns the entire claim if at most one of them is found.
     """
     found = extract_by(split, claim).claims
     return found if len(found) > 1 else (Claim(claim, 0, len(claim)),)
@@ -237,8 +240,8 @@ def _sentences(claim: str, split: bool) -> tuple[Claim, ...]:
 def with_contradiction(verdict: Verdict, evidence: Sequence[EvidenceText]) -> Verdict:
     """Relabel an unverifiable verdict as "contradicted" if a rule finds that the evidence contradicts the claim.
 
-    Adds the reason and the sentence; other verdicts are unchanged. The network scores support only and cannot tell a
-    contradiction from missing evidence.
+    Adds the reason and the contradicting sentence. Other verdicts are returned unchanged. The rule is needed because
+    the network scores support only and cannot distinguish a contradiction from missing evidence.
     """
     if verdict.label != "unverifiable":
         return verdict
@@ -260,7 +263,10 @@ def _worst(verdicts: Sequence[Verdict]) -> Verdict | None:
 
 
 def _result(pair: ClaimPair, verdicts: tuple[Verdict, ...], weak: tuple[WeakWord, ...] | None) -> CheckedClaim:
-    """Combine sentences: the claim is as good as its worst sentence; unscored if one is and no other fails."""
+    """Combine the verdicts on the sentences of a claim into the verdict on its worst sentence.
+
+    The claim is unscored if a sentence is unscored and no other sentence fails.
+    """
     worst = _worst(verdicts)
     unscored = next((v for v in verdicts if v.label == "unscored"), None)
     if worst is None or (unscored is not None and worst.label not in ("contradicted", "unverifiable")):

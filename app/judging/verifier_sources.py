@@ -1,4 +1,4 @@
-"""Evidence of verifiers other than references and entailment: a table of facts, a language model, human labels."""
+"""Settings of the other verifiers: a table of facts, a language model, and human labels. Functions that open them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VerifierSource:
-    """Sources of a verifier.
+    """Settings of verifiers.
 
-    facts: a database URL (with #TABLE) or a file. tolerance: relative tolerance of numbers. judge: a model named like
-    --model; votes: its number of answers per claim. labels: a file. split: whether sentences are split into simpler
-    claims. together: whether an entailment verifier reads an answer's claims together; None: the default of the caller.
+    facts: database URL with #TABLE, or file, of the table of facts. tolerance: relative tolerance of numbers. judge:
+    language model, named as in --model. votes: number of its answers per claim. labels: file of human labels. split:
+    whether sentences are split into simpler claims. together: whether an entailment verifier judges the claims of an
+    answer together; None for the default of the caller.
     """
 
     facts: str | None = None
@@ -35,15 +36,19 @@ class VerifierSource:
 
 
 def reads_together(scorer: PairScorer, wanted: bool | None) -> bool:
-    """Whether an answer's claims are read together, without drift analysis: if requested, or if the scorer supports it.
+    """Return whether the claims of an answer are judged together, which excludes drift analysis.
 
-    Requested for a scorer that does not support it, the verifier that is built with it raises the error.
+    wanted: the requested setting; None to do so if the scorer supports it. If it is requested for a scorer that does
+    not support it, building the verifier raises an error.
     """
     return answer_tokens(scorer) > 0 if wanted is None else wanted
 
 
 def open_fact_verifier(source: VerifierSource) -> FactVerifier:
-    """Raises AppError when no table is named, DataError when it cannot be read, EvaluationError for a bad tolerance."""
+    """Open the verifier of facts.
+
+    Raises AppError if no table is named, DataError if it cannot be read, EvaluationError for an invalid tolerance.
+    """
     from data.fact_tables import open_facts
     from evaluation.verifiers.facts import FactVerifier
 
@@ -55,7 +60,7 @@ def open_fact_verifier(source: VerifierSource) -> FactVerifier:
 
 
 def open_label_verifier(source: VerifierSource) -> LabelVerifier:
-    """Raises AppError when no file is named, DataError when it cannot be read."""
+    """Open the verifier of human labels. Raises AppError if no file is named, DataError if it cannot be read."""
     from data.verdict_labels import load_verdict_labels
     from evaluation.verifiers.human_labels import LabelVerifier
 
@@ -67,9 +72,9 @@ def open_label_verifier(source: VerifierSource) -> LabelVerifier:
 def open_language_judge(
     source: VerifierSource, evidence: EvidenceSource, threshold: float, device: str, home: Path | None = None
 ) -> LanguageJudge:
-    """Open a language-model judge; the model stays open until the process ends. home: see open_generator.
+    """Open a language-model judge, whose model stays loaded until the process ends. home: see open_generator.
 
-    Raises AppError if none is named or it does not exist, and the errors of opening it and of its fingerprint.
+    Raises AppError if no model is named or the model does not exist, and the errors of opening it.
     """
     from app.models.generators import open_generator
     from app.settings import Settings
@@ -89,6 +94,6 @@ def open_language_judge(
             parallel=settings.model_parallel,
             home=home,
         )
-    except AppError as error:  # its words are those of --model
+    except AppError as error:  # the error names the parameter of --model
         raise AppError(str(error), parameter="judge") from error
     return LanguageJudge(generator, evidence, threshold, source.votes, source.split)

@@ -1,4 +1,4 @@
-"""An upper bound on the hallucination rate of scored answers as an assertion, for a test suite or a release gate."""
+"""Assert an upper bound on the hallucination rate of scored answers, in a test suite or a release gate."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ def assert_rate(
     by: Literal["upper", "rate"] = "upper",
     unscored: Literal["count", "refuse", "ignore"] = "count",
 ) -> HallucinationEstimate:
-    """See plumbline.assert_hallucination_rate. Raises AssertionError, or UsageError for invalid arguments."""
+    """Check a rate and return its estimate; see plumbline.assert_hallucination_rate.
+
+    Raises AssertionError if the rate is too high or undefined, UsageError for invalid arguments.
+    """
     if not 0.0 <= at_most <= 1.0:
         raise UsageError(f"at_most is {at_most}: a rate lies in [0, 1], 10 % is 0.10")
     arms = {a.arm: a for a in result.summary.arms}

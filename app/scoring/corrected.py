@@ -1,4 +1,4 @@
-"""Rates of another system's answers, corrected by the labels in its file."""
+"""Correct the rates of scored answers by the labels in their file."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ CORRECTED_NOTE = (
 
 
 def score_corrected(result: ScoreResult) -> CorrectedFigures | None:
-    """Corrected figures of every arm, and of every compared pair; None without labelled answers.
+    """Return the corrected figures of all arms and compared pairs, or None without labelled answers.
 
-    A label is hallucinated or not. An answer labelled not hallucinated counts as abstained if the verifier detected a
-    refusal, else as supported. If a question has several labelled answers of one arm, one is drawn at random. An arm or
-    a pair with fewer than 5 labelled questions has no figure.
+    An answer that is not labelled as hallucinated counts as abstained if the verifier detected a refusal, otherwise as
+    supported. If a question has several labelled answers of one arm, one of them is drawn at random. An arm or a pair
+    with fewer than FEWEST_QUESTIONS labelled questions has no figure.
     """
     labelled = [a for a in result.answers if a.record.hallucinated is not None]
     if not labelled or result.kind == "labels":
@@ -55,9 +55,9 @@ def score_corrected(result: ScoreResult) -> CorrectedFigures | None:
 
 
 def labelled_answers(answers: Sequence[ScoredAnswer], arms: tuple[str, ...], seed: int) -> LabelledRun | None:
-    """The questions that all of the arms answered, with one labelled answer of each arm if there is one.
+    """Return the questions that all of these arms answered, with one labelled answer of each arm if there is one.
 
-    None if fewer than 5 questions are labelled in all of the arms.
+    Returns None if fewer than FEWEST_QUESTIONS questions are labelled in all of these arms.
     """
     by_place: dict[tuple[str, str], list[ScoredAnswer]] = {}
     for answer in answers:
@@ -91,12 +91,12 @@ def labelled_answers(answers: Sequence[ScoredAnswer], arms: tuple[str, ...], see
 
 
 def note_of(figures: CorrectedFigures | None) -> str:
-    """The note on all rates: whether labels correct them."""
+    """Return the note that says whether the rates are corrected by labels."""
     return CORRECTED_NOTE if figures is not None and figures.run is not None else LABELS_NOTE
 
 
 def result_with(document: dict[str, Any], figures: CorrectedFigures | None) -> dict[str, Any]:
-    """The JSON document of scored answers with its corrected figures."""
+    """Return the JSON document of scored answers with the corrected figures added."""
     if figures is None:
         return document
     corrected = figures.run is not None

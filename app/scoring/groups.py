@@ -1,4 +1,4 @@
-"""Which answers belong to one question: groups, sample numbers, and notes on them."""
+"""Group answers by question, number the samples of each group, and write notes on the groups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ _LUMP, _LUMP_SHARE = 10, 0.2
 
 
 def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
-    """The cluster of each answer: its own group, else its question, else its contexts.
+    """Return the name of each answer's group, which is the cluster of the intervals.
 
-    A group without a name gets the id of its first answer, made distinct from other groups' names.
+    Answers are grouped by the group in their record, otherwise by question, otherwise by contexts. A group without a
+    name gets the ID of its first answer, with a number if this name is taken.
     """
     names: dict[tuple[str, object], str] = {}
     taken = {r.group for r in records if r.group}
@@ -42,7 +43,7 @@ def group_names(records: Sequence[AnswerRecord]) -> tuple[str, ...]:
 
 
 def sample_numbers(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[int]:
-    """The number of each answer among those of its system and group, from 0."""
+    """Return the number of each answer within its system and group, from 0."""
     seen: Counter[tuple[str, str]] = Counter()
     numbers = []
     for record, group in zip(records, groups, strict=True):
@@ -52,7 +53,7 @@ def sample_numbers(records: Sequence[AnswerRecord], groups: Sequence[str]) -> li
 
 
 def group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[str]:
-    """Notes on the clusters of the intervals, if they are not one answer per question."""
+    """Return notes on groups that make the intervals unreliable: one large group, or a single one."""
     by_arm = Counter(zip((r.arm for r in records), groups, strict=True))
     (_, group), most = by_arm.most_common(1)[0]
     notes = []

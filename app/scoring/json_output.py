@@ -1,4 +1,4 @@
-"""Scored answers as JSON: one document with all figures, one line per answer, and reading these lines back."""
+"""Write scored answers as JSON (a document of figures, or one line per answer), and read the lines again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LABELS_NOTE = (
 
 
 def result_json(result: ScoreResult) -> dict[str, Any]:
-    """All figures as one JSON document; undefined is null, never NaN."""
+    """Return all figures as one JSON document. Undefined values are null, never NaN."""
     summary = result.summary
     return {
         "kind": "score",
@@ -47,7 +47,7 @@ def result_json(result: ScoreResult) -> dict[str, Any]:
 
 
 def answer_json(answer: ScoredAnswer) -> dict[str, Any]:
-    """One answer with its verdicts; ``start`` and ``end`` are character offsets in the answer."""
+    """Return an answer and its verdicts as JSON. ``start`` and ``end`` are character offsets in the answer."""
     record, evaluation = answer.record, answer.evaluation
     return {
         "id": record.id,
@@ -72,13 +72,14 @@ def answer_json(answer: ScoredAnswer) -> dict[str, Any]:
 
 
 class AnswerLines:
-    """A file with one line per answer: appended while answers are judged, rewritten completely and in order at the end.
+    """A file with one JSON line per answer.
 
-    An interrupted call leaves its judged answers; the next one resumes from them (``known``).
+    Lines are appended while answers are judged, and rewritten in order at the end. After an interruption, the next call
+    resumes from the stored evaluations (``known``).
     """
 
     def __init__(self, path: Path) -> None:
-        """Raises AppError if the file exists with other content, or cannot be written."""
+        """Open the file. Raises AppError if it has other content or cannot be written."""
         self._path = path
         self.known = known_answers(path)
         try:
@@ -89,14 +90,14 @@ class AnswerLines:
             raise AppError(f"cannot write {shown(path)}: {error.strerror}; does its folder exist?") from error
 
     def keep(self, answers: Sequence[ScoredAnswer]) -> None:
-        """Append answers and flush."""
+        """Append answers and flush the file."""
         if self._file is None:
             raise ValueError("the file is closed")
         self._file.writelines(_line(a) for a in answers)
         self._file.flush()
 
     def finish(self, answers: Sequence[ScoredAnswer]) -> None:
-        """Write all answers in their order, replacing the appended lines."""
+        """Replace the appended lines by all answers in order. Raises AppError if the file cannot be written."""
         self.close()
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}.tmp")
         try:
@@ -108,16 +109,16 @@ class AnswerLines:
             raise AppError(f"cannot write {shown(self._path)}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Close the file; appended lines remain."""
+        """Close the file. Appended lines remain."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def known_answers(path: Path) -> dict[str, AnswerEvaluation]:
-    """The evaluations in a file written by ``AnswerLines``, by key; empty if there is no file.
+    """Return the evaluations in a file of ``AnswerLines`` by answer key; empty if there is no file.
 
-    A truncated last line of a killed process is skipped. Raises AppError if the file has other content.
+    An incomplete last line, which an ended process left, is skipped. Raises AppError if the file has other content.
     """
     if not path.exists():
         return {}
@@ -142,7 +143,7 @@ def known_answers(path: Path) -> dict[str, AnswerEvaluation]:
 
 
 def _drop_cut_line(path: Path) -> None:
-    """Remove an incomplete last line of a killed process, so that appended text is not joined to it."""
+    """Remove an incomplete last line, so that appended text is not joined to it."""
     with path.open("r+b") as file:
         content = file.read()
         file.truncate(content.rfind(b"\n") + 1)

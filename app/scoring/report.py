@@ -1,4 +1,4 @@
-"""The report of scored answers: by question, systems side by side, each answer with its contexts."""
+"""Collect the contents of a report of scored answers, with each answer and its contexts, grouped by question."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ def score_report(
     created: datetime | None = None,
     corrected: CorrectedFigures | None = None,
 ) -> ReportData:
-    """The contents of a report of scored answers. created: by default now. corrected: by labels, if there are some."""
+    """Return the contents of a report of scored answers.
+
+    command: the command that the report shows. created: time of the report, by default now. corrected: figures
+    corrected by labels; None without labels.
+    """
     arms = tuple(a.arm for a in result.summary.arms)
     by_group: dict[str, list[ScoredAnswer]] = {}
     for answer in result.answers:
@@ -69,7 +73,7 @@ def _question(group: str, answers: list[ScoredAnswer], arms: tuple[str, ...], re
 
 
 def _arm(arm: str, answers: list[ScoredAnswer]) -> ShownArm:
-    """One system's answers. Contexts are shown once if all answers had the same, else per answer."""
+    """Return the answers of one system. Contexts that all answers share are shown once."""
     lists = dict.fromkeys(a.record.contexts for a in answers)
     chunks: list[ShownChunk] = []
     for contexts in lists:

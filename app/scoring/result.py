@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScoredAnswer:
-    """An answer with its outcome. group: its cluster. sample: its number within arm and group, from 0.
+    """An answer with its evaluation.
 
-    support: of its worst claim, 1 if it declines, None if it is unscored. weak: words that lowered its support.
+    group: name of its group, the cluster of the intervals. sample: number within arm and group, from 0. support:
+    support of its worst claim; 1 if the answer declines, None if it is unscored. key: hash of everything that
+    determines its verdict. weak: words that lowered its support.
     """
 
     record: AnswerRecord
@@ -41,16 +43,19 @@ class ScoredAnswer:
 
     @property
     def unsupported(self) -> tuple[Verdict, ...]:
-        """The verdicts on unsupported claims."""
+        """Verdicts on unsupported claims."""
         return tuple(v for v in self.evaluation.verdicts if v.label in ("contradicted", "unverifiable"))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScoreResult:
-    """The results of scoring answers. measure: what the rates measure. kind: kind of evidence.
+    """The result of scoring answers.
 
-    detection: the verifier's quality against the labels, None without labels. failed: number of answers on which the
-    verifier failed. abstentions: correct and incorrect ones, by arm.
+    answers: the scored answers, in the order of the file. summary: rates and paired differences. measure: what the
+    rates measure. kind: kind of evidence. verifier: name of the verifier. threshold: minimum support of a supported
+    claim; None if it does not apply. detection: quality of the verifier against the labels; None without labels. notes:
+    remarks for the reader. failed: number of answers on which the verifier failed. abstentions: right and wrong
+    abstentions of each arm.
     """
 
     answers: tuple[ScoredAnswer, ...]
@@ -90,7 +95,7 @@ class ScoreResult:
             )
 
     def to_pandas(self) -> pd.DataFrame:
-        """Every answer as a row: question, arm, answer, outcome, support, contexts and more (docs/score.md).
+        """Return the answers as rows: question, arm, answer, outcome, support, contexts and more (docs/score.md).
 
         Raises EvaluationError if pandas is not installed.
         """
@@ -100,7 +105,7 @@ class ScoreResult:
         return f"ScoreResult({len(self.answers)} answers, {self.measure}, {rates_line(self.summary)})"
 
     def _repr_html_(self) -> str:
-        """The systems' rates, for a notebook."""
+        """Return the rates of the systems as HTML for a notebook."""
         return rates_html(f"{len(self.answers)} answers, {self.measure} by {self.kind}", self.summary)
 
     @property
@@ -110,13 +115,13 @@ class ScoreResult:
 
     @property
     def reasons(self) -> tuple[tuple[str, int], ...]:
-        """Reasons for unscored answers, most common first."""
+        """Reasons for unscored answers with their counts, most common first."""
         found = Counter(a.evaluation.reason for a in self.answers if a.evaluation.outcome == "unscored")
         return tuple(found.most_common())
 
     @property
     def languages(self) -> tuple[tuple[str, int], ...]:
-        """Languages of answers that the verifier cannot read, most common first."""
+        """Languages of answers that the verifier does not support, with their counts, most common first."""
         ending = f": {OTHER_LANGUAGE}"
         found = Counter(r.removesuffix(ending) for a in self.answers if (r := a.evaluation.reason).endswith(ending))
         return tuple(found.most_common())

@@ -1,4 +1,4 @@
-"""Score answers of other systems: judge them, aggregate by question, and compare with labels if there are some."""
+"""Score answers of other systems: judge them, compute rates, and compare the verifier with labels if there are any."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from evaluation.statistics.summary import summarise
 from evaluation.verifiers.human_labels import LabelVerifier
 
 MARKED_CLAIMS = 40
-"""Maximum number of unsupported claims, from the worst answers, whose weak words are searched: up to 24 pairs each."""
+"""Maximum number of unsupported claims whose weak words are searched. Each needs up to 24 pairs."""
 ALL_PAIRS = 4
-"""Up to this number of systems all pairs are compared; above it, each is compared with the first (or with
---baseline).
-"""
+"""Maximum number of systems of which all pairs are compared. More systems are each compared with the first one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScorePlan:
-    """How answers are scored. baseline: the arm that the others are compared with; None compares all pairs.
+    """Settings with which answers are scored.
 
-    marks: whether weak words of the worst answers are searched.
+    judging: settings of the judge. baseline: arm with which the others are compared; None compares all pairs of at most
+    ALL_PAIRS arms. level: level of the intervals. seed: seed of the resampling. marks: whether weak words of the worst
+    answers are searched.
     """
 
     judging: JudgePlan = field(default_factory=JudgePlan)
@@ -63,12 +63,14 @@ def score(
     keep: Callable[[Sequence[ScoredAnswer]], None] | None = None,
     executor: BlockExecutor | None = None,
 ) -> ScoreResult:
-    """Judge and aggregate.
+    """Judge the answers of a file and compute their rates.
 
-    known: verdicts of an earlier call by ``answer_key``. keep: called with answers as they are judged. load: loads the
-    entailment scorer, and is picklable if there is an executor. executor: its workers judge, if a scorer is needed.
-    Raises AppError if there is no evidence or the baseline is not an arm, the errors of loading the scorer, and
-    WorkerError.
+    known: evaluations of an earlier call by ``answer_key``. load: function that loads the entailment scorer; picklable
+    if there is an executor. progress: called with judged and total answers. keep: called with the scored answers of
+    each batch. executor: its workers judge if a scorer is needed; None judges in this process.
+
+    Raises AppError if there is no evidence or the baseline is not an arm. Raises WorkerError if a worker fails, and the
+    errors of loading the scorer.
     """
     plan = plan or ScorePlan()
     records = file.records
@@ -127,14 +129,17 @@ def score(
 
 
 def _answered(record: AnswerRecord) -> bool | None:
-    """Whether the documents answer the question, by the mark or the references; None if neither tells."""
+    """Return whether the documents answer the question, by its mark and references; None if unknown."""
     if not record.answerable and not record.references:
         return False
     return True if record.references else None
 
 
 def support_of(evaluation: AnswerEvaluation) -> float | None:
-    """The support of an answer's worst claim; 1 for one that declines (docs/architecture.md, rule 2)."""
+    """Return the support of an answer's worst claim (docs/architecture.md, rule 2).
+
+    Returns 1 for an answer that declines, None for an unscored answer.
+    """
     if evaluation.outcome == "abstained":
         return 1.0
     if evaluation.outcome == "unscored":
@@ -143,14 +148,14 @@ def support_of(evaluation: AnswerEvaluation) -> float | None:
 
 
 def _lasting(batch: Sequence[JudgedAnswer]) -> list[JudgedAnswer]:
-    """Answers that another call need not judge again."""
+    """Return the answers on which the verifier did not fail. A later call need not judge them again."""
     return [judged for judged in batch if not judged.failed]
 
 
 def _pairs(
     answers: Sequence[ScoredAnswer], arms: Sequence[str], baseline: str | None
 ) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """The compared pairs of arms, and those that share no question."""
+    """Return the compared pairs of arms, and notes on the comparisons."""
     first = baseline or (arms[0] if len(arms) > ALL_PAIRS else None)
     wanted = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
     groups = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
@@ -166,9 +171,10 @@ def _pairs(
 
 
 def _detection(answers: Sequence[ScoredAnswer], threshold: float | None, seed: int) -> DetectionTable | None:
-    """The verifier's quality on labelled answers; None without labels.
+    """Return the verifier's quality on labelled answers, or None without labels.
 
-    The measures use the threshold 0.5, so support is rescaled to put the threshold there, which preserves its order.
+    The measures use the threshold 0.5. Support is therefore rescaled to move the verifier's threshold to 0.5, which
+    preserves its order.
     """
     judged = [
         ScoredStatement(
@@ -191,7 +197,7 @@ def _centred(support: float | None, threshold: float | None, answer: ScoredAnswe
 
 
 def _with_marks(answers: Sequence[ScoredAnswer], judge: AnswerJudge) -> tuple[tuple[ScoredAnswer, ...], list[str]]:
-    """Find weak words in the worst answers, in up to MARKED_CLAIMS claims."""
+    """Return the answers with weak words in at most MARKED_CLAIMS claims of the worst answers, and notes."""
     if judge.entailment is None:
         return tuple(answers), []
     marked = list(answers)

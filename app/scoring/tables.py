@@ -1,4 +1,4 @@
-"""Output of ``score`` beside the tables of rates: what was measured, and the verifier's quality against the labels."""
+"""Further output of ``score``: what the rates measure, and the verifier's quality against the labels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from evaluation.reports.report_view import score
 
 
 def headline(result: ScoreResult) -> str:
-    """One line: what the rates measure."""
+    """Return a line that says what the rates measure."""
     by = {
         ("faithfulness", "contexts"): "faithfulness: each answer against its own contexts",
         ("factuality", "references"): "factuality: each answer against its references",
@@ -25,7 +25,7 @@ def headline(result: ScoreResult) -> str:
 
 
 def detection_lines(result: ScoreResult) -> tuple[str, ...]:
-    """The verifier's quality against the labels, if there are some."""
+    """Return lines with the verifier's quality against the labels; empty without labels."""
     if result.detection is None:
         return ()
     overall = result.detection.overall
