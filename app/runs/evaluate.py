@@ -17,7 +17,7 @@ from evaluation.modifiers.arm_names import ArmName, parse_arms
 from evaluation.runs.arms import Arm
 from evaluation.runs.cell_order import DrawnElsewhere
 from evaluation.runs.dry_run import DryRun, probe
-from evaluation.runs.experiment import Progress, RunResult, configure, run_experiment
+from evaluation.runs.experiment import Progress, RunOptions, RunResult, configure, run_experiment
 from evaluation.runs.run_config import Decoding, RunConfig
 from evaluation.runs.run_store import RunStore
 from retrieval.collections import collection_info
@@ -146,11 +146,8 @@ def evaluate(
         pipeline.generator,
         opened.judge.verifier,
         RunStore(pipeline.store),
-        name=name,
-        labels=(*opened.labels[:2], ("command", command), *opened.labels[2:]),
+        RunOptions(name, (*opened.labels[:2], ("command", command), *opened.labels[2:]), limit, retry_failed),
         progress=progress,
-        limit=limit,
-        retry_failed=retry_failed,
         elsewhere=elsewhere,
     )
 

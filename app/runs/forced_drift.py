@@ -18,7 +18,7 @@ from evaluation.analysis.forced_run import FOLLOWS, ForcedRun, followers, mark_f
 from evaluation.modifiers.modifier import ModifiedArm
 from evaluation.modifiers.planting import PLANTINGS, PlantedClaim
 from evaluation.runs.dry_run import DryRun, probe
-from evaluation.runs.experiment import Progress, RunResult, run_experiment
+from evaluation.runs.experiment import Progress, RunOptions, RunResult, run_experiment
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.run_config import RunConfig
 from evaluation.runs.run_store import RunInfo, RunStore
@@ -76,10 +76,8 @@ def run_forced(
         pipeline.generator,
         opened.judge.verifier,
         runs,
-        name=f"forced drift of {main}",
-        labels=labels,
+        RunOptions(f"forced drift of {main}", labels, retry_failed=retry_failed),
         progress=progress,
-        retry_failed=retry_failed,
     )
     scorer = CachedScorer(load_scorer(plan.judging.model, pipeline.device))
     mark_followers(

@@ -72,6 +72,22 @@ class RunResult:
         return self.drawn + self.resumed == self.total
 
 
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """Options of a call that do not change the results of the run.
+
+    name: display name of the run; its ID by default.
+    labels: information for readers that does not determine the run.
+    limit: maximum number of cells in this call; None for all.
+    retry_failed: whether to delete the cells first in which search, generator or verifier failed.
+    """
+
+    name: str = ""
+    labels: Sequence[tuple[str, str]] = ()
+    limit: int | None = None
+    retry_failed: bool = False
+
+
 def configure(
     questions: Sequence[Question],
     arms: Sequence[Arm],
@@ -114,22 +130,15 @@ def run_experiment(
     generator: TextGenerator,
     verifier: Verifier,
     runs: RunStore,
+    options: RunOptions | None = None,
     *,
-    name: str = "",
-    labels: Sequence[tuple[str, str]] = (),
     progress: Callable[[Progress], None] | None = None,
-    limit: int | None = None,
-    retry_failed: bool = False,
     clock: Callable[[], float] = time.monotonic,
     elsewhere: DrawnElsewhere | None = None,
 ) -> RunResult:
     """Draw, judge and commit the missing cells of a run. Call it again to resume after an interruption.
 
-    name: display name of the run; its ID by default.
-    labels: information for readers that does not determine the run.
     progress: called at the start and after every cell.
-    limit: maximum number of cells in this call; None for all.
-    retry_failed: whether to delete the cells first in which search, generator or verifier failed.
     clock: returns the current time in seconds.
     elsewhere: other processes that generate the samples, several cells at a time. The records are the same. The
         verifier must be thread-safe.
@@ -140,13 +149,15 @@ def run_experiment(
     FAILURES_IN_A_ROW consecutive cells (these are not stored). KeyboardInterrupt, DataError, WorkerError and the errors
     of an arm's ``prepare`` pass through. Committed cells remain.
     """
+    options = options or RunOptions()
     _check(config, questions, arms, generator, verifier)
-    run_id = runs.create_or_open_run(config, questions, name, labels)
+    run_id = runs.create_or_open_run(config, questions, options.name, options.labels)
     try:
-        if retry_failed:
+        if options.retry_failed:
             runs.drop_failed(run_id)
         committed = runs.committed(run_id)
-        pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed][:limit]
+        pending = [(q, arm) for q in questions for arm in arms if Cell(q.id, arm.name) not in committed]
+        pending = pending[: options.limit]
         each = config.samples_per_cell
         total = len(questions) * len(arms) * each
         tally = _Tally(total, len(committed) * each, progress, clock)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from data.store import Store
-from evaluation.runs.experiment import Progress, run_experiment
+from evaluation.runs.experiment import Progress, RunOptions, run_experiment
 from evaluation.runs.run_config import Decoding
 from evaluation.runs.run_store import RunStore
 from evaluation.runs.seeds import derive_seed
@@ -93,7 +93,7 @@ def test_killed_at_every_commit_and_resumed_equals_undisturbed(
 
 def test_resume_draws_nothing_twice(lab: SimpleNamespace, store: Store) -> None:
     runs = RunStore(store)
-    first = lab.run(runs, limit=4)
+    first = lab.run(runs, options=RunOptions(limit=4))
     assert (first.drawn, first.resumed, first.complete) == (12, 0, False)
     assert runs.load_run(first.run_id).status == "interrupted"
     second = lab.run(runs)
@@ -133,7 +133,7 @@ def test_progress_counts_samples(lab: SimpleNamespace, store: Store) -> None:
     seen: list[Progress] = []
     ticks = iter(range(1000))
     runs = RunStore(store)
-    lab.run(runs, limit=2)
+    lab.run(runs, options=RunOptions(limit=2))
     lab.run(runs, progress=seen.append, clock=lambda: float(next(ticks)))
     assert [p.done for p in seen] == list(range(6, 55, 3))
     assert {(p.total, p.resumed) for p in seen} == {(54, 6)}

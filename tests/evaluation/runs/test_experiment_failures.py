@@ -13,7 +13,7 @@ from data.store import Store
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Verdict
 from evaluation.runs.arms import ClosedBook
-from evaluation.runs.experiment import FAILURES_IN_A_ROW, run_experiment
+from evaluation.runs.experiment import FAILURES_IN_A_ROW, RunOptions, run_experiment
 from evaluation.runs.run_config import ArmSpec
 from evaluation.runs.run_store import RunStore
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
@@ -43,7 +43,7 @@ def test_a_generator_that_fails_on_one_question_leaves_it_unscored(lab: SimpleNa
     for r in records:
         assert (r.evaluation.outcome, r.failure, r.completion) == ("unscored", "generator", None)
         assert "RuntimeError: no luck \ufffd" in r.evaluation.reason
-    again = lab.run(runs, lab.Parrot(), retry_failed=True)
+    again = lab.run(runs, lab.Parrot(), options=RunOptions(retry_failed=True))
     assert (again.drawn, again.failed) == (9, 0)
     fresh = [r for r in runs.load_samples(result.run_id) if r.question_id == "q1"]
     assert all(r.completion for r in fresh)

@@ -10,7 +10,7 @@ import pytest
 from data.store import Store
 from evaluation.errors import EvaluationError
 from evaluation.runs.dry_run import probe
-from evaluation.runs.experiment import run_experiment
+from evaluation.runs.experiment import RunOptions, run_experiment
 from evaluation.runs.run_config import Decoding, config_from_json, config_to_json
 from evaluation.runs.run_store import Cell, RunStore
 from evaluation.runs.seeds import derive_seed
@@ -64,7 +64,7 @@ def test_other_readers_of_a_run_see_the_headline_only(lab: SimpleNamespace, stor
 def test_a_grid_resumes_by_whole_cells(lab: SimpleNamespace, store: Store) -> None:
     runs, config = RunStore(store), grid_config(lab)
     given = (config, lab.QUESTIONS, lab.arms(), lab.Parrot(), ReferenceVerifier(), runs)
-    first = run_experiment(*given, limit=5)
+    first = run_experiment(*given, RunOptions(limit=5))
     assert (first.drawn, first.complete) == (50, False)
     second = run_experiment(*given)
     assert (second.resumed, second.complete) == (50, True)

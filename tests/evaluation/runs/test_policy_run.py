@@ -15,7 +15,7 @@ from evaluation.outcomes import AnswerEvaluation, Verdict, outcome_of
 from evaluation.policies.candidate import DECLINED
 from evaluation.policies.plan import PolicyPlan
 from evaluation.runs.arms import Rag
-from evaluation.runs.experiment import run_experiment
+from evaluation.runs.experiment import RunOptions, run_experiment
 from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.policy_arm import PolicyArm, drawn_settings, policy_settings
 from evaluation.runs.policy_runner import PolicyRunner
@@ -69,9 +69,9 @@ class Policies:
         self.arms = [PolicyArm(base, name, plan, several, runner) for name, (plan, several) in PLANS.items()]
         self.config = lab.config(chosen=self.arms, samples=samples)
 
-    def __call__(self, **options: Any) -> dict[tuple[str, str, int], SampleRecord]:
+    def __call__(self, options: RunOptions | None = None) -> dict[tuple[str, str, int], SampleRecord]:
         run_experiment(
-            self.config, self.lab.QUESTIONS, self.arms, self.generator, ReferenceVerifier(), self.runs, **options
+            self.config, self.lab.QUESTIONS, self.arms, self.generator, ReferenceVerifier(), self.runs, options
         )
         return {(s.question_id, s.arm, s.sample): s for s in self.runs.load_samples(self.config.run_id)}
 
@@ -147,7 +147,7 @@ def test_the_selectors_verdicts_are_stored_with_the_samples(lab: Any, store: Sto
 
 def test_a_resumed_run_is_the_same_run(lab: Any, store: Store, tmp_path: Any) -> None:
     first = Policies(lab, store, Likes())
-    first(limit=7)
+    first(RunOptions(limit=7))
     resumed = Policies(lab, store, Likes())()
     with Store.open(f"sqlite:///{tmp_path / 'other.db'}") as other:
         whole = Policies(lab, other, Likes())()
@@ -169,7 +169,7 @@ def test_a_selector_that_fails_makes_the_answer_unscored_and_is_asked_again(lab:
     for key in failed:
         assert found[key].failure == "verifier" and found[key].evaluation.outcome == "unscored"
         assert "out of order" in found[key].evaluation.reason
-    again = Policies(lab, store, Likes())(retry_failed=True)
+    again = Policies(lab, store, Likes())(RunOptions(retry_failed=True))
     assert not any(s.failure for s in again.values())
 
 
