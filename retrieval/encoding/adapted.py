@@ -1,4 +1,4 @@
-"""Encoders with several passage modes, and the choice of the mode for a collection.
+"""Encoders with several modes of encoding passages, and the choice of a collection's mode.
 
 Each mode has its own fingerprint.
 """
@@ -17,30 +17,28 @@ from retrieval.encoding.encoder import ConcurrentEncoder, Encoder, ReleasableEnc
 
 @runtime_checkable
 class AdaptableEncoder(Encoder, Protocol):
-    """An Encoder that supports several passage modes. Without a choice it uses one of them."""
+    """An Encoder that supports several modes of encoding passages. ``encode_passages`` uses one of them."""
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the supported passage modes; the preferred one for new collections on this machine comes
-        first.
-        """
+        """Fingerprints of the supported modes. The mode that suits new collections on this machine best is first."""
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of all encoders whose passages its queries are compatible with."""
+        """Fingerprints of all encoders whose passages this encoder's queries can be compared with."""
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """Encode passages in the mode with that fingerprint, one of ``ways``."""
+        """Return the (N, E) vectors of passages. way: fingerprint of the mode, one of ``ways``."""
 
     def portable_counter(self) -> TokenCounter:
-        """A picklable version of ``count_tokens``."""
+        """Return a picklable version of ``count_tokens``."""
 
 
 def adapted(encoder: Encoder, indexed_with: str | None) -> Encoder:
-    """Return the encoder for a job on a collection, in the mode that the collection was indexed with.
+    """Return the encoder in the mode that a collection was indexed with.
 
-    indexed_with: the fingerprint that the collection was indexed with; None for a new one. If it is not one of the
-    encoder's modes, the first mode is used. An encoder without modes is returned unchanged.
+    indexed_with: fingerprint that the collection was indexed with, None for a new collection. If the encoder does not
+    have this mode, its first mode is used. An encoder without modes is returned unchanged.
     """
     if not isinstance(encoder, AdaptableEncoder):
         return encoder
@@ -58,12 +56,12 @@ class AdaptedEncoder:
 
     @property
     def fingerprint(self) -> str:
-        """The fingerprint of the mode."""
+        """Fingerprint of the mode."""
         return self._way
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the encoders whose passages its queries are compatible with."""
+        """Fingerprints of the encoders whose passages this encoder's queries can be compared with."""
         return self._encoder.serves
 
     @property
@@ -73,21 +71,21 @@ class AdaptedEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens read from a text."""
+        """Largest number of tokens that are read from a text."""
         return self._encoder.max_tokens
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1."""
+        """Return the (N, E) unit vectors of passages."""
         return self._encoder.encode_passages_as(texts, self._way)
 
     def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
-        """(N, E) vectors of each call's passages, in order; at once if the wrapped encoder supports that."""
+        """Yield the (N, E) vectors of each call's passages, in order. Calls run concurrently if the encoder can."""
         if isinstance(self._encoder, ConcurrentEncoder):
             return self._encoder.encode_calls_as(calls, way)
         return (self._encoder.encode_passages_as(texts, way) for texts in calls)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1; the same in every mode."""
+        """Return the (N, E) unit vectors of queries, which are the same in every mode."""
         return self._encoder.encode_queries(texts)
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
@@ -95,7 +93,7 @@ class AdaptedEncoder:
         return self._encoder.count_tokens(texts)
 
     def portable_counter(self) -> TokenCounter:
-        """A picklable version of ``count_tokens``."""
+        """Return a picklable version of ``count_tokens``."""
         return self._encoder.portable_counter()
 
     def rest(self) -> None:

@@ -1,4 +1,4 @@
-"""A BERT transformer built from our own blocks, for inference on a CPU. Does not depend on tokenization or pooling."""
+"""A BERT transformer built from the blocks of model/decoder, for inference on a CPU. Does not tokenize or pool."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "g
 
 
 def bert_config(theirs: Any) -> DecoderConfig | None:
-    """Convert a transformers config to our model shape; None if the model is not a plain BERT."""
+    """Convert a transformers config to a DecoderConfig. Returns None if the model is not a plain BERT."""
     if getattr(theirs, "model_type", "") != "bert" or theirs.hidden_act not in _ACTIVATIONS:
         return None
     if getattr(theirs, "is_decoder", False) or theirs.hidden_size % theirs.num_attention_heads:
@@ -47,10 +47,10 @@ def bert_config(theirs: Any) -> DecoderConfig | None:
 
 
 class Bert(nn.Module):
-    """Map token ids to token vectors. Matrix products use ``dtype``; sums, norms and outputs are fp32.
+    """A BERT transformer that maps token IDs to token vectors.
 
-    Weights are packed where this CPU supports it (model/decoder/packing.py), with gelu fused into the product.
-    Otherwise they stay plain, and bf16 uses autocast.
+    Matrix products use ``dtype``; sums, norms and outputs are fp32. If the CPU supports it, weights are packed
+    (model/decoder/packing.py) and gelu is fused into the product. Otherwise bf16 uses autocast.
     """
 
     def __init__(self, config: DecoderConfig, theirs: Mapping[str, Tensor], dtype: torch.dtype) -> None:
@@ -72,11 +72,12 @@ class Bert(nn.Module):
 
     @torch.inference_mode()
     def forward(self, token_ids: Tensor, attention: Tensor) -> Tensor:
-        """Run the model: token_ids and attention (B, T) -> (B, T, E) in fp32. attention is 1 for tokens and 0 for
-        padding.
+        """Return the token vectors (B, T, E) in fp32.
+
+        token_ids: (B, T). attention: (B, T), 1 for tokens and 0 for padding.
         """
         x = self.norm(F.embedding(token_ids, self.words) + self.positions[: token_ids.shape[1]])
-        # Texts of equal length need no mask, and the kernel then reads none.
+        # Texts of equal length need no mask, and the kernel is faster without one.
         mask = None if bool(attention.all()) else attention.bool()[:, None, None, :]  # (B, 1, 1, T)
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.dtype == torch.bfloat16 and not self.packed):
             for block in self.blocks:

@@ -1,7 +1,7 @@
-"""Encode texts with a BERT model on a CPU: tokenize once, batch by length, use packed weights.
+"""Encode texts with a BERT model on a CPU, faster than the library sentence-transformers.
 
-Differences from the library: weights are stored in the CPU's fastest layout; queries, keys and values are one product;
-gelu is fused; texts are sorted by tokens instead of characters; batches are limited by tokens, not by texts.
+Weights are stored in the CPU's fastest layout. Queries, keys and values are computed by one product, and gelu is fused
+into its product. Texts are sorted by tokens instead of characters, and batches are limited by tokens, not by texts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from retrieval.encoding.text_kinds import Kind
 
 _TOKENS_PER_BATCH = 2048
 _TEXTS_AT_ONCE = 4096
-"""Number of texts sorted by length together. The tokens of a complete book would take a hundred times its memory."""
+"""Number of texts that are tokenized and sorted by length together, which limits the memory for tokens."""
 _PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 _PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
 _CLOSE = 1e-4
@@ -31,9 +31,9 @@ Pool = Callable[[Tensor, Tensor], Tensor]
 
 
 class BertPass:
-    """Compute sentence vectors equal to the library's; normalised only if the library's model normalises.
+    """A function that computes the library's sentence vectors. They are normalised only if the library's model does.
 
-    Thread-safe: forward passes run one at a time, since each uses all cores.
+    Thread-safe: forward passes run one at a time, because each uses all cores.
     """
 
     def __init__(
@@ -47,10 +47,10 @@ class BertPass:
         pad: int = 0,
         prompts: Mapping[Kind, str] | None = None,
     ) -> None:
-        """bert: the transformer in fp32. coarse: the same in bf16, if requested. tokenizer: truncates and does not pad.
+        """bert: the transformer in fp32. coarse: the same in bf16, None if bf16 is never requested.
 
-        pool: maps (B, T, E) token vectors and (B, T) attention to (B, dimension). pad: a token id. prompts: text
-        prefixes.
+        tokenizer: a tokenizer that truncates and does not pad. pool: maps (B, T, E) token vectors and (B, T) attention
+        to (B, dimension). pad: token ID of the padding. prompts: prefixes of queries and passages.
         """
         self._bert = bert
         self._coarse = coarse
@@ -62,7 +62,7 @@ class BertPass:
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """Return the (N, E) vectors of N texts."""
+        """Return the (N, E) vectors of N texts. bf16: whether to use bf16 products."""
         bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_AT_ONCE):
@@ -86,9 +86,9 @@ class BertPass:
 
 
 def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
-    """Group text positions into batches of at most so many tokens, padding included (or of one text).
+    """Yield batches of text positions, each with at most ``tokens`` tokens including padding, or with a single text.
 
-    The longest texts come first, so that a lack of memory shows before any work is lost.
+    The longest texts come first, so that a lack of memory shows early.
     """
     order = sorted(range(len(lengths)), key=lambda index: (-lengths[index], index))
     start = 0
@@ -99,10 +99,10 @@ def batches(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
 
 
 def bert_pass(model: Any, bf16: bool) -> BertPass | None:
-    """Build the pass for a library model on the CPU; None if it is not a plain BERT or its vectors differ from ours.
+    """Return a BertPass for a library model on the CPU, or None if it must be run by the library.
 
-    bf16: whether bf16 products will be requested. The check compares the vectors of several unusual texts with the
-    library's own; a model that gives non-finite values is left to the library too.
+    None is returned if the model is not a plain BERT, gives non-finite values, or gives other vectors than the BertPass
+    for two unusual texts. bf16: whether bf16 products will be requested.
     """
     config = bert_config(model[0].auto_model.config) if hasattr(model[0], "auto_model") else None
     modules = tuple(model)[1:]
@@ -146,7 +146,7 @@ def bert_pass(model: Any, bf16: bool) -> BertPass | None:
 
 
 def _reproduces(model: Any, bert: BertPass, kind: Kind) -> bool:
-    """Return whether the probe texts get the library's vectors: truncated, lower-cased and prompted in the same way."""
+    """Return whether the probe texts get the library's vectors, which tests truncation, lower-casing and prompts."""
     encode = model.encode_query if kind == "query" else model.encode_document
     expected = encode(list(_PROBES), show_progress_bar=False, convert_to_numpy=True)
     if not np.isfinite(expected).all():
@@ -157,9 +157,7 @@ def _reproduces(model: Any, bert: BertPass, kind: Kind) -> bool:
 
 
 def _prompt(model: Any, names: Sequence[str]) -> str:
-    """Return the prefix that the library adds to a text: the first of these prompts that the model has, else its
-    default.
-    """
+    """Return the prefix that the library adds to a text: the first of ``names`` that exists, else the default."""
     for name in names:
         if name in model.prompts:
             return str(model.prompts[name] or "")

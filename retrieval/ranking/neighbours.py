@@ -11,11 +11,11 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 def with_neighbours(
     found: Sequence[RetrievedChunk], chunks: Sequence[Chunk], position: Callable[[Chunk], int], count: int
 ) -> tuple[RetrievedChunk, ...]:
-    """Return each chunk followed by up to ``count`` neighbours on each side in its document that are not in the list
-    yet.
+    """Return each chunk, followed by up to ``count`` neighbours from its document on each side.
 
-    chunks: all, in index order. position: index of a chunk in it. A neighbour has the score of the retrieved chunk and
-    no rank or score of a retriever. Chunks are not merged: text between two of them is not part of either.
+    Neighbours that are already in the list are not repeated. chunks: all chunks, in index order. position: returns the
+    index of a chunk in ``chunks``. A neighbour gets the score of the retrieved chunk, but no rank or score of a
+    retriever. Chunks are not merged: text between two chunks belongs to neither.
     """
     ids = {item.chunk.id for item in found}
     listed: list[RetrievedChunk] = []

@@ -12,7 +12,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class RerankParams:
-    """depth: number of top chunks that are reranked; the others keep their order after them."""
+    """Parameters of reranking. depth: number of top chunks to rerank; the others follow in their old order."""
 
     depth: int = 50
 
@@ -27,10 +27,10 @@ def rerank_many(
     scorer: PairScorer,
     params: RerankParams,
 ) -> tuple[tuple[RetrievedChunk, ...], ...]:
-    """Rerank the first ``depth`` chunks of each list by the scorer's support; all pairs are scored in one call.
+    """Rerank the first ``depth`` chunks of each list by the scorer's support. All pairs are scored in one call.
 
-    The evidence is title and text, the claim is the query; the scorer truncates evidence that does not fit. Ties keep
-    their order. Chunks after ``depth`` keep theirs, with a score below all reranked chunks.
+    The evidence is the chunk's title and text, and the claim is the query; the scorer truncates evidence that does not
+    fit. Ties keep their order. Chunks after ``depth`` keep their order and get scores below all reranked chunks.
     """
     pairs = [
         Pair(searchable_text(item.chunk), query)

@@ -1,4 +1,4 @@
-"""Multi-hop retrieval: search, read the results, and search again for missing facts, within a budget."""
+"""Multi-hop retrieval: search, read the results, and search again for missing facts, up to a number of searches."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from retrieval.ranking.fusion import reciprocal_rank
 
 Retrieve = Callable[[Sequence[str], int], Sequence[Sequence[RetrievedChunk]]]
 AskAgain = Callable[[str, Sequence[RetrievedChunk]], str | None]
-"""(question, chunks found so far, best first) -> the next query; None or blank if nothing is missing."""
+"""A function from the question and the chunks found so far, best first, to the next query; None or "" to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class HopBudget:
-    """hops: maximum number of searches. read: number of chunks shown to the query writer."""
+    """Limits of multi-hop retrieval. hops: largest number of searches. read: number of chunks passed to AskAgain."""
 
     hops: int = 2
     read: int = 4
@@ -27,18 +27,18 @@ class HopBudget:
 
 @dataclass(frozen=True, slots=True)
 class HopResult:
-    """queries: all queries, the question first. found: best first, fused over all hops."""
+    """Result of multi-hop retrieval. queries: all queries, the question first. found: fused chunks, best first."""
 
     queries: tuple[str, ...]
     found: tuple[RetrievedChunk, ...]
 
 
 def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> HopResult:
-    """Search, pass the best chunks to ``ask_again``, search for its query, and so on; results are fused by reciprocal
-    rank.
+    """Search repeatedly, with queries that ``ask_again`` writes, and fuse the results by reciprocal rank.
 
-    Stops when the budget is spent, when there is no further query, or when a query repeats. One hop gives exactly the
-    result of ``retrieve``.
+    ``ask_again`` receives the best chunks found so far. The search stops when the budget is spent, when there is no
+    next query, or when a query repeats. k: number of chunks to return. With one hop, the result is that of
+    ``retrieve``.
     """
     queries = [question]
     runs = [tuple(retrieve((question,), k)[0])]
@@ -52,9 +52,10 @@ def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAg
 
 
 def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[RetrievedChunk, ...]:
-    """Return the k best chunks of several runs by reciprocal rank; a single run is returned unchanged.
+    """Return the k best chunks of several runs by reciprocal rank. A single run is only truncated to k chunks.
 
-    Retriever ranks and scores of a chunk come from the first run that has it. Ties by that order.
+    The retrievers' ranks and scores of a chunk come from the first run that contains it. Ties keep the order in which
+    the chunks first appear.
     """
     if len(runs) == 1:
         return tuple(runs[0][:k])
@@ -69,9 +70,10 @@ def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[Retriev
 
 
 def by_best_title(question: str, found: Sequence[RetrievedChunk]) -> str | None:
-    """Write the next query without a language model: the question and the best chunk title that it lacks.
+    """Return the question followed by the first chunk title that it lacks, None if it contains all titles.
 
-    A question that needs two articles often names only the first; the chunks of that article name the second.
+    This is an ``AskAgain`` without a language model. A question that needs two articles often names only the first, and
+    a search for it often finds chunks of the second.
     """
     known = question.lower()
     for item in found:

@@ -1,4 +1,4 @@
-"""RM3 query expansion with weighted words of the top passages. Pure functions, no language model."""
+"""RM3 query expansion with weighted words of the top passages. It needs no language model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Rm3Params:
-    """passages: number of feedback passages. words: number of expansion words. original: weight of the original query.
+    """Parameters of RM3. The defaults are Anserini's.
 
-    The defaults are Anserini's (10, 10, 0.5).
+    passages: number of feedback passages. words: number of expansion words. original: weight of the original query in
+    [0, 1].
     """
 
     passages: int = 10
@@ -26,14 +27,15 @@ class Rm3Params:
 
 
 def likelihood(words: Sequence[str]) -> dict[str, float]:
-    """P(w | text) by maximum likelihood: the share of the text's words that are w. Empty without words."""
+    """Return P(w | text) by maximum likelihood: the share of the text's words that are w."""
     return {word: count / len(words) for word, count in Counter(words).items()}
 
 
 def relevance_model(passages: Sequence[Sequence[str]], scores: Sequence[float]) -> dict[str, float]:
-    """P(w | R) = sum over passages of P(w | passage) P(passage | query): RM1, Lavrenko and Croft, SIGIR 2001.
+    """Return P(w | R), the sum over passages of P(w | passage) P(passage | query).
 
-    P(passage | query) is the passage's share of the scores, with a uniform prior; equal shares if no score is positive.
+    This is RM1 of Lavrenko and Croft, SIGIR 2001. P(passage | query) is the passage's share of the positive scores. The
+    shares are equal if no score is positive.
     """
     positive = [max(score, 0.0) for score in scores]
     total = sum(positive)
@@ -48,11 +50,11 @@ def relevance_model(passages: Sequence[Sequence[str]], scores: Sequence[float]) 
 def rm3(
     query: Sequence[str], passages: Sequence[Sequence[str]], scores: Sequence[float], params: Rm3Params
 ) -> Mapping[str, float]:
-    """original P(w | query) + (1 - original) P(w | R), R truncated to its likeliest words: Abdul-Jaleel et al., TREC
-    2004.
+    """Return the weights of the expanded query's words, original P(w | query) + (1 - original) P(w | R).
 
-    The truncated model is renormalised. Ties between words are alphabetical. Without feedback passages the query is
-    unchanged.
+    Abdul-Jaleel et al., TREC 2004. R is truncated to its most probable words and renormalised; ties are resolved
+    alphabetically. passages, scores: words and scores of the feedback passages; without them only the query's words
+    are weighted.
     """
     own = likelihood(query)
     model = relevance_model(passages, scores) if passages else {}

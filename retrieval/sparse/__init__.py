@@ -1,1 +1,1 @@
-"""BM25: parameters, an index served by bm25s, and rank-bm25 as the reference."""
+"""BM25: parameters, an index based on bm25s, and a reference index based on rank-bm25."""

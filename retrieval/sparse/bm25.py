@@ -1,7 +1,7 @@
-"""BM25 over tokenised chunks: weights computed here, served by bm25s, or by rank-bm25 as the reference.
+"""Build and load BM25 indexes of tokenised chunks, based on bm25s, or on rank-bm25 as the reference.
 
-bm25s has no method with rank-bm25's scores, so its arrays (a sparse matrix, one column a word) are filled with weights
-from retrieval/sparse/formulae.py. Works on words and positions, not on text.
+bm25s has no method that gives rank-bm25's scores. Its arrays (a sparse matrix with a column for each word) are
+therefore filled with weights from retrieval/sparse/formulae.py. The functions work on words and positions, not on text.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ __all__ = [
 
 
 class Bm25Builder:
-    """Collects the words of one chunk after another; ``build`` creates the index.
+    """A builder that collects the words of one chunk after another and then creates the index.
 
-    Keeps 8 bytes for every distinct word of every chunk (word number and count). ``build`` allocates 8 more (12 for
-    rank-bm25's weightings, in float64) and works in blocks: 30 million pairs peak at about 0.6 GB.
+    It keeps 8 bytes for every distinct word of every chunk. ``build`` allocates 8 more (12 for rank-bm25's weightings,
+    which are float64) and works in blocks: 30 million pairs of word and chunk need about 0.6 GB at the peak.
     """
 
     def __init__(self, params: Bm25Params):
@@ -65,7 +65,7 @@ class Bm25Builder:
     def add(self, words: Words) -> None:
         """Add the words of the next chunk.
 
-        A chunk without words is never found but counts in N and in the mean length.
+        A chunk without words is never found, but it counts in N and in the mean length.
         """
         if self._params.backend == "rank-bm25":
             self._chunks.append(words)
@@ -96,7 +96,7 @@ class Bm25Builder:
         ends = np.cumsum(np.asarray(self._pairs, dtype=np.int64))
         free = indptr[:-1].copy()
         for block in _blocks(len(words)):
-            # A stable sort by word keeps chunks in order; the place in a column follows from the running count.
+            # A stable sort by word keeps the chunks in order, and a running count gives the position in a column.
             order = np.argsort(words[block], kind="stable")
             word = words[block][order]
             chunk = np.searchsorted(ends, np.arange(block.start, block.stop)[order], side="right")
@@ -118,14 +118,21 @@ def _blocks(count: int) -> Iterator[slice]:
 
 @dataclass(frozen=True, slots=True)
 class _Weigher:
-    """weigh: (P,) counts, words and chunks -> (P,) weights. absent: (V,) weight of a word for a chunk without it."""
+    """The weights of a BM25 variant.
+
+    weigh: maps (P,) counts, words and chunks to (P,) weights. absent: (V,) weight of a word for a chunk without it;
+    None if that is 0.
+    """
 
     weigh: Callable[[Floats, NDArray[np.int32], NDArray[np.int64]], Floats]
     absent: Floats | None = None
 
 
 def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Params) -> _Weigher:
-    """frequencies: (V,) number of chunks with each word. relative: (N,) relative lengths of the chunks."""
+    """Return the weights that ``params`` select.
+
+    frequencies: (V,) number of chunks with each word. relative: (N,) relative lengths of the chunks.
+    """
     size = len(relative)
     norms = length_norm(relative, params.k1)
     if params.weighting == "lucene":
@@ -137,13 +144,13 @@ def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Param
     if params.weighting == "bm25l":
         long = bm25l_idf(frequencies, size)
         return _Weigher(lambda tf, word, chunk: bm25l_weight(tf, relative[chunk], long[word], params.k1, params.shift))
-    # BM25+ adds delta idf for every query word to every chunk, also to chunks without it, so it is kept separately.
+    # BM25+ adds delta idf of every query word even to chunks without the word, so this term is kept separately.
     plus = plus_idf(frequencies, size)
     return _Weigher(lambda tf, word, chunk: okapi_weight(tf, norms[chunk], plus[word], params.k1), plus * params.shift)
 
 
 def build_bm25(chunks: Iterable[Words], params: Bm25Params) -> LexicalIndex:
-    """Index the words of N chunks."""
+    """Build an index of the words of N chunks."""
     builder = Bm25Builder(params)
     for words in chunks:
         builder.add(words)
@@ -151,8 +158,8 @@ def build_bm25(chunks: Iterable[Words], params: Bm25Params) -> LexicalIndex:
 
 
 def load_bm25(folder: Path, params: Bm25Params) -> LexicalIndex:
-    """Load the output of ``save``, memory-mapped. The caller checks the files' hashes first.
+    """Load the files that ``save`` wrote; bm25s's arrays are memory-mapped. The caller must check the hashes first.
 
-    Raises RetrievalError if the files cannot be read or are inconsistent.
+    Raises RetrievalError if the files are unreadable or inconsistent.
     """
     return load_reference(folder, params) if params.backend == "rank-bm25" else load_served(folder)

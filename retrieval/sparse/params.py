@@ -1,4 +1,4 @@
-"""Parameters of BM25, stored in the manifest."""
+"""Parameters of BM25. They are stored in the manifest."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ Backend = Literal["bm25s", "rank-bm25"]
 
 @dataclass(frozen=True, slots=True)
 class Bm25Params:
-    """weighting: "lucene" (the default for quality), or one of rank-bm25's: "okapi", "bm25l", "bm25+".
+    """Parameters of BM25.
 
-    backend: the library that serves the index. "rank-bm25" supports only its own weightings, is some 30 times slower,
-    and serves as a reference. epsilon: okapi's floor. delta: of BM25L and BM25+; None is rank-bm25's default (0.5 and
-    1).
+    weighting: "lucene" (recommended), or a weighting of rank-bm25: "okapi", "bm25l", "bm25+". k1: saturation of word
+    counts. b: strength of the length normalisation in [0, 1]. epsilon: factor of the mean idf that replaces negative
+    values under "okapi". backend: library of the index; "rank-bm25" is a reference that supports only its own
+    weightings and is about 30 times slower. delta: delta of BM25L and BM25+; None for rank-bm25's default (0.5 and 1).
     """
 
     weighting: Weighting = "lucene"
@@ -39,11 +40,11 @@ class Bm25Params:
 
     @property
     def shift(self) -> float:
-        """delta, or rank-bm25's default for the weighting."""
+        """``delta``, or rank-bm25's default for the weighting if it is None."""
         if self.delta is not None:
             return self.delta
         return {"bm25l": 0.5, "bm25+": 1.0}.get(self.weighting, 0.0)
 
 
 REFERENCE_BM25 = Bm25Params(weighting="okapi", k1=1.5, b=0.75)
-"""rank-bm25's defaults."""
+"""The defaults of rank-bm25."""

@@ -1,4 +1,4 @@
-"""The reference LexicalIndex, served by rank-bm25. Slow."""
+"""A LexicalIndex based on rank-bm25. It is slow and serves as the reference."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FILE = "bm25_chunks.json"
 
 
 class RankBm25Index:
-    """The LexicalIndex served by rank-bm25's BM25Okapi, BM25L or BM25Plus."""
+    """A LexicalIndex based on rank-bm25's BM25Okapi, BM25L or BM25Plus."""
 
     def __init__(self, chunks: Sequence[Words], params: Bm25Params):
         self._chunks = tuple(tuple(words) for words in chunks)
@@ -33,7 +33,7 @@ class RankBm25Index:
         return len(self._chunks)
 
     def scores(self, query: Words) -> NDArray[np.float64]:
-        """(N,) scores; see ``LexicalIndex``."""
+        """Return the (N,) scores; see ``LexicalIndex``."""
         if self._served is None:
             return np.zeros(self.size)
         return np.asarray(self._served.get_scores(list(query)), dtype=np.float64)
@@ -43,7 +43,7 @@ class RankBm25Index:
         return best_hits(self.scores(query), self._holding(query, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
         scores = np.zeros(self.size)
         wanted = {word: weight for word, weight in query.items() if weight > 0}
         for word, weight in wanted.items():
@@ -51,7 +51,7 @@ class RankBm25Index:
         return best_hits(scores, self._holding(tuple(wanted), allowed), k)
 
     def save(self, folder: Path) -> None:
-        """Write bm25_chunks.json, the words of every chunk, from which the index is rebuilt."""
+        """Write the words of every chunk to bm25_chunks.json. The index is rebuilt from them when it is loaded."""
         (folder / _FILE).write_text(json.dumps(self._chunks, ensure_ascii=False), encoding="utf-8")
 
     def _holding(self, query: Words, allowed: Allowed | None) -> NDArray[np.int64]:
@@ -65,7 +65,7 @@ class RankBm25Index:
 
 
 def load_reference(folder: Path, params: Bm25Params) -> RankBm25Index:
-    """Load the output of ``save``. Raises RetrievalError if it cannot be read."""
+    """Load the file that ``save`` wrote. Raises RetrievalError if it is unreadable."""
     try:
         return RankBm25Index(json.loads((folder / _FILE).read_text(encoding="utf-8")), params)
     except (OSError, ValueError, TypeError) as error:

@@ -1,4 +1,4 @@
-"""The LexicalIndex served by bm25s from precomputed arrays: a sparse matrix, one column a word."""
+"""A LexicalIndex based on bm25s and precomputed arrays: a sparse matrix with a column for each word."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ABSENT = "bm25_absent.npy"
 
 
 class Bm25Index:
-    """The LexicalIndex served by bm25s."""
+    """A LexicalIndex based on bm25s."""
 
     def __init__(
         self,
@@ -33,9 +33,10 @@ class Bm25Index:
         size: int,
         absent: NDArray[np.float64] | None = None,
     ):
-        """data, indices: (P,) weight and chunk of each pair, by word, then by chunk. indptr: (V + 1,). words: (V,).
+        """data, indices: (P,) weight and chunk of each pair of word and chunk, sorted by word, then by chunk.
 
-        absent: (V,) weight of a word for a chunk without it (BM25+), already subtracted from ``data``.
+        indptr: (V + 1,) start of each word's pairs, and their total number. words: (V,) vocabulary. size: number of
+        chunks. absent: (V,) weight of a word for a chunk without it, not included in ``data``; None except for BM25+.
         """
         self._size = size
         self._vocabulary = {word: i for i, word in enumerate(words)}
@@ -52,11 +53,11 @@ class Bm25Index:
 
     @property
     def columns(self) -> tuple[NDArray[Any], NDArray[np.int32], NDArray[np.int64]]:
-        """data, indices, indptr: see ``__init__``."""
+        """The arrays data, indices and indptr; see ``__init__``."""
         return tuple(self._served.scores[name] for name in _ARRAYS)
 
     def scores(self, query: Words) -> NDArray[np.float64]:
-        """(N,) scores; see ``LexicalIndex``."""
+        """Return the (N,) scores; see ``LexicalIndex``."""
         known = self._known(query)
         if not known:
             return np.zeros(self._size)
@@ -70,7 +71,7 @@ class Bm25Index:
         return best_hits(self._served.get_scores_from_ids(known), self._holding(known, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
-        """``search`` with weighted words; words with weights of 0 and below are ignored."""
+        """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
         known = [
             (self._vocabulary[word], weight)
             for word, weight in query.items()
@@ -82,7 +83,7 @@ class Bm25Index:
         scores = np.zeros(self._size)
         for word, weight in known:
             column = slice(served["indptr"][word], served["indptr"][word + 1])
-            # A chunk occurs once in a column, so that fancy-indexed addition loses nothing.
+            # A chunk occurs only once in a column, so addition with an index array is correct.
             scores[served["indices"][column]] += weight * served["data"][column]
             if self._absent is not None:
                 scores += weight * self._absent[word]
@@ -95,7 +96,7 @@ class Bm25Index:
         self.save_vocabulary(folder)
 
     def save_vocabulary(self, folder: Path) -> None:
-        """Write all of ``save`` but the weights: bm25_words.json and, for BM25+, bm25_absent.npy."""
+        """Write the files of ``save`` without the weights: bm25_words.json and, for BM25+, bm25_absent.npy."""
         if self._absent is not None:
             np.save(folder / _ABSENT, self._absent, allow_pickle=False)
         header = {"size": self._size, "words": list(self._vocabulary)}
@@ -105,7 +106,7 @@ class Bm25Index:
         return [self._vocabulary[word] for word in query if word in self._vocabulary]
 
     def _holding(self, words: list[int], allowed: Allowed | None) -> NDArray[np.int64]:
-        """Positions with one of the words. A positive score is not sufficient, since okapi's weights may be 0."""
+        """Return the positions of chunks with one of the words. Scores do not tell, as okapi's weights may be 0."""
         indptr, indices = self._served.scores["indptr"], self._served.scores["indices"]
         found = np.zeros(self._size, dtype=bool)
         for word in set(words):
@@ -117,7 +118,7 @@ class Bm25Index:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """words: (V,). size: N, the number of chunks. absent: see ``Bm25Index``."""
+    """An index without its weights. words: (V,) vocabulary. size: number of chunks. absent: see ``Bm25Index``."""
 
     words: Words
     size: int
@@ -125,7 +126,10 @@ class Vocabulary:
 
 
 def load_vocabulary(folder: Path) -> Vocabulary:
-    """Load the output of ``save_vocabulary``. Raises RetrievalError if it cannot be read or is inconsistent."""
+    """Load the files that ``save_vocabulary`` wrote.
+
+    Raises RetrievalError if they are unreadable or inconsistent.
+    """
     try:
         absent = np.load(folder / _ABSENT, allow_pickle=False) if (folder / _ABSENT).exists() else None
         header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
@@ -138,9 +142,9 @@ def load_vocabulary(folder: Path) -> Vocabulary:
 
 
 def load_served(folder: Path) -> Bm25Index:
-    """Memory-map the output of ``save``: pages are read on access, and shared between processes.
+    """Memory-map the files that ``save`` wrote. Pages are read on access and shared between processes.
 
-    Raises RetrievalError if the files cannot be read or are inconsistent.
+    Raises RetrievalError if the files are unreadable or inconsistent.
     """
     try:
         data, indices, indptr = (
@@ -151,16 +155,16 @@ def load_served(folder: Path) -> Bm25Index:
     known = load_vocabulary(folder)
     if data.shape != indices.shape or indptr.shape != (len(known.words) + 1,) or indptr[-1] != data.size:
         raise inconsistent(folder)
-    # Plain arrays over the same pages: indexing a np.memmap creates a new one each time, which costs more than adding.
+    # Use plain arrays over the same pages, because indexing a np.memmap is slower: it creates a new np.memmap.
     arrays = (np.asarray(data), np.asarray(indices), np.asarray(indptr))
     return Bm25Index(*arrays, known.words, known.size, known.absent)
 
 
 def unreadable(folder: Path, error: Exception) -> RetrievalError:
-    """The error for BM25 files that cannot be read."""
+    """Return the error for BM25 files that cannot be read."""
     return RetrievalError(f"the BM25 index in {folder} cannot be read ({error}); index the collection again")
 
 
 def inconsistent(folder: Path) -> RetrievalError:
-    """The error for BM25 files that contradict each other."""
+    """Return the error for BM25 files that contradict each other."""
     return RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")

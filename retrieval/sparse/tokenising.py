@@ -32,12 +32,12 @@ _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(
 class TokenisingParams:
     """Parameters of tokenisation. The same value must be used for the index and the query.
 
-    stemming: language of the Snowball stemmer. stop_words: language of the stop words to remove. "none" turns either
-    off. cjk: treatment of a run of a script without spaces (Chinese, Japanese, Korean, Thai, ...): "runs" keeps it as
-    one word, "bigrams" takes overlapping pairs of characters (vowel signs of Thai and Indic scripts are then part of
-    words); "auto" is "bigrams" for an index whose documents have such scripts, and otherwise "runs" (which gives the
-    same words then). numbers: add 1,000.50 as "1000.50", beside its parts. code: add snake_case and camelCase
-    identifiers whole and in parts, unstemmed.
+    stemming: language of the Snowball stemmer, or "none". stop_words: language of the stop words to remove, or "none".
+    cjk: treatment of a run of a script without spaces (Chinese, Japanese, Korean, Thai, ...). "runs" keeps it as one
+    word; "bigrams" splits it into overlapping pairs of characters and makes vowel signs of Thai and Indic scripts part
+    of words; "auto" is "bigrams" if the indexed documents contain such scripts, and otherwise "runs". numbers: add
+    1,000.50 as "1000.50" in addition to its parts. code: add the full snake_case identifiers and the parts of
+    camelCase identifiers, unstemmed.
     """
 
     stemming: str = "english"
@@ -56,9 +56,9 @@ class TokenisingParams:
 
 
 def for_language(language: str) -> TokenisingParams:
-    """Return stemming and stop words of a language, as far as available, and bigrams for scripts without spaces.
+    """Return the parameters for a language: its stemmer and stop words, if available, and bigrams.
 
-    Raises ValueError, listing the languages, if neither is available.
+    Raises ValueError, listing the languages, if there is neither a stemmer nor a list of stop words.
     """
     stemming = language if language in Stemmer.algorithms() else "none"
     stop_words = language if language in STOP_WORDS else "none"
@@ -75,14 +75,14 @@ def tokenise(text: str, params: TokenisingParams) -> tuple[str, ...]:
 
 
 def tokenise_all(texts: Iterable[str], params: TokenisingParams) -> Iterable[tuple[str, ...]]:
-    """``tokenise`` for many texts, lazily."""
+    """Yield the words of each text; see ``tokenise``."""
     # A Stemmer keeps a cache and is not thread-safe, so every call creates its own.
     stem: Callable[[list[str]], list[str]] | None = None
     if params.stemming != "none":
         stem = Stemmer.Stemmer(params.stemming).stemWords
     stop = STOP_WORDS.get(params.stop_words, frozenset())
     for text in texts:
-        # NFKC first: the same word with combining accents, ligatures or full-width letters must be one token.
+        # Normalise to NFKC, so that combining accents, ligatures and full-width letters do not change a word.
         normal = unicodedata.normalize("NFKC", text)
         words = (_WORD if params.cjk == "runs" else _WORD_WITH_SIGNS).findall(normal.lower())
         if params.cjk != "runs":
@@ -98,8 +98,9 @@ def tokenise_all(texts: Iterable[str], params: TokenisingParams) -> Iterable[tup
 
 
 def _bigrams(word: str) -> Iterator[str]:
-    """Return overlapping pairs of each run of an unspaced script; a run of one character and other text are
-    unchanged.
+    """Yield the overlapping pairs of each run of a script without spaces.
+
+    A run of one character and text in other scripts are unchanged.
     """
     for i, part in enumerate(_RUNS.split(word)):
         if i % 2 == 0 or len(part) < 2:
@@ -110,15 +111,13 @@ def _bigrams(word: str) -> Iterator[str]:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    """Return numbers with points or commas inside, without thousands separators. Their digits are already words."""
+    """Yield the numbers that contain points or commas, without thousands separators."""
     for number in _NUMBER.findall(text):
         yield number.replace(",", "") if _GROUPED.fullmatch(number) else number
 
 
 def _identifiers(text: str) -> Iterator[str]:
-    """Return the forms of compound identifiers that the plain words lack: the whole of snake_case, the parts of
-    camelCase.
-    """
+    """Yield the forms of identifiers that are not plain words: full snake_case names and parts of camelCase names."""
     for name in _IDENTIFIER.findall(text):
         if len(name) > 200:
             continue

@@ -1,1 +1,1 @@
-"""Dense nearest-neighbour search by inner product with FAISS: parameters, index, building and recall."""
+"""Dense nearest-neighbour search with FAISS by inner product: parameters, index, building and recall."""

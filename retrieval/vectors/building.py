@@ -1,4 +1,4 @@
-"""Build and load vector indexes: flat up to a size, HNSW above, or IVF; optional quantisation; measured recall."""
+"""Build and load vector indexes (flat, HNSW or IVF, optionally quantised), and measure their recall."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LISTS = ("ivf", "ivf-int8")
 
 @dataclass(frozen=True, slots=True)
 class DenseBuild:
-    """index: ready to search. kind: its kind. recall: None for a plain flat index, which is exact."""
+    """A built index. kind: kind of the index. recall: measured recall; None if it is exact or has under 2 vectors."""
 
     index: FaissIndex
     kind: BuiltKind
@@ -37,13 +37,13 @@ class DenseBuild:
 def build_dense(
     vectors: Vectors, params: DenseParams | None = None, progress: Callable[[int, int], None] | None = None
 ) -> DenseBuild:
-    """Index (N, E) vectors; for L2-normalised vectors the inner product is the cosine.
+    """Build an index of (N, E) vectors. For L2-normalised vectors the inner product is the cosine.
 
-    vectors: may be a np.memmap; it is read in blocks, twice for IVF. progress: called with (done, N) after each block
-    (for IVF, after its vectors are assigned to lists), and again with (N, N) for each block read to measure the recall.
-    The same vectors and parameters give the same bytes: the build uses one thread, because a graph's links and the sums
-    of a k-means depend on the order of several threads. Raises RetrievalError if a vector contains a NaN, which would
-    silently make a graph unreachable.
+    vectors: may be a np.memmap. It is read in blocks, twice for IVF. progress: called with (number of vectors done, N)
+    after each block (for IVF, after its vectors are assigned to lists), and with (N, N) for each block that is read to
+    measure the recall. The same vectors and parameters give the same bytes: the build uses one thread, because a
+    graph's links and the sums of k-means depend on the order of threads. Raises RetrievalError if a vector contains a
+    NaN or an infinity, which would make parts of a graph unreachable.
     """
     params = params or DenseParams()
     count = len(vectors)
@@ -74,11 +74,11 @@ def build_flat(vectors: Vectors) -> FaissIndex:
 
 
 def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
-    """Load the output of ``save``, of any kind.
+    """Load an index of any kind that ``save`` wrote.
 
-    FAISS loads many damaged files without an error and then answers wrongly, so the caller must check the file's hash
-    first. expected_bytes: the size in the manifest, which also limits FAISS's allocations. Raises RetrievalError if the
-    file is not one of our indexes.
+    The caller must check the file's hash first, because FAISS loads many damaged files without an error and then gives
+    wrong results. expected_bytes: size in the manifest, which limits FAISS's allocations. Raises RetrievalError if the
+    file is not an index of a known kind.
     """
     limit = faiss.get_deserialization_vector_byte_limit()
     faiss.set_deserialization_vector_byte_limit(expected_bytes)
@@ -98,7 +98,7 @@ def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
 
 
 def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
-    """``load_dense`` for a flat index. Raises RetrievalError if the file holds another kind."""
+    """Load a flat index that ``save`` wrote. Raises RetrievalError if the file holds another kind of index."""
     index = load_dense(path, expected_bytes)
     if index.search_depth is not None:
         raise RetrievalError(f"{path} holds a graph or lists, not a flat index; index the collection again")
@@ -106,9 +106,10 @@ def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
 
 
 def _finite(block: Vectors, places: Positions, count: int) -> Vectors:
-    """Return the contiguous (P, E) vectors at these positions.
+    """Return a block of (P, E) vectors as a contiguous array.
 
-    Raises RetrievalError, naming the first one with a NaN.
+    places: (P,) positions of the vectors, of ``count`` in total. Raises RetrievalError, naming the position of the
+    first vector that is not finite.
     """
     block = np.ascontiguousarray(block, dtype=np.float32)
     good = np.isfinite(block).all(axis=1)
@@ -136,27 +137,30 @@ def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> 
             index = make_lists(centres, dimension, lists, int8, metric)
         index.cp.spherical = True  # unit-length centroids, like the vectors
         index.cp.niter = _ROUNDS
-        index.cp.min_points_per_centroid = 1  # few vectors: suppress the warning on the terminal
+        index.cp.min_points_per_centroid = 1  # suppress the warning for few vectors
         index.cp.max_points_per_centroid = _PER_LIST
         return index
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimension, params.links, metric)
     else:
-        make: Any = faiss.IndexHNSWSQ  # the stub asks for a quantiser; the library takes its type
+        make: Any = faiss.IndexHNSWSQ  # the type stub wrongly requires a quantiser instead of its type
         index = make(dimension, int8, params.links, metric)
     index.hnsw.efConstruction = params.build_depth
     return index
 
 
 def vector_blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
-    """Yield (start, vectors), each block checked for NaN."""
+    """Yield (start, vectors) for each block. Raises RetrievalError if a vector is not finite."""
     count = len(vectors)
     for start in range(0, count, _BLOCK):
         yield start, _finite(vectors[start : start + _BLOCK], np.arange(start, min(start + _BLOCK, count)), count)
 
 
 def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
-    """Reserve memory for all vectors at once: growing by doubling would peak at two and a half times their size."""
+    """Add the vectors to a flat or HNSW index.
+
+    Memory is reserved for all vectors at once, because growing by doubling would need two and a half times their size.
+    """
     count = len(vectors)
     stored: Any = faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
     stored.codes.resize(count * stored.code_size)
@@ -168,9 +172,9 @@ def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | N
 
 
 def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
-    """Add vectors as ``index.add`` does, but with the lists' lengths known first, so that each list is allocated once.
+    """Add the vectors to an IVF index, and allocate each list only once.
 
-    Lists that grow by doubling used half as much again (2.6 GB for 932,000 vectors that need 1.4).
+    Lists that grow by doubling, as ``index.add`` lets them, need nearly twice the memory.
     """
     count = len(vectors)
     lists: NDArray[np.int64] = np.empty(count, np.int64)
@@ -184,7 +188,7 @@ def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], Non
     for start, block in vector_blocks(vectors):
         theirs = lists[start : start + len(block)]
         index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(theirs))
-    index.make_direct_map()  # maps positions to lists, to return vectors by position
+    index.make_direct_map()  # maps positions to lists, so that vectors can be returned by position
 
 
 def _recall(
@@ -194,7 +198,7 @@ def _recall(
     kind: BuiltKind,
     progress: Callable[[int, int], None] | None,
 ) -> DenseRecall:
-    """Measure the recall against the original vectors, so that the loss of quantisation counts too."""
+    """Measure the recall against the original vectors, so that it includes the loss of quantisation."""
     trial = recall_trial(vectors, progress)
     ceiling = None
     if params.quantisation != "none":

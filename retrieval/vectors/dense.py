@@ -1,4 +1,4 @@
-"""Public interface of retrieval/vectors: parameters, index, building and loading. Works on vectors and positions."""
+"""Public interface of retrieval/vectors: parameters, index, building and loading."""
 
 from __future__ import annotations
 

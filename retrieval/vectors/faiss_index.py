@@ -1,4 +1,4 @@
-"""One class for all kinds of FAISS index: validated queries, filters, thread control and reproducible scores."""
+"""Search FAISS indexes of all kinds, with validated queries, filters, thread control and reproducible scores."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from retrieval.ranking.hits import NO_HITS, Hits, ranked
 
 Vectors = NDArray[np.float32]
 Allowed = NDArray[np.bool_]
-"""(N,) mask of the chunks that may be returned; a parameter of None allows all."""
+"""(N,) mask of the chunks that may be returned. A parameter that is None allows all chunks."""
 
-# The stubs that come with FAISS lack the arguments that its Python layer accepts.
+# The type stubs of FAISS lack arguments that its Python layer accepts.
 _FAISS: Any = faiss
-# FAISS multiplies a batch by BLAS only if queries times dimensions exceed its threshold, 128,000 by default (334
-# queries of 384 dimensions). BLAS is several times faster from about 8 queries on; below that the plain loop is.
+# FAISS uses BLAS for a batch only if queries times dimensions exceed a threshold, 128,000 by default (334 queries of
+# 384 dimensions). BLAS is several times faster from about 8 queries on; for fewer queries the plain loop is faster.
 _BLAS_FROM = 8
 _BLAS, _STOCK = 1_000, 128_000
-# A graph search with few allowed vectors wastes time on others and may not reach all: those are searched exactly.
+# If few vectors are allowed, a graph search visits many others and may miss some, so the search is exact.
 _EXACT_SHARE, _EXACT_COUNT = 0.1, 20_000
 _DEEPEST = 1_024
 
 
 class VectorIndex(Protocol):
-    """Finds chunks by the similarity of their vectors to the query's."""
+    """An index that finds chunks by the similarity of their vectors to the query's vector."""
 
     @property
     def size(self) -> int:
@@ -41,12 +41,13 @@ class VectorIndex(Protocol):
         """E, the length of a vector."""
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """For each of the (Q, E) queries, return its k best chunks (fewer if fewer are allowed), best first, ties by
-        position.
+        """Return the k best chunks for each of the (Q, E) queries, best first, ties by position.
+
+        Returns fewer if fewer are allowed.
         """
 
     def vectors(self, positions: NDArray[np.int64]) -> Vectors:
-        """The stored vectors (P, E) at these positions."""
+        """Return the stored vectors (P, E) at these positions."""
 
 
 def check_queries(queries: Vectors, allowed: Allowed | None, size: int, dimension: int) -> None:
@@ -63,12 +64,12 @@ def check_queries(queries: Vectors, allowed: Allowed | None, size: int, dimensio
 
 
 def searched_exactly(found: int, size: int) -> bool:
-    """Whether so few allowed chunks are searched exactly: a graph search wastes time on others, and may miss some."""
+    """Return whether a search among ``found`` allowed chunks of ``size`` is exact, because they are few."""
     return found <= max(_EXACT_COUNT, _EXACT_SHARE * size)
 
 
 class FaissIndex:
-    """Flat, HNSW or IVF index of plain or quantised vectors."""
+    """A flat, HNSW or IVF index of plain or quantised vectors."""
 
     def __init__(self, index: Any):
         self._index = index
@@ -88,14 +89,14 @@ class FaissIndex:
 
     @property
     def search_depth(self) -> int | None:
-        """HNSW's efSearch, the number of IVF lists probed, or None for a flat index."""
+        """HNSW's efSearch, or the number of IVF lists that are probed; None for a flat index."""
         if self._lists:
             return int(self._index.nprobe)
         return int(self._index.hnsw.efSearch) if self._graph else None
 
     @property
     def deepest(self) -> int:
-        """The search depth beyond which nothing is gained, or the gain is not worth the time."""
+        """Greatest useful search depth."""
         return min(int(self._index.nlist), _DEEPEST) if self._lists else _DEEPEST
 
     def deepen(self, depth: int) -> None:
@@ -108,11 +109,11 @@ class FaissIndex:
             raise AssertionError("a flat index has no search depth")
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
-        """For each of the (Q, E) queries, return its k best chunks (fewer if fewer are allowed), best first, ties by
-        position.
+        """Return the k best chunks for each of the (Q, E) queries, best first, ties by position.
 
-        allowed: (N,); small sets (up to a tenth, or 20,000) are searched exactly for any kind. Raises RetrievalError if
-        E is not the index's, a query contains a NaN, or the mask has another length.
+        Returns fewer if fewer are allowed. allowed: (N,) mask; if it allows up to a tenth of the chunks, or up to
+        20,000, the search is exact. Raises RetrievalError for queries of another dimension or that are not finite, and
+        for a mask of another length.
         """
         check_queries(queries, allowed, self.size, self.dimension)
         found = self.size if allowed is None else int(np.count_nonzero(allowed))
@@ -124,14 +125,14 @@ class FaissIndex:
             if allowed is None:
                 positions = self._index.search(contiguous, k, params=self._depth(k))[1]
                 short = (positions < 0).any(axis=1) if self._lists else np.zeros(len(positions), dtype=bool)
-                if short.any():  # the probed lists hold fewer than k: probe all
+                if short.any():  # the probed lists hold fewer than k vectors, so probe all lists
                     positions[short] = self._index.search(contiguous[short], k, params=self._depth(k, whole=True))[1]
             else:
                 positions = self._among(contiguous, k, allowed, found)
         return self._scored(contiguous, positions)
 
     def exact(self, queries: Vectors, k: int) -> NDArray[np.int64]:
-        """(Q, k) positions of the k best of all stored vectors, by exact search."""
+        """Return the (Q, k) positions of the k best stored vectors for each query, by exact search."""
         k = min(k, self.size)
         params = self._depth(k, whole=True) if self._lists else None
         with _threads(len(queries)):
@@ -143,15 +144,16 @@ class FaissIndex:
         return np.asarray(self._stored.reconstruct_batch(positions), dtype=np.float32)
 
     def save(self, path: Path) -> None:
-        """Write one file. Raises OSError if that fails."""
+        """Write the index to a file. Raises OSError if that fails."""
         try:
             faiss.write_index(self._index, str(path))
         except RuntimeError as error:  # the message ends with the system's error text
             raise OSError(f"{path} cannot be written ({str(error).strip().rpartition('): ')[2]})") from error
 
     def _depth(self, k: int, selector: Any = None, whole: bool = False) -> Any:
-        """Search parameters: a graph must keep at least k candidates, or it returns fewer than exist. whole: probe
-        every list.
+        """Return FAISS's search parameters. whole: whether to probe every list.
+
+        A graph must keep at least k candidates, or it returns fewer than k results.
         """
         if self._lists:
             lists = self._index.nlist if whole else self._index.nprobe
@@ -161,7 +163,7 @@ class FaissIndex:
         return _FAISS.SearchParameters(sel=selector) if selector is not None else None
 
     def _among(self, queries: Vectors, k: int, allowed: Allowed, found: int) -> NDArray[np.int64]:
-        # The selector only points at the packed bits: both must live until the search ends.
+        # The selector refers to the packed bits, so both must exist until the search ends.
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
         flat = not self._graph and not self._lists
@@ -175,11 +177,11 @@ class FaissIndex:
         return positions
 
     def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[Hits, ...]:
-        """Recompute the inner products, one sum a pair.
+        """Return the hits with recomputed inner products, one sum for each pair.
 
-        FAISS's own differ in the last bits with the batch size, so that batched and single queries would differ and
-        equal vectors would not tie. positions: (Q, k), -1 where a graph found fewer than k. One query at a time, so
-        that its vectors stay in the cache.
+        The last bits of FAISS's own scores depend on the batch size, so batched and single queries would differ and
+        equal vectors would not tie. positions: (Q, k), -1 where a graph found fewer than k. Queries are processed one
+        at a time, so that the vectors stay in the CPU's cache.
         """
         stored = self._in_memory()
         found: list[Hits] = []
@@ -190,9 +192,9 @@ class FaissIndex:
         return tuple(found)
 
     def _in_memory(self) -> Vectors | None:
-        """A view of the stored vectors (N, E) for one search; None if they are quantised or in lists.
+        """Return a view of the stored vectors (N, E); None if they are quantised or in lists.
 
-        Never kept: FAISS moves them when it grows.
+        The view is valid for one search only, because FAISS moves the vectors when the index grows.
         """
         if not isinstance(self._stored, faiss.IndexFlat):
             return None
@@ -204,8 +206,8 @@ class FaissIndex:
 def _threads(queries: int) -> Iterator[None]:
     """Use one OpenMP thread for a few queries, and BLAS with all threads for a batch.
 
-    Starting threads costs more than a few queries do. The number of threads belongs to the calling thread and is
-    restored; the threshold belongs to the process, and a concurrent search is at worst slower.
+    Starting threads takes longer than a few queries. The number of threads applies to the calling thread and is
+    restored. The BLAS threshold applies to the process; it can only make a concurrent search slower.
     """
     threads = faiss.omp_get_max_threads()
     batch = queries >= _BLAS_FROM

@@ -1,4 +1,4 @@
-"""Parameters of a vector index, stored in the manifest."""
+"""Parameters of a vector index. They are stored in the manifest."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ BuiltKind = Literal["flat", "flat-int8", "hnsw", "hnsw-int8", "ivf", "ivf-int8"]
 
 @dataclass(frozen=True, slots=True)
 class DenseParams:
-    """kind: "auto" is flat (exact) up to ``flat_up_to`` vectors and HNSW above.
+    """Parameters of a vector index.
 
-    "ivf": an inverted file with k-means centroids (Sivic and Zisserman, ICCV 2003; Jegou, Douze and Schmid, TPAMI
-    2011), built many times faster than a graph. quantisation: "int8" keeps one byte of four a dimension, with a
-    measured loss. links, build_depth: HNSW's M and efConstruction (Malkov and Yashunin, TPAMI 2020). search_depth:
-    HNSW's efSearch, or the number of IVF lists probed; None: the smallest doubling that reaches ``target_recall`` at
+    kind: "auto" is flat (exact) up to ``flat_up_to`` vectors and HNSW above. "ivf" is an inverted file with k-means
+    centroids (Sivic and Zisserman, ICCV 2003; Jegou, Douze and Schmid, TPAMI 2011), which is built many times faster
+    than a graph. quantisation: "int8" stores one byte per dimension instead of four; the loss of recall is measured.
+    links, build_depth: HNSW's M and efConstruction (Malkov and Yashunin, TPAMI 2020). search_depth: HNSW's efSearch,
+    or the number of IVF lists that are probed; None doubles the smallest depth until it reaches ``target_recall`` at
     build time.
     """
 
@@ -46,7 +47,7 @@ class DenseParams:
 
 
 def resolved_kind(params: DenseParams, count: int) -> BuiltKind:
-    """Return the kind of index for so many vectors."""
+    """Return the kind of index that is built for ``count`` vectors."""
     kind = params.kind if params.kind != "auto" else "hnsw" if count > params.flat_up_to else "flat"
     if params.quantisation == "int8":
         quantised: dict[str, BuiltKind] = {"flat": "flat-int8", "hnsw": "hnsw-int8", "ivf": "ivf-int8"}
@@ -55,7 +56,10 @@ def resolved_kind(params: DenseParams, count: int) -> BuiltKind:
 
 
 def list_count(count: int) -> int:
-    """Number of IVF lists for so many vectors: 4 sqrt(N), a power of two, at least 40 vectors a list."""
+    """Return the number of IVF lists for N = ``count`` vectors.
+
+    It is a power of two, at most 4 sqrt(N), with at least 40 vectors in a list on average.
+    """
     if count < 80:
         return 1
     return 1 << int(min(math.log2(4 * math.sqrt(count)), math.log2(count / 40)))

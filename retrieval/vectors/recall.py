@@ -1,4 +1,4 @@
-"""Recall of an approximate index against exact search, measured on its own vectors."""
+"""Measure the recall of an approximate index against exact search, with its own vectors as queries."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 Positions = NDArray[np.int64]
 Search = Callable[[NDArray[np.float32], int], Positions]
-"""(Q, E) queries and k -> (Q, k) positions, best first, -1 where there are fewer."""
+"""A function from (Q, E) queries and k to (Q, k) positions, best first, -1 where there are fewer."""
 
 
 @dataclass(frozen=True, slots=True)
 class DenseRecall:
-    """recall: mean share of the exact k nearest neighbours that were found. lower: its lower 95 % limit.
+    """Measured recall of an approximate index.
 
-    search_depth: HNSW's efSearch of the measurement; None for a flat quantised index.
+    recall: mean share of the exact k nearest neighbours that were found. lower: lower 95 % confidence limit of the
+    recall. queries: number of queries. search_depth: HNSW's efSearch or the number of IVF lists probed; None for a flat
+    quantised index.
     """
 
     recall: float
@@ -28,16 +30,17 @@ class DenseRecall:
 
 
 def sampled_positions(count: int, queries: int, seed: int = 0) -> Positions:
-    """Sample the stored vectors used as queries: without replacement, ascending; deterministic for a count."""
+    """Return up to ``queries`` of ``count`` positions, ascending, drawn without replacement with a fixed seed."""
     rng = np.random.default_rng([seed, count])
     drawn: Positions = np.sort(rng.choice(count, size=min(queries, count), replace=False)).astype(np.int64)
     return drawn
 
 
 def neighbours(found: Positions, own: Positions, k: int) -> Positions:
-    """(Q, k + 1) results for stored vectors (Q,) -> (Q, k): each without the query itself.
+    """Return the (Q, k) results without the query itself.
 
-    A duplicate may be found in its place; then the last result is dropped.
+    found: (Q, k + 1) results. own: (Q,) positions of the queries. If a duplicate was found instead of the query, the
+    last result is dropped.
     """
     kept = np.full((len(found), k), -1, dtype=np.int64)
     for row, (places, me) in enumerate(zip(found, own, strict=True)):
@@ -53,9 +56,10 @@ def exact_neighbours(
     block: int = 4_096,
     progress: Callable[[int], None] | None = None,
 ) -> Positions:
-    """(Q, k) nearest neighbours by inner product of the vectors at ``own``, each without itself, from (N, E) in blocks.
+    """Return the (Q, k) nearest neighbours, by inner product, of the vectors at the positions ``own``.
 
-    progress: called with the number of vectors read, after each block.
+    A vector is not its own neighbour. vectors: (N, E), read in blocks of ``block`` rows. progress: called after each
+    block with the number of vectors read.
     """
     queries = np.asarray(vectors[own], dtype=np.float32)
     best_scores = np.full((len(own), 0), -np.inf, dtype=np.float32)
@@ -76,7 +80,10 @@ def exact_neighbours(
 
 
 def measured_recall(found: Positions, exact: Positions, k: int, search_depth: int | None) -> DenseRecall:
-    """Mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``, with a normal lower limit."""
+    """Return the mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``.
+
+    The confidence limit is that of a normal distribution.
+    """
     shares = np.asarray(
         [len(np.intersect1d(one[one >= 0], other)) / len(other) for one, other in zip(found, exact, strict=True)]
     )

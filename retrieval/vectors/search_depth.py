@@ -1,4 +1,4 @@
-"""The search depth of an approximate index: the smallest that reaches the target recall, measured at build time."""
+"""Find the smallest search depth of an approximate index that reaches the target recall, at build time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from retrieval.vectors.recall import (
 _K = 10
 _QUERIES = 200
 _CLOSE = 0.005
-"""Stop this close to the best recall that quantisation allows; closing the rest doubles the time for each halving."""
+"""Distance to the greatest recall that quantisation allows at which the search for a depth stops.
+
+Each halving of the remaining distance would double the time of a search.
+"""
 
 
 class DeepIndex(Protocol):
@@ -31,18 +34,21 @@ class DeepIndex(Protocol):
 
     @property
     def deepest(self) -> int:
-        """The largest useful depth."""
+        """Greatest useful search depth."""
 
     def deepen(self, depth: int) -> None:
-        """Set the depth."""
+        """Set the search depth."""
 
     def search(self, queries: Vectors, k: int) -> tuple[Hits, ...]:
-        """For each of the (Q, E) queries, return about its k best chunks, best first."""
+        """Return approximately the k best chunks for each of the (Q, E) queries, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecallTrial:
-    """Stored vectors used as queries. queries: (Q, E). own: (Q,) their positions. exact: (Q, k) nearest neighbours."""
+    """A sample of stored vectors that are used as queries.
+
+    queries: (Q, E) vectors. own: (Q,) their positions. exact: (Q, k) nearest neighbours by exact search.
+    """
 
     queries: Vectors
     own: Positions
@@ -50,12 +56,15 @@ class RecallTrial:
     k: int
 
     def recall(self, found: Positions, depth: int | None) -> DenseRecall:
-        """found: (Q, k + 1) positions, -1 where there are fewer."""
+        """Return the recall of search results. found: (Q, k + 1) positions, -1 where there are fewer."""
         return measured_recall(neighbours(found, self.own, self.k), self.exact, self.k, depth)
 
 
 def recall_trial(vectors: Vectors, progress: Callable[[int, int], None] | None = None) -> RecallTrial:
-    """Draw the queries from the N >= 2 vectors and search them exactly. progress: called with (N, N) for each block."""
+    """Draw queries from at least 2 vectors and find their exact neighbours.
+
+    progress: called with (N, N) for each block of the N vectors.
+    """
     count = len(vectors)
     own = sampled_positions(count, _QUERIES, seed=1)
     k = min(_K, count - 1)
@@ -66,9 +75,10 @@ def recall_trial(vectors: Vectors, progress: Callable[[int, int], None] | None =
 def deepened(
     index: DeepIndex, trial: RecallTrial, params: DenseParams, least: int, ceiling: DenseRecall | None = None
 ) -> DenseRecall:
-    """Set the depth of the index: the given one, or the smallest power of two times ``least`` that reaches the target.
+    """Set the search depth of the index and return its recall.
 
-    ceiling: recall of an exact search of quantised vectors, beyond which no depth helps.
+    The depth is ``params.search_depth`` or, if that is None, the first of ``least``, twice ``least``, ... that reaches
+    the target recall. ceiling: recall of an exact search of the quantised vectors, which no depth exceeds.
     """
     target = params.target_recall if ceiling is None else min(params.target_recall, ceiling.recall - _CLOSE)
     depth = min(params.search_depth or least, index.deepest)
