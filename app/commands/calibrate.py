@@ -1,11 +1,14 @@
-"""Certify on a labelled run that at most a share alpha of the answers above a threshold hallucinate.
+"""Certify that at most a share alpha of a labelled run's answers above a score threshold are hallucinated.
 
-Thresholds on the verifier's score are tested from strict to loose, up to the first that fails; the last that passes is
-the threshold. The rate among answered questions is then at most alpha, with probability at least 1 - delta over draws
-of labels. Each --alpha gets a certificate of its own, signed and kept in the home; several share delta. Label a run
-first (plumbline label RUN); plumbline plan --alpha says how many labels it takes. Exit code 3: an alpha could not be
-certified. --list shows the home's certificates, --check FILE says whether one still holds (exit code 1 if not). What a
-certificate means and what makes it void: docs/guarantees.md.
+Thresholds on the verifier's score are tested from strict to loose until one fails. The last threshold that passes is
+certified. The rate among answered questions is then at most alpha, with probability at least 1 - delta over draws of
+labels. Each --alpha gets its own certificate, which is signed and stored in the home. Several alphas share delta.
+
+Label a run first (``plumbline label RUN``). ``plumbline plan --alpha`` computes how many labels are needed. Exit code
+3: an alpha could not be certified.
+
+--list shows the certificates in the home. --check FILE checks whether a certificate is still valid (exit code 1 if
+not). docs/guarantees.md explains what a certificate means and what makes it void.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ DEFAULT_ALPHA = 0.1
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the arguments."""
     from app.commands.options import add_model
 
     parser.add_argument(
@@ -77,7 +80,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the command: calibrate, list or check."""
+    """Calibrate a run, list certificates, or check one."""
     if arguments.policies is not None and arguments.arm is not None:
         raise UsageError("--policies and --arm exclude each other: each policy has an arm of its own")
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
@@ -131,8 +134,10 @@ def _thresholds(text: str | None) -> tuple[float, ...]:
 
 
 def calibration_json(found: Calibration) -> dict[str, Any]:
-    """Return the result as JSON values. p_value is null for a threshold that was not tested because a stricter one
-    failed."""
+    """Return the result as JSON values.
+
+    p_value is null for a threshold that was not tested because a stricter one failed.
+    """
     from dataclasses import asdict
 
     return {

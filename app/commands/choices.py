@@ -1,4 +1,4 @@
-"""The allowed values of options. A test compares them with the types they represent."""
+"""The allowed values of options. A test compares them with the types that they represent."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ WRITTEN_DTYPES = ("float16", "bfloat16", "float32")
 
 
 def mode(text: str) -> str:
-    """Parse --mode: "sparse" is an older name of "bm25"."""
+    """Parse --mode. "sparse" is an older name of "bm25"."""
     return "bm25" if text == "sparse" else text

@@ -1,4 +1,4 @@
-"""List the collections or the documents of one; verify, repair, export, import or delete one."""
+"""List collections and their documents; verify, repair, export, import or delete a collection."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _documents(pipeline: Pipeline, name: str, limit: int | None, output: Output) -> int:
-    """The documents that a collection answers from."""
+    """Print the documents of a collection's published index."""
     from retrieval.collections import check_published
     from retrieval.generations.contents import DocumentFacts, list_documents
 
@@ -108,7 +108,7 @@ def _documents(pipeline: Pipeline, name: str, limit: int | None, output: Output)
         rest = _PAGE if limit is None else min(_PAGE, limit - len(found))
         page = list_documents(pipeline.store, name, rest, len(found))
         total = page.total
-        if not page.documents:  # another process made it smaller meanwhile
+        if not page.documents:  # Another process removed documents in the meantime.
             break
         found.extend(page.documents)
     if output.as_json:
@@ -133,7 +133,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
     for info in infos:
         try:
             tuned[info.name] = saved_search(pipeline.home, info.name)
-        except RetrievalError as error:  # one broken collection must not hide the others
+        except RetrievalError as error:  # One damaged collection must not hide the others.
             tuned[info.name] = None
             output.say(str(error))
     if output.as_json:

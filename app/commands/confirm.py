@@ -10,14 +10,14 @@ from app.errors import UsageError
 
 
 def add_yes(parser: argparse.ArgumentParser) -> None:
-    """--yes."""
+    """Declare --yes."""
     parser.add_argument("--yes", "-y", action="store_true", help="delete without asking")
 
 
 def confirmed(what: str, yes: bool, output: Output) -> bool:
-    """Whether to delete ``what`` ("the run 3f2a"): asks on the terminal unless ``yes``.
+    """Return whether to delete something, and ask on the terminal unless ``yes``.
 
-    Raises UsageError without a terminal.
+    what: the object, such as "the run 3f2a". Raises UsageError if there is no terminal to ask on.
     """
     if yes:
         return True

@@ -1,7 +1,7 @@
-"""Run the main commands on the sample corpus: index, ask two questions, evaluate the reader and SmolLM2, write a
-report.
+"""Run the main commands on the sample corpus: index, query, evaluate and report.
 
-All data goes to one folder (--home or PLUMBLINE_HOME, by default .demo), which can be deleted afterwards.
+The demo asks two questions and evaluates the reader, and SmolLM2 if it is installed. All data goes to one folder
+(--home or PLUMBLINE_HOME, by default .demo), which can be deleted afterwards.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _evaluate_defaults(parser: argparse.ArgumentParser) -> dict[str, Any]:
-    """The values of ``plumbline evaluate samples`` for the options that the demo does not have."""
+    """Return the values of ``plumbline evaluate samples`` for the options that the demo does not have."""
     from app.commands import evaluate
     from app.commands.parser import add_common
 
@@ -51,7 +51,7 @@ def _evaluate_defaults(parser: argparse.ArgumentParser) -> dict[str, Any]:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the commands a user would type, in one process."""
+    """Run the commands in one process, as a user would type them."""
     from app.answers import QueryRequest
     from app.commands import query
     from app.commands.options import checked_k, open_pipeline
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def home_folder(given: Path | None) -> Path:
-    """The demo's home: --home, else PLUMBLINE_HOME, else a folder that can be deleted."""
+    """Return the home of the demo: --home, else PLUMBLINE_HOME, else .demo in the current folder."""
     from app.settings import Settings
 
     settings = Settings.of_home(given)
@@ -101,7 +101,7 @@ def _label(model: str | None) -> str:
 
 
 def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Namespace | None:
-    """The same arguments for SmolLM2. Prints a line and returns None if it is not installed."""
+    """Return the arguments with SmolLM2 as model. If it is not installed, print a message and return None."""
     from app.models.named_models import MODELS, find_model
 
     if find_model(MODELS["smollm2"], arguments.home) is None:
@@ -112,9 +112,9 @@ def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Names
 
 
 def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSummary:
-    """Evaluate every N-th sample question, print the run, return its summary.
+    """Evaluate a part of the sample questions, print the run, and return its summary.
 
-    The table counts samples that could not be scored. They do not make the demo fail as they would a gate.
+    Samples that could not be scored are counted in the table, but do not make the demo fail.
     """
     from app.commands.evaluate import plan_of
     from app.commands.report import report_run

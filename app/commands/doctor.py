@@ -1,6 +1,6 @@
-"""Check versions, device, home, database, models, a model's server and every collection, and advise on problems.
+"""Check versions, device, home, database, models, model server and collections, and advise on problems.
 
-Each line begins with ok, warn or fail. The exit code is 1 if anything fails.
+Each line begins with ok, warn or fail. The exit code is 1 if a check fails.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run all checks; print each finding as soon as it is available."""
+    """Run all checks and print each finding as soon as it is available."""
     from dataclasses import asdict
 
     findings: list[Finding] = []

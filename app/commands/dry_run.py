@@ -1,4 +1,4 @@
-"""What ``evaluate --dry-run`` prints."""
+"""``plumbline evaluate --dry-run``: estimate the cost of a run and print it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_dry_run(arguments: argparse.Namespace, plan: EvaluationPlan, output: Output, pipeline: Any) -> int:
-    """Print the estimated cost of the run."""
+    """Print the estimated cost of the run and return the exit code."""
     from dataclasses import asdict
 
     from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms

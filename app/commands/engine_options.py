@@ -1,4 +1,4 @@
-"""Arguments that choose where bulk work is done: on this machine, or on a Ray cluster."""
+"""Arguments that select where models run: on this machine, or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 
 
 def check_distributable(arguments: argparse.Namespace, choice: str) -> None:
-    """Raise UsageError if --engine ray was given for a verifier that has no model of its own to distribute."""
+    """Raise UsageError if --engine ray was given for a verifier without a local model. choice: the verifier."""
     if arguments.engine == "ray" and choice not in ("auto", "entailment"):
         raise UsageError(f"--engine ray distributes the entailment verifier, not {choice}: leave one of the two out")
 
 
 def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -> None:
-    """Raise UsageError if --engine ray was given for a run, or a part of one, that is not distributed.
+    """Raise UsageError if --engine ray was given for a run with a part that cannot be distributed.
 
-    model: the choice of the pipeline's settings.
+    model: the setting ``model`` of the pipeline.
     """
     from app.models.generators import is_server
     from app.runs.evaluate import has_policies
@@ -79,8 +79,9 @@ def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -
 
 
 def judging_device(arguments: argparse.Namespace) -> str:
-    """The device of --device or of the settings; "auto" for workers of a cluster, which resolve it. Raises as
-    ``device_name`` does.
+    """Return the device of --device or of the settings.
+
+    It may be "auto" for the workers of a cluster, which resolve it. Raises ModelError as ``device_name`` does.
     """
     from app.commands.options import device_name
     from app.settings import Settings
@@ -90,9 +91,9 @@ def judging_device(arguments: argparse.Namespace) -> str:
 
 @contextmanager
 def block_executor(arguments: argparse.Namespace, output: Output) -> Iterator[BlockExecutor | None]:
-    """The executor that the arguments name, closed at the end; None for the local engine.
+    """Yield the executor of a Ray cluster, or None for the local engine, and close it at the end.
 
-    Raises UsageError for options of another engine, WorkerError if the cluster cannot be used.
+    Raises UsageError for Ray options without --engine ray, WorkerError if the cluster cannot be used.
     """
     given = [name for name in _RAY_ONLY if getattr(arguments, name) is not None]
     if arguments.engine == "local":

@@ -1,14 +1,16 @@
 """Measure how often the model hallucinates: with retrieval and without, on the same questions.
 
-QUESTIONS is a file of {"id", "text", "references", "relevant_document_ids", "answerable"} (.jsonl, .json, .csv, .tsv,
-Parquet, a log of Inspect, a folder of datasets), a BEIR folder, or "samples" for the shipped questions. A question with
-references is judged by them. A question without is judged by whether a trusted collection entails the answer. Every
-sample is committed. Run the same command again to continue an interrupted run; a finished run is only reported.
+QUESTIONS is a file of {"id", "text", "references", "relevant_document_ids", "answerable"} (.jsonl, .json, .csv, .tsv or
+Parquet), an Inspect log, a folder of datasets, a BEIR folder, or "samples" for the shipped questions. A question with
+references is judged by them. Other questions are judged by whether a trusted collection entails the answer.
 
-A .yaml file in place of QUESTIONS may hold all settings, named like the flags; flags override it (docs/arms.md). --arms
+Every sample is committed. Run the same command again to continue an interrupted run. For a finished run it only prints
+the report.
+
+A .yaml file in place of QUESTIONS may hold all settings, named like the flags. Flags override it (docs/arms.md). --arms
 names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --policies
 answers the questions under several policies (docs/policies.md). --temperatures, --top-ps and --top-ks define a grid of
-decoding settings for the same prompts. --dry-run estimates tokens and time. --engine ray works on a Ray cluster.
+decoding settings for the same prompts. --dry-run estimates tokens and time. --engine ray uses a Ray cluster.
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_grid(parser: argparse.ArgumentParser) -> None:
-    """--temperatures, --top-ps, --top-ks."""
+    """Declare --temperatures, --top-ps and --top-ks."""
     group = parser.add_argument_group("decoding grid")
     group.add_argument("--temperatures", metavar="LIST", default=None, help="such as 0,0.7,1; greedy is drawn as well")
     group.add_argument("--top-ps", metavar="LIST", default=None, help="such as 0.5,0.9,1")
@@ -93,7 +95,7 @@ def add_grid(parser: argparse.ArgumentParser) -> None:
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
-    """--verifier, --verifier-model, --trusted, --threshold, and what other verifiers need."""
+    """Declare --trusted and the options of ``add_verifier``."""
     from app.commands.verifier_options import add_verifier
 
     group = parser.add_argument_group("judging")
@@ -108,7 +110,7 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the experiment, print the tables, write the report."""
+    """Run the experiment, print the tables and write the report."""
     from evaluation.policies.plan import PolicyError
 
     try:
@@ -140,7 +142,7 @@ def _run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _compare_models(arguments: argparse.Namespace, models: list[str], output: Output, command: str) -> int:
-    """Evaluate two models on the same questions, and report the second against the first."""
+    """Evaluate two models on the same questions, and report the second compared with the first."""
     from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
@@ -164,7 +166,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
             own.name = f"{arguments.name}, {model}" if arguments.name else ""
             with open_pipeline(own) as opened, run_workers(executor, opened) as workers:
                 runs.append(_draw(own, output, opened, with_arms(opened, plan), command, workers)[0])
-    own.model = None  # all samples are stored: the report opens no model
+    own.model = None  # All samples are stored, so the report needs no model.
     with open_pipeline(own) as opened:
         first, second = runs
         shown = report_run(
@@ -182,7 +184,10 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
 
 
 def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline: Any, command: str) -> int:
-    """Run the command on an open pipeline."""
+    """Evaluate one model, print and write the report, and return the exit code.
+
+    command: the command line, which the run records.
+    """
     from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.report import report_run
@@ -214,13 +219,16 @@ def _draw(
     command: str,
     workers: RunWorkers | None,
 ) -> tuple[str, Judge]:
-    """Generate and judge the missing samples. Returns the run's id and its judge. workers: None for this process."""
+    """Generate and judge the missing samples, and return the run's ID and its judge.
+
+    workers: processes that generate and judge; None for this process.
+    """
     from app.runs.evaluate import evaluate, judge_of
     from app.runs.forced_drift import check_forced, run_forced
     from evaluation.runs.experiment import Progress
 
     load = workers.load_scorer if workers else None
-    judge = judge_of(pipeline, plan, load)  # first, because it checks the collections; check_forced loads the generator
+    judge = judge_of(pipeline, plan, load)  # Checks the collections before check_forced loads the generator.
     if arguments.forced_drift:
         check_forced(pipeline, plan)
     with output.progress() as bar:
@@ -288,7 +296,7 @@ def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
         params.repetition_penalty,
     )
     lists = (arguments.temperatures, arguments.top_ps, arguments.top_ks)
-    # Signals need the verdict of a separate answer at low temperature. Other runs do not.
+    # Signals need the verdict on an additional greedy answer. Other runs do not.
     greedy = arguments.signals is not None or any(given is not None for given in lists)
     grid = decoding_grid(single, *lists, greedy=greedy)
     paths: list[Path] = []

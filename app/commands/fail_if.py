@@ -1,4 +1,4 @@
-"""--fail-if for every command that has a summary: its argument, its message, its part of the JSON document."""
+"""The option --fail-if of commands with a summary: declare, check and evaluate it."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 
 
 def add_fail_if(parser: argparse._ActionsContainer) -> None:
-    """--fail-if."""
+    """Declare --fail-if."""
     parser.add_argument(
         "--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_rag.upper > 0.10" (see docs/score.md)'
     )
 
 
 def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None:
-    """Parse the condition; None without one. arms: arms of the coming run, to reject a wrong name before the run.
+    """Parse the condition and return it, or None if there is none.
 
-    Raises UsageError for a condition that cannot be parsed, or a name that this run will not have.
+    arms: arms of the planned run, to reject unknown figures before the run. Raises UsageError for a condition that
+    cannot be parsed, or a figure that the run will not have.
     """
     from app.gate import arm_words, check_names, figure_names, parse_gate
     from app.labelling.figures import corrected_names
@@ -42,8 +43,11 @@ def checked_gate(condition: str | None, arms: Sequence[str] = ()) -> Gate | None
 def gate_code(
     gate: Gate | None, figures: Mapping[str, HallucinationEstimate], output: Output
 ) -> tuple[bool, dict[str, Any]]:
-    """Evaluate the condition, print the result on stderr, and return its part of a JSON document. Raises UsageError."""
-    from app.gate import apply_gate  # imported here because it loads numpy
+    """Evaluate the condition and return (whether it is met, its part of the JSON document).
+
+    Prints a message on stderr if the condition is met. Raises UsageError for an unknown figure.
+    """
+    from app.gate import apply_gate  # Imported here because it loads numpy.
 
     if gate is None:
         return False, {}

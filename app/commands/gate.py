@@ -1,9 +1,9 @@
-"""Compare a run with a baseline file: exit code 3 where it is significantly worse.
+"""Compare a run with a baseline file; exit code 3 if it is significantly worse.
 
-plumbline gate RUN --baseline FILE --renew writes the file, to be committed to the repository. Without --renew the
-command compares each arm's hallucinated and supported shares, paired by question, with one-sided tests. It also fails
-where the two cannot be compared (another verifier, other questions), and where --fail-if holds. RUN may be "latest".
-See docs/gates.md.
+``plumbline gate RUN --baseline FILE --renew`` writes the file, which is committed to the repository. Without --renew
+the command compares the hallucinated and supported shares of each arm, paired by question, with one-sided tests. The
+gate also fails if the two cannot be compared (another verifier, other questions), or if the condition of --fail-if is
+met. RUN may be "latest". See docs/gates.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Write the baseline, or compare."""
+    """Write the baseline, or compare the run with it."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
     from app.gate import apply_gate, summary_figures

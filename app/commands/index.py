@@ -1,10 +1,10 @@
 """Update a collection to hold exactly the documents of the given sources.
 
 SOURCE is a folder, a file, a BEIR folder, "samples" (the documents shipped with Plumbline), or "sql:URL SELECT id,
-title, text FROM ..."; docs/formats.md lists the file formats. Documents that are gone from the sources are listed and
-removed once the new index is published. Documents uploaded to the service are kept, unless --replace is given.
-Unchanged documents are not embedded again. An interrupted run continues where it stopped. --watch follows the sources
-until it is interrupted.
+title, text FROM ..."; docs/formats.md lists the file formats. Documents that are no longer in the sources are listed,
+and removed when the new index is published. Documents that were uploaded to the service are kept, unless --replace is
+given. Unchanged documents are not embedded again. The same command continues an interrupted one. --watch keeps running
+and indexes again when the sources change.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Index and print a summary."""
+    """Index the sources and print a summary."""
     import time
 
     from app.commands.engine_options import block_executor
@@ -208,7 +208,7 @@ def _tokenising(language: str | None) -> TokenisingParams | None:
 
 
 def _watched(sources: list[Source]) -> list[Path]:
-    """The paths. Raises UsageError for a source that cannot be watched."""
+    """Return the paths of the sources. Raises UsageError for a source that cannot be watched."""
     paths = [source for source in sources if isinstance(source, Path)]
     if len(paths) < len(sources):
         raise UsageError(
@@ -220,7 +220,7 @@ def _watched(sources: list[Source]) -> list[Path]:
 def _first(source: Iterator[Document | Refused], limit: int | None) -> Iterator[Document | Refused]:
     from itertools import islice
 
-    # Closed here because that ends the parser processes; islice does not forward close.
+    # Closing the source ends the parser processes. islice does not close it.
     with closing(source) as opened:  # type: ignore[type-var]  # a generator, typed as an iterator, has close
         yield from islice(opened, limit)
 
@@ -254,7 +254,7 @@ def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
 
 
 def _show_group(group: RefusedGroup, output: Output) -> None:
-    """One reason: a single line for one refusal, else a heading and the first locations."""
+    """Print one reason for refusals: a single line for one refusal, otherwise a heading and the first locations."""
     word = "note" if group.kind == "note" else "refused"
     if group.count == 1:
         output.data(f"  {word} {group.first[0].where}: {group.first[0].reason}")

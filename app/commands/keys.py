@@ -1,10 +1,11 @@
 """Create, list and revoke API keys of the service.
 
-``plumbline keys create NAME --scope query`` prints the key once; only its hash is stored. Scopes (repeatable): query
+``plumbline keys create NAME --scope query`` prints the key once. Only its hash is stored. Scopes (repeatable): query
 (ask, retrieve, verify), index (create and fill collections), evaluate (start and read evaluations), admin (all of
-these, and the metrics). Every key belongs to a tenant and can access only that tenant's collections, jobs and runs.
-Without --tenant it belongs to this machine's tenant, whose collections plumbline index creates. A revoked key is
-invalid at once.
+these, and the metrics).
+
+Every key belongs to a tenant and can access only that tenant's collections, jobs and runs. Without --tenant it belongs
+to the tenant of this machine, which owns the collections of ``plumbline index``. A revoked key is invalid immediately.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-"""Collect human labels of a random part of a run's answers; "plumbline report" then corrects the rates with them.
+"""Label a random sample of a run's answers, so that "plumbline report" can correct the rates.
 
-Draws questions at random, and one answer an arm of each (or continues the existing draw). Shows them without arm and
-verdict: in this terminal (keys s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), with --web in
-a browser on this machine, or as CSV (--export FILE, fill in the column label, --import FILE). Every label is saved at
-once; run the same command again to continue. Several people: --annotator NAME; --adjudicate settles their
-disagreements. docs/labels.md explains the corrected figures.
+The command draws questions at random, with one answer of each arm, or continues the existing draw. Annotators see
+neither arm nor verdict. They label in this terminal (keys: s supported, h hallucinated, a abstained, u cannot tell, b
+back, q quit), in a browser on this machine (--web), or in a CSV file (--export FILE, fill in the column label, --import
+FILE). Every label is saved immediately. Run the same command again to continue.
+
+If several people label, each gives a name (--annotator NAME). --adjudicate resolves their disagreements. docs/labels.md
+explains the corrected figures.
 """
 
 from __future__ import annotations
@@ -63,7 +65,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Draw if necessary; then label, serve, export, import or print the status."""
+    """Draw questions if necessary, then label, export or import, and print the status."""
     from app.commands.options import open_pipeline
     from app.labelling.draws import DrawRequest, open_draw
     from app.labelling.label_files import export_labels, import_labels
@@ -113,12 +115,12 @@ def _serve(session: LabelSession, port: int, output: Output) -> None:
         output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_labels(session, listener)
-        except KeyboardInterrupt:  # labels are committed one by one, so this is the normal end
+        except KeyboardInterrupt:  # The normal end: every label is already committed.
             output.say("plumbline: stopped")
 
 
 def _status(session: LabelSession, document: dict[str, Any], output: Output) -> None:
-    """Number of labels, agreement, and the next step."""
+    """Print the number of labels, the agreement of annotators, and the next step."""
     from dataclasses import asdict
 
     from evaluation.reports.corrected_view import agreement_lines

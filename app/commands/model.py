@@ -1,6 +1,6 @@
-"""Models: evaluate one on a file (eval), check that a checkpoint is computed exactly (check), fetch one (add).
+"""Evaluate a model on a file (eval), check that a checkpoint is computed exactly (check), or fetch a model (add).
 
-``plumbline model WHAT``; ``plumbline model WHAT --help`` describes its input and output.
+``plumbline model WHAT --help`` describes the input and output of each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WHAT = ("eval", "check", "add")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of each."""
+    """Declare the nested commands."""
     modules = {name: importlib.import_module(f"app.commands.model_{name}") for name in WHAT}
     add_nested(
         parser, "what", [(name, module.__doc__ or "", module.add) for name, module in modules.items()], metavar="WHAT"
@@ -24,5 +24,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the named command."""
+    """Run the nested command."""
     return int(importlib.import_module(f"app.commands.model_{arguments.what}").run(arguments, output))

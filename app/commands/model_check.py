@@ -1,24 +1,20 @@
 """Check that a decoder checkpoint is complete, supported, and computed exactly.
 
-``plumbline model check FOLDER``
-
 FOLDER is a GGUF file, or a Hugging Face checkpoint (config.json, *.safetensors, tokenizer.json) of the families llama
-(SmolLM2 too), mistral, qwen2, qwen3, smollm3 or gpt2. The check loads it and computes a short prompt in one pass, token
-by token on the KV cache, in chunks and in a padded batch, and with transformers. Logits must agree within rounding
-error, and greedy tokens must be equal. The output lists family, parameters, memory by dtype, context, end tokens,
-positions, window and chat template. Exit code 0: it passes; 1: it fails, with the reasons.
+(including SmolLM2), mistral, qwen2, qwen3, smollm3 or gpt2. The check computes a short prompt in one pass, token by
+token with the KV cache, in chunks and in a padded batch, and with transformers. Logits must agree within rounding
+error, which is larger in bfloat16 and float16, and greedy tokens must be equal. Only one of the two models is in memory
+at a time. The output lists family, parameters, memory by dtype, context, end tokens, positions, window and chat
+template. Exit code 0: the checkpoint passes. Exit code 1: it fails, and the reasons are printed.
 
-A reader ("reader" is the shipped one, else a folder written by ``plumbline train reader``) is computed in the same ways
-and by the engine, and compared with one plain pass; no other program computes it.
+A reader ("reader" for the shipped one, or a folder written by ``plumbline train reader``) is computed in the same ways
+and by the engine. The results are compared with one plain pass, because no other program can compute a reader.
 
 "decoder" is the small shipped decoder and "smollm2" the one fetched by ``plumbline model add smollm2``, unless a folder
 has that name.
 
-The home records the SHA-256 of weight files whenever they are opened. A file with the same size and another SHA-256 was
-damaged or replaced. It is refused by every command until --accept is given.
-
-Only one of the two models is in memory at a time. In bfloat16 or float16 the tolerance is larger, since rounding errors
-are.
+The home records the SHA-256 of weight files when they are opened. A file with the same size but another SHA-256 was
+damaged or replaced. Every command refuses such a file until --accept is given.
 """
 
 from __future__ import annotations
@@ -50,7 +46,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Check and print."""
+    """Check the checkpoint and print the results."""
     from app.models.check import ModelCheckRequest, check_model
     from app.models.shipped_decoder import decoder_folder
     from app.settings import Settings
@@ -76,7 +72,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 def _lines(result: ModelCheck) -> list[tuple[str, str]]:
     lines = [] if result.facts is None else _fact_lines(result.facts)
     if result.facts is not None and result.chat_template is not None:
-        # Text of the checkpoint's author: repr, so that no control character reaches the terminal.
+        # repr, because this is text from the checkpoint, and no control character may reach the terminal.
         ends = ", ".join(f"{token} {text!r}" for token, text in result.end_tokens)
         lines.append(("end tokens", ends or "none: every completion runs until its limit"))
         lines.append(("tokenizer", f"{result.tokenizer_size:,} tokens, the embedding has {result.facts.vocabulary:,}"))

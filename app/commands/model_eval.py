@@ -1,22 +1,21 @@
-"""Evaluate any reader or verifier, shipped or external, on a file, with intervals.
+"""Evaluate a reader or verifier, shipped or external, on a file, with confidence intervals.
 
-``plumbline model eval NAME --data FILE``
-
-NAME is "verifier", "reader" or "decoder" (the shipped ones), "verifier-network" (the verifier without the reader it
-uses for short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a
-Hugging Face folder (a sequence classifier is a verifier, a decoder a reader), or OWNER/NAME of a sequence classifier on
-the hub, which is then downloaded.
+NAME is "verifier", "reader" or "decoder" (the shipped ones), "verifier-network" (the verifier without the reader that
+it uses for short answers), a baseline ("token-overlap", "minilm-cosine"), a folder written by ``plumbline train``, a
+Hugging Face folder (a sequence classifier is a verifier, a decoder is a reader), or OWNER/NAME of a sequence classifier
+on the hub, which is downloaded.
 
 The layout of FILE is detected. For a verifier: JSONL of {"evidence", "claim", "supported", "question", "source",
-"group"}, or RAGTruth's layout (a folder, or response.jsonl beside source_info.jsonl). A RAGTruth response is judged by
-its worst sentence and that sentence's best evidence window; a verifier trained on answers reads the sentences together
-(unless --alone is given). For a reader: JSONL of {"question", "context", "answers", "answerable", "title", "source"},
-or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
+"group"}, or RAGTruth's layout (a folder, or response.jsonl with source_info.jsonl in the same folder). A RAGTruth
+response gets the support of its worst sentence, in that sentence's best evidence window. A verifier that was trained on
+answers reads the sentences together, unless --alone is given. For a reader: JSONL of {"question", "context", "answers",
+"answerable", "title", "source"}, or SQuAD's JSON (v1.1, v2.0). JSONL may be compressed (.gz, .bz2).
 
 Figures are shares in [0, 1] with 95 % intervals, by group or article. Verifiers: AUROC, balanced accuracy and F1 of
 "hallucinated" at the threshold 0.5, calibration error (15 bins of equal mass), window-claim pairs per second. Readers:
 F1 and exact match as in SQuAD's script, for answerable questions (a refusal scores 0); the share of unanswerable
-questions refused; answers per second. Examples that cannot be scored are counted as unscored, and the exit code is 4.
+questions that were refused; answers per second. Examples that cannot be scored are counted as unscored, and the exit
+code is 4.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Evaluate and print."""
+    """Evaluate the model and print the figures."""
     from app.models.evaluate import EvaluationRequest, ModelRequest, evaluate_model, to_json
     from app.models.evaluation_data import DataRequest
 
@@ -131,7 +130,7 @@ def _watch(bar: Bar | LogLines) -> ProgressCallbacks:
 
 
 def _say(result: ModelEvaluation, output: Output) -> None:
-    """Print notes beside the figures on stderr."""
+    """Print notes about the data on stderr."""
     for note in result.data.notes:
         output.say(note)
     if result.data.skipped:

@@ -1,4 +1,4 @@
-"""Arguments that several commands share, and the values parsed from them."""
+"""Arguments that several commands share, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LEAST_CONTEXT = 16
 def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None:
     """Declare --model (also --generator), --model-context, --prompt, --precision, and the options of ``add_encoder``.
 
-    several: whether --model may be repeated; its value is then a list.
+    several: whether --model may be repeated. Its value is then a list.
     """
     group = parser.add_argument_group("models")
     group.add_argument(
@@ -60,7 +60,7 @@ def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None
 
 
 def add_encoder(group: argparse._ActionsContainer) -> None:
-    """--encoder, --encoder-precision, --device."""
+    """Declare --encoder, --encoder-precision and --device."""
     group.add_argument(
         "--encoder", default=None, help="sentence-transformers folder or hub id; default MiniLM, packaged"
     )
@@ -81,7 +81,7 @@ def add_device(group: argparse._ActionsContainer) -> None:
 
 
 def device_name(arguments: argparse.Namespace) -> str:
-    """The device of --device or of the settings, checked. Raises ModelError for a device that does not exist."""
+    """Return the device of --device or of the settings. Raises ModelError for a device that does not exist."""
     from model.hardware.device import pick_device
 
     return str(pick_device(arguments.device or Settings().device))
@@ -103,25 +103,25 @@ def add_report(parser: argparse._ActionsContainer, where: str) -> None:
 
 
 def add_answers_csv(parser: argparse._ActionsContainer) -> None:
-    """--answers-csv."""
+    """Declare --answers-csv."""
     parser.add_argument(
         "--answers-csv", type=Path, default=None, metavar="OUT.csv", help="write every answer as a CSV row"
     )
 
 
 def check_writable(path: Path | None, flag: str) -> None:
-    """Raise UsageError for a file whose folder does not exist, before any computation."""
+    """Raise UsageError if the folder of a file does not exist. flag: option that names the file."""
     if path is not None and not path.absolute().parent.is_dir():
         raise UsageError(f"{flag} {path}: the folder {path.parent} does not exist")
 
 
 def add_skip_bad(parser: argparse._ActionsContainer) -> None:
-    """--skip-bad."""
+    """Declare --skip-bad."""
     parser.add_argument("--skip-bad", action="store_true", help="skip items that cannot be read, and count them")
 
 
 def add_seed(parser: argparse._ActionsContainer, of: str = "seed of all random numbers") -> None:
-    """--seed."""
+    """Declare --seed. of: what the seed determines."""
     parser.add_argument("--seed", type=int, default=0, help=f"of {of} (default 0)")
 
 
@@ -174,7 +174,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
 
 
 def add_analysis(parser: argparse.ArgumentParser) -> None:
-    """--signals, --faithfulness, --gold-evidence, --citations."""
+    """Declare --signals, --faithfulness, --gold-evidence and --citations."""
     group = parser.add_argument_group("further analysis (needs more verification)")
     group.add_argument(
         "--signals",
@@ -202,7 +202,7 @@ def add_analysis(parser: argparse.ArgumentParser) -> None:
 
 
 def sampling(arguments: argparse.Namespace) -> SamplingParams:
-    """The checked SamplingParams. Raises UsageError naming the invalid value."""
+    """Return the sampling parameters. Raises UsageError, which names the invalid value."""
     try:
         return SamplingParams(
             temperature=temperature_for(arguments.temperature, arguments.n),
@@ -221,7 +221,7 @@ def sampling(arguments: argparse.Namespace) -> SamplingParams:
 
 
 def checked_k(arguments: argparse.Namespace) -> int:
-    """The value of --k. Raises UsageError below 1."""
+    """Return the value of --k. Raises UsageError if it is below 1."""
     if arguments.k < 1:
         raise UsageError(
             f"--k is {arguments.k}: it must be at least 1 (--no-retrieval queries the model without passages)"
@@ -231,7 +231,7 @@ def checked_k(arguments: argparse.Namespace) -> int:
 
 def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
     """Open a pipeline with the settings of the environment, overridden by the given arguments."""
-    # imported here because it loads FAISS, numba and SQLAlchemy, which --help does not need
+    # Imported here because it loads FAISS, numba and SQLAlchemy, which --help does not need.
     from app.pipeline import Pipeline
 
     models = ("model", "model_context", "precision", "prompt", "encoder", "encoder_precision", "device")
@@ -241,7 +241,7 @@ def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
         return Pipeline(Settings(**{name: value for name, value in given.items() if value is not None}))
     except ValidationError:
         if given["model_context"] is None or given["model_context"] >= _LEAST_CONTEXT:
-            raise  # errors in the environment: the command line names the variable
+            raise  # An invalid environment variable. The command line reports its name.
         raise UsageError(
             f"--model-context is {given['model_context']}: at least {_LEAST_CONTEXT} tokens are needed"
         ) from None

@@ -1,4 +1,4 @@
-"""The argument parser of all commands: short and full help, suggestions for misspelt names, renamed options."""
+"""The argument parser of all commands, with short and full help, suggestions for misspelt names, renamed options."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from app.errors import EXIT_USAGE
 from data.blank import is_blank
 
 _BEFORE = "before the action: "
-"""Prefix of the names of options given before the name of a nested command, until that command is known."""
+"""Prefix of attribute names for options that precede the name of a nested command, until that command is known."""
 
 Declare = Callable[[argparse.ArgumentParser], None]
 
 
 class Parser(argparse.ArgumentParser):
-    """An ArgumentParser whose ``--help`` omits rare options (``--help-all`` lists them) and whose errors suggest names.
+    """An ArgumentParser that hides rare options from ``--help`` and suggests names for misspelt ones.
 
-    A negative number is parsed as a value: "--temperature -1" is an invalid temperature, not an unknown option.
+    ``--help-all`` lists all options. A negative number is parsed as a value, so that "--temperature -1" is an invalid
+    temperature instead of an unknown option.
     """
 
     def __init__(self, *, add_help: bool = True, **options: Any) -> None:
@@ -32,11 +33,11 @@ class Parser(argparse.ArgumentParser):
             self.add_argument("--help-all", action=_HelpAll, help="show this help with rarely used options and exit")
 
     def format_help(self) -> str:
-        """The help without rare options."""
+        """Return the help without rare options."""
         return self._help(every=False)
 
     def format_full_help(self) -> str:
-        """The help with every option."""
+        """Return the help with every option."""
         return self._help(every=True)
 
     def _help(self, *, every: bool) -> str:
@@ -58,7 +59,7 @@ class Parser(argparse.ArgumentParser):
         return argparse.RawDescriptionHelpFormatter(self.prog, max_help_position=26)
 
     def _short_usage(self) -> str:
-        """Usage line: the command, "[options]", then the required arguments."""
+        """Return the usage line: the command, "[options]" and the required arguments."""
         needed = [a for a in self._actions if not a.option_strings or a.required]
         plain = argparse.HelpFormatter(prog="")
         plain.add_usage(None, needed, [], prefix="")
@@ -68,7 +69,7 @@ class Parser(argparse.ArgumentParser):
     def parse_known_args(  # type: ignore[override]  # one signature in place of argparse's overloads
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
-        """Raises SystemExit for an option or operand that the command does not take, with a suggestion."""
+        """Parse arguments. Raises SystemExit, with a suggestion, for an unknown option or operand."""
         given = list(sys.argv[1:] if args is None else args)
         if self._subparsers is None:
             self._refuse_unknown(given)
@@ -81,7 +82,7 @@ class Parser(argparse.ArgumentParser):
         return found, extras
 
     def _refuse_unknown(self, given: Sequence[str]) -> None:
-        """Report an unknown option before missing arguments: a missing argument is often a misspelt option."""
+        """Report an unknown option before missing arguments, because a missing argument may be a misspelt option."""
         known = list(self._option_string_actions)
         shown = [o for o, a in self._option_string_actions.items() if a.help != argparse.SUPPRESS]
         for word in given:
@@ -107,7 +108,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class _HelpAll(argparse.Action):
-    """Prints the full help and exits."""
+    """An option that prints the full help and exits."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002 - argparse passes it by this name
         super().__init__(option_strings, argparse.SUPPRESS, nargs=0, default=argparse.SUPPRESS, help=help)
@@ -120,7 +121,7 @@ class _HelpAll(argparse.Action):
 
 
 class _Before(argparse.Action):
-    """An option of a nested command that was given before the command's name."""
+    """An option of a nested command that is also accepted before the command's name. of: the original option."""
 
     def __init__(self, of: argparse.Action) -> None:
         super().__init__(
@@ -128,7 +129,7 @@ class _Before(argparse.Action):
             of.dest,
             nargs=of.nargs,
             default=of.default,
-            type=of.type,  # type: ignore[arg-type]  # argparse's own names of types are not used here
+            type=of.type,  # type: ignore[arg-type]  # Names of registered types (str) are not used here.
             choices=of.choices,
             help=argparse.SUPPRESS,
         )
@@ -144,7 +145,7 @@ class _Before(argparse.Action):
 
 
 class _Renamed(argparse.Action):
-    """The former name of an option: works like the new one and prints a deprecation warning on stderr."""
+    """The former name of an option. It works like the new name and prints a deprecation warning on stderr."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, to: argparse.Action) -> None:
         super().__init__(
@@ -167,13 +168,13 @@ class _Renamed(argparse.Action):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'NAME'?" with the closest known name, "" if none is close."""
+    """Return "; did you mean 'NAME'?" with the closest known name, or "" if none is close."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def rare(parser: argparse._ActionsContainer, *flags: str) -> None:
-    """Show these options only in ``--help-all``. Raises ValueError for an option that the parser does not have."""
+    """Show options only in ``--help-all``. Raises ValueError for an option that the parser does not have."""
     for flag in flags:
         action = parser._option_string_actions.get(flag)
         if action is None:
@@ -191,7 +192,7 @@ def renamed(container: argparse._ActionsContainer, old: str, to: argparse.Action
 
 
 def add_common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
-    """Declare --home and --json, which every command has. nested: of a command below another one that has them too."""
+    """Declare --home and --json, which every command has. nested: for a nested command, whose parent has them too."""
     kept: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
     parser.add_argument(
         "--home",
@@ -212,7 +213,8 @@ def add_nested(
 ) -> None:
     """Declare nested commands, each (name, help text, function that declares its arguments).
 
-    default: the nested command if none is named. Options of all of them are also accepted before the name.
+    dest: attribute that gets the name. default: nested command if none is named. The options of nested commands are
+    also accepted before the name.
     """
     below = parser.add_subparsers(dest=dest, metavar=metavar, required=default is None)
     below.help = f"default {default}" if default else None
@@ -232,7 +234,7 @@ def add_nested(
 
 
 def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> frozenset[str]:
-    """The options of the (possibly nested) command that was parsed into ``arguments``."""
+    """Return the options of the (possibly nested) command that was parsed into ``arguments``."""
     while below := next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None):
         chosen = below.choices.get(getattr(arguments, below.dest, None) or "")
         if chosen is None:
@@ -242,7 +244,7 @@ def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -
 
 
 def folder(text: str) -> Path:
-    """Parse a folder's path. Rejects an empty one, which would mean the current folder."""
+    """Parse the path of a folder. Rejects an empty path, which would mean the current folder."""
     if is_blank(text):
         raise argparse.ArgumentTypeError("the path is empty: name a folder, or leave the option out")
     return Path(text)

@@ -1,9 +1,12 @@
-"""Compute how many questions, samples and labels a given precision or detectable difference needs.
+"""Compute how many questions, samples and labels are needed for a given precision or detectable difference.
 
-The plan starts from a pilot RUN (its rates, the correlation of samples of a question and of arms, the verifier's errors
-by its labels), or from numbers: --rate, --other-rate, --sample-correlation, --arm-correlation. The planned analysis is
-simulated with growing sizes until it meets the target. A range covers 80 of 100 pilots of the same size. With --alpha:
-the number of labels for a certificate of plumbline calibrate (exact, without simulation).
+The plan starts from a pilot RUN or from numbers. A RUN provides its rates, the correlations of samples and of arms, and
+the verifier's errors according to its labels. Numbers are --rate, --other-rate, --sample-correlation and
+--arm-correlation. The planned analysis is simulated with growing sizes until it meets the target. A range covers 80 of
+100 pilots of the same size.
+
+With --alpha the command computes the number of labels for a certificate of ``plumbline calibrate``, exactly and without
+simulation.
 """
 
 from __future__ import annotations
@@ -150,7 +153,7 @@ def _numbers(arguments: argparse.Namespace, verifier: VerifierPilot | None) -> P
         raise UsageError("give a pilot RUN (plumbline report lists them), or numbers: --rate 0.2")
     other = () if arguments.other_rate is None else (arguments.other_rate,)
     if arguments.detect is not None and not other:
-        other = (arguments.rate,)  # the second rate is moved to the difference to detect
+        other = (arguments.rate,)  # The planner shifts the second rate by the difference to detect.
     rates = (arguments.rate, *other)
     questions = arguments.pilot_questions
     return pilot_of_numbers(rates, arguments.within, arguments.together, questions, 3, verifier, seed=arguments.seed)
@@ -171,7 +174,10 @@ def _verifier(arguments: argparse.Namespace) -> VerifierPilot | None:
 
 
 def plan_json(plan: FullPlan) -> dict[str, Any]:
-    """The plan as JSON values; null where more than 20,000 questions, or more labels than questions, are needed."""
+    """Return the plan as JSON values.
+
+    A number is null if more than 20,000 questions, or more labels than questions, are needed.
+    """
     from dataclasses import asdict
 
     return {

@@ -1,4 +1,4 @@
-"""``plumbline plan --alpha``: the number of labels for a certificate, as a table or JSON."""
+"""``plumbline plan --alpha``: compute the number of labels for a certificate, and print a table or JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
-    """Print the plan. Raises UsageError for numbers out of range, and if a RUN is given."""
+    """Print the plan and return the exit code. Raises UsageError for numbers out of range, or if a RUN is given."""
     from evaluation.errors import EvaluationError
     from evaluation.guarantee.label_needs import label_needs
 

@@ -1,4 +1,4 @@
-"""Arguments of policies of queries and of runs, and what they become."""
+"""Arguments of policies for queries and runs, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_policies(parser: argparse.ArgumentParser) -> None:
-    """--policy, --threshold, --max-hallucination-rate, --correct-rounds, --correct-tokens."""
+    """Declare --policy, --threshold, --max-hallucination-rate, --correct-rounds and --correct-tokens."""
     group = parser.add_argument_group("policies (docs/policies.md)")
     group.add_argument(
         "--policy",
@@ -50,7 +50,7 @@ def add_policies(parser: argparse.ArgumentParser) -> None:
 
 
 def policy_request(arguments: argparse.Namespace) -> PolicyRequest:
-    """What the arguments ask for; checked when the query is."""
+    """Return the requested policies. They are checked together with the query."""
     from app.policies.policy_request import PolicyRequest
 
     return PolicyRequest(
@@ -66,7 +66,7 @@ _SETTINGS = ("policy_threshold", "correct_rounds", "correct_tokens")
 
 
 def add_run_policies(parser: argparse.ArgumentParser) -> None:
-    """--policies, --policy-threshold, --correct-rounds, --correct-tokens."""
+    """Declare --policies, --policy-threshold, --correct-rounds and --correct-tokens."""
     group = parser.add_argument_group("policies (docs/policies.md)")
     group.add_argument(
         "--policies",
@@ -87,7 +87,10 @@ def add_run_policies(parser: argparse.ArgumentParser) -> None:
 
 
 def run_policies(arguments: argparse.Namespace) -> tuple[tuple[str, ...] | None, PolicyOptions]:
-    """The arms, those of --policies included, and the settings of the policies. Raises UsageError naming the option."""
+    """Return the arms, including those of --policies, and the settings of the policies.
+
+    The arms are None if none were given. Raises UsageError, which names the option.
+    """
     from app.runs.policies import PolicyOptions, arms_of_policies
     from evaluation.policies.plan import ROUNDS, THRESHOLD, TOKENS, PolicyError
     from evaluation.policy_names import is_policy

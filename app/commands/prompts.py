@@ -1,13 +1,13 @@
-"""Prompts: print the prompt template (show), or check your own template file (check).
+"""Print the prompt template (show), or check your own template file (check).
 
-``plumbline prompts show`` prints the default template, to copy and change. ``plumbline prompts show FILE`` prints the
-messages that another template gives, for an example with and without passages. ``plumbline prompts check FILE`` checks
-whether a template can be used. ``--prompt FILE`` (PLUMBLINE_PROMPT) uses it; its SHA-256 is part of every run's
-generator.
+``plumbline prompts show`` prints the default template, which you can copy and change. ``plumbline prompts show FILE``
+prints the messages that another template produces, for an example with passages and without. ``plumbline prompts check
+FILE`` checks whether a template can be used. ``--prompt FILE`` (PLUMBLINE_PROMPT) uses it. Its SHA-256 is part of the
+generator that every run records.
 
 Templates are Jinja with the variables ``question``, ``passages`` (each has ``number``, ``title``, ``text``) and
-``instructions`` (the caller's own, often empty), in the blocks ``system`` and ``user``. They can print these, test them
-and loop over them, nothing else.
+``instructions`` (those of the caller, often empty), in the blocks ``system`` and ``user``. A template can only print
+and test these variables and loop over them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _add_file(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Print or check."""
+    """Print or check a template."""
     from generation.budget import FittedChunk
     from generation.causal.prompt_template import default_prompt, read_prompt
     from retrieval.chunking.chunks import Chunk, RetrievedChunk

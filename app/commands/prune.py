@@ -1,8 +1,8 @@
-"""Delete stored queries older than a given age, with their answers, permanently.
+"""Permanently delete stored queries that are older than a given age, with their answers.
 
-The texts of audited answers (PLUMBLINE_AUDIT_RATE) of that age are deleted, too; their labels and figures stay.
+The texts of audited answers (PLUMBLINE_AUDIT_RATE) of that age are deleted as well; their labels and figures are kept.
 ``plumbline prune --older-than 90d`` runs once. With PLUMBLINE_KEEP_QUERIES_DAYS=90 the worker of ``plumbline serve``
-prunes every hour. By default queries are kept.
+prunes every hour. By default queries are kept forever.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Delete, and print how many."""
+    """Delete the queries and print their number."""
     from app.commands.options import open_pipeline
     from app.home.query_age import parse_age, prune_audits, prune_queries
 

@@ -1,7 +1,8 @@
 """Ask one question, and print the answer with its citations and sources.
 
---policy has a verifier check the answer: mark or remove what the documents do not support, choose among samples,
-search again, or decline. --max-hallucination-rate answers only with a certificate (docs/policies.md).
+With --policy a verifier checks the answer. Depending on the policy, unsupported parts are marked or removed, the best
+of several samples is chosen, the search is repeated, or no answer is given. --max-hallucination-rate answers only with
+a certificate (docs/policies.md).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ CUT = " […]"
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Add the command's arguments."""
+    """Declare the arguments."""
     from app.commands.choices import STYLES
     from app.commands.options import add_collection, add_model, add_retrieval, add_sampling
     from app.commands.policy_options import add_policies
@@ -54,7 +55,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the command: answer the question and print the answer."""
+    """Answer the question and print the answer."""
     from app.answers import QueryRequest
     from app.commands.options import checked_k, open_pipeline, sampling
     from app.commands.policy_options import policy_request
@@ -104,7 +105,7 @@ class Streamed:
         self.written = False
 
     def write(self, delta: TextDelta) -> None:
-        """Write the next piece."""
+        """Write the next piece of text."""
         self.written = True
         self._output.piece(delta.text)
 

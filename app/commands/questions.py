@@ -1,8 +1,8 @@
 """Generate a question set from a collection, review one, or import one from logs.
 
-plumbline questions make COLLECTION --n 200 --output questions.jsonl writes questions with reference answers and their
-evidence. plumbline questions review FILE shows them one by one, to keep, edit or drop. plumbline questions import LOG
---output FILE imports questions from logs. See docs/question_sets.md.
+``plumbline questions make COLLECTION --n 200 --output questions.jsonl`` writes questions with reference answers and
+their evidence. ``plumbline questions review FILE`` shows them one by one, to keep, edit or drop. ``plumbline questions
+import LOG --output FILE`` imports questions from logs. See docs/question_sets.md.
 """
 
 from __future__ import annotations

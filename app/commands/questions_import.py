@@ -1,10 +1,11 @@
 """Import user questions from request logs and traces.
 
-Reads OpenAI-style request logs, Langfuse and LangSmith exports, Phoenix and OpenTelemetry (OTLP) spans as JSON or JSON
-Lines, and CSV. E-mail addresses, telephone numbers and card numbers are replaced by rule and listed by record. The
-rules miss names and addresses: read the file before you share it. Near-duplicates become one question with variants.
-The questions have no reference answers: add them with plumbline questions review, or judge the answers by the
-documents.
+The command reads OpenAI-style request logs, Langfuse and LangSmith exports, Phoenix and OpenTelemetry (OTLP) spans as
+JSON or JSON Lines, and CSV. Near-duplicates become one question with variants.
+
+E-mail addresses, telephone numbers and card numbers are replaced by rule and listed by record. The rules do not detect
+names and postal addresses: read the file before you share it. The questions have no reference answers. Add them with
+``plumbline questions review``, or judge the answers by the documents.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Import, and print how many were kept, grouped, dropped and refused."""
+    """Import the questions and print how many were kept, grouped, dropped and refused."""
     from app.commands.options import open_pipeline
     from app.questions.importing import import_questions
 

@@ -1,9 +1,9 @@
-"""Review a question file: keep, edit, drop or mark unanswerable, one key each.
+"""Review a question file: keep, edit, drop or mark unanswerable, with one key each.
 
 Keys: k keep, t new text, r new references, u unanswerable, d drop, s skip, b back, q quit. Every decision is written to
-the file at once; dropped questions move to NAME.dropped.jsonl beside it. Several people can review the same file
-(--reviewer NAME): each sees the questions they have not reviewed. Reports of runs on the file show how many questions
-were reviewed.
+the file immediately. Dropped questions move to NAME.dropped.jsonl in the same folder. Several people can review the
+same file (--reviewer NAME). Each sees the questions that they have not reviewed. Reports of runs on the file show how
+many questions were reviewed.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Review, and print the progress."""
+    """Review the questions and print the progress."""
     from app.commands.options import open_pipeline
     from app.questions.review import QuestionReview
     from app.questions.review_terminal import review_in_terminal
@@ -80,5 +80,5 @@ def _serve(review: QuestionReview, texts: Texts, port: int, output: Output) -> N
         output.say(f"plumbline: review at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_review(review, texts, listener)
-        except KeyboardInterrupt:  # every decision is written at once, so this is the normal end
+        except KeyboardInterrupt:  # The normal end: every decision is already written.
             output.say("plumbline: stopped")

@@ -14,7 +14,7 @@ from app.errors import UsageError
 
 
 def add_sources(parser: argparse.ArgumentParser, *, made: int) -> None:
-    """Declare questions and documents. made: the default of --made."""
+    """Declare the options of questions and documents. made: default of --synthetic."""
     parser.add_argument("--data", type=Path, action="append", required=True, metavar="FILE", help="may be repeated")
     parser.add_argument(
         "--closed-book",
@@ -44,7 +44,7 @@ def add_sources(parser: argparse.ArgumentParser, *, made: int) -> None:
 
 
 def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
-    """Declare the composition of rows. tokens: the default of --tokens, None for all."""
+    """Declare the options of the composition of rows. tokens: default of --tokens, None for all."""
     own = parser.add_argument(
         "--own-passage",
         dest="alone",
@@ -89,8 +89,9 @@ def add_rows(parser: argparse.ArgumentParser, *, tokens: int | None) -> None:
 
 
 def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, development: int) -> None:
-    """Declare training and scoring. The arguments are the defaults of --tokens-at-once, --learning-rate and
-    --development.
+    """Declare the options of training and scoring.
+
+    at_once, rate, development: defaults of --tokens-at-once, --learning-rate and --development.
     """
     add_length(parser)
     parser.add_argument(
@@ -109,7 +110,7 @@ def add_run(parser: argparse.ArgumentParser, *, at_once: int, rate: float, devel
 
 
 def check_reading(arguments: argparse.Namespace, *more: str) -> None:
-    """Raise UsageError for invalid values. more: further arguments that must be at least 1 if given."""
+    """Raise UsageError for invalid values. more: names of further arguments that must be at least 1 if given."""
     for name in ("limit", "tokens", *more):
         value = getattr(arguments, name)
         if value is not None and value < 1:
@@ -123,7 +124,7 @@ def check_reading(arguments: argparse.Namespace, *more: str) -> None:
 
 
 def run_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The fields of TrainSettings set by the arguments. Raises UsageError as length_settings does."""
+    """Return the fields of TrainSettings that the arguments set. Raises UsageError as ``length_settings`` does."""
     return {
         "learning_rate": arguments.learning_rate,
         "tokens_per_batch": arguments.tokens_at_once,
@@ -133,12 +134,12 @@ def run_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
 
 
 def row_mix(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The fields of RowMix set by the arguments of add_rows."""
+    """Return the fields of RowMix that the arguments of ``add_rows`` set."""
     return {name: getattr(arguments, name) for name in ("alone", "whole", "repeats")}
 
 
 def recipe_fields(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The fields that both recipes share, except ``reading``, ``mix`` and ``settings``."""
+    """Return the fields that the recipes of reader and decoder share, except ``reading``, ``mix`` and ``settings``."""
     lists = {name: tuple(getattr(arguments, name)) for name in ("closed_book", "texts", "hold_out")}
     plain = ("made", "tokens", "closed_book_rows", "near_misses", "limit", "skip_bad", "development")
     return {**lists, **{name: getattr(arguments, name) for name in plain}}

@@ -1,10 +1,11 @@
-"""Print a run's numbers and write its HTML report; compare two runs; export one. Without RUN, list the runs.
+"""Print a run's figures and write its HTML report; compare two runs; export a run. Without RUN, list the runs.
 
 --against RUN2 compares the two on common questions: paired differences, RUN2 minus RUN, with intervals. --format prints
-JSON, CSV or Markdown instead of tables; --plots writes the charts as SVG and PNG files. --export KIND FILE writes the
-run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder), a TREC run of the passages in
-the prompts, Parquet, or OpenTelemetry spans (otlp) or log records (otlp-logs), for which FILE may be a server's URL.
-Each can be given several times; docs/score.md lists the fields of each format.
+JSON, CSV or Markdown instead of tables. --plots writes the charts as SVG and PNG files.
+
+--export KIND FILE writes the run as Ragas records, an Inspect-like JSON log, RAGTruth's layout (FILE is then a folder),
+a TREC run of the passages in the prompts, Parquet, or OpenTelemetry spans (otlp) or log records (otlp-logs). For otlp
+and otlp-logs, FILE may be the URL of a server. --export can be repeated. docs/score.md lists the fields of each format.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ EXPORTS = ("ragas", "inspect", "ragtruth", "trec", "parquet", "otlp", "otlp-logs
 
 @dataclass(frozen=True, slots=True)
 class PrintedReport:
-    """The outcome of printing a report. unscored: number of responses without an outcome because search, model or
-    verifier failed.
+    """The result of printing a report.
 
-    failed: whether the condition of --fail-if was met.
+    unscored: number of responses without an outcome because search, model or verifier failed. failed: whether the
+    condition of --fail-if was met.
     """
 
     unscored: int
@@ -57,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """List the runs, or report one."""
+    """List the runs, or report and export one."""
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
     from app.commands.runs import show_runs
@@ -127,8 +128,9 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
-    """The scorer that marks weak words of a run's answers; None if there is nothing to mark or the judge is not
-    available.
+    """Return the scorer that marks weak words in a run's answers.
+
+    None if the run has no entailment judge, or if its judge is not available.
     """
     from app.errors import USER_ERRORS
     from app.judging.run_judge import reopen_judge
@@ -145,9 +147,9 @@ def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
 
 
 def show(pipeline: Any, run_id: str, path: Path | None, output: Output, marker: Any = None) -> int:
-    """Print a run and write its report; returns the number of responses lost to a failure.
+    """Print a run, write its report, and return the number of responses that a failure left unscored.
 
-    marker: the EntailmentVerifier that judged the run, to mark the weak words of the worst answers.
+    marker: the EntailmentVerifier that judged the run, which marks the weak words of the worst answers.
     """
     return report_run(pipeline, run_id, path, output, marker).unscored
 
@@ -165,8 +167,10 @@ def report_run(
     looking: AnalysisOptions | None = None,
     answers_file: Path | None = None,
 ) -> PrintedReport:
-    """Print a run, or its comparison with another, and write its report and plots. marker: see ``show``. looking:
-    further analyses.
+    """Print a run, or its comparison with another, and write its report and plots.
+
+    path: HTML report, None for the default in the home. marker: see ``show``. gate: condition of --fail-if.
+    against: ID of the run to compare with. layout: table, json, csv or markdown. looking: further analyses.
 
     Raises UsageError for a condition on an unknown figure, and the errors of loading and writing.
     """

@@ -1,7 +1,8 @@
-"""Search a collection: show the results and their ranks, or measure the search on judged questions.
+"""Search a collection and show the results with their ranks, or measure the search on judged questions.
 
 ``plumbline retrieve "QUERY" --collection NAME`` shows rank, score, the ranks of both retrievers, document, location and
-text. With --queries and/or --qrels instead of a query it prints measures with 95 % intervals and the worst questions.
+text. With --queries, --qrels or both instead of a query, it prints measures with 95 % intervals and the worst
+questions.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Search and print."""
+    """Search and print the results or the measures."""
     from app.commands.options import checked_k, open_pipeline
     from app.commands.search_options import search
 
@@ -99,7 +100,7 @@ def _show(
 
 
 def result_fields(item: RetrievedChunk) -> dict[str, Any]:
-    """A retrieved chunk as JSON values."""
+    """Return a retrieved chunk as JSON values."""
     return {
         "rank": item.rank,
         "score": item.score,
@@ -131,7 +132,7 @@ def _text(text: str, width: int) -> str:
 
 
 def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retriever: Retriever) -> list[str]:
-    """Notes that explain an empty or one-sided result."""
+    """Return notes that explain an empty result, or a result of only one retriever."""
     notes = []
     params = searched.params
     if params.mode != "dense" and not retriever.words(query):

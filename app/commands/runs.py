@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
-    """A table for people, or one JSON list."""
+    """Print the runs as a table, or as a JSON list with --json."""
     from app.runs.names import collection_of, model_of, run_title
     from app.runs.tables import plain_table
 
@@ -99,7 +99,7 @@ def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
 
 
 def run_json(info: RunInfo) -> dict[str, object]:
-    """What a list says of one run."""
+    """Return the facts about a run that the list shows, as JSON values."""
     from app.runs.names import collection_of, model_of
 
     return {

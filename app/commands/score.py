@@ -1,14 +1,14 @@
 """Score answers that another system produced: verdicts, rates and intervals. Nothing is generated.
 
-FILE holds answers: any JSONL, JSON list, CSV, TSV, Parquet or folder of Hugging Face datasets with an answer and
-contexts (or references), and optionally a question, labels, the system, ids; results of Ragas, DeepEval, promptfoo,
-TruLens and Inspect; RAGTruth (the folder, or response.jsonl beside source_info.jsonl); traces of Langfuse, Phoenix,
-LangSmith and OpenTelemetry (OTLP), one answer a trace. Text may be compressed (.gz, .bz2). Field names are guessed
-(table in docs/score.md) or given with --answer-field ...
+FILE holds answers. It may be JSONL, a JSON list, CSV, TSV, Parquet or a folder of Hugging Face datasets with an answer
+and contexts (or references), and optionally a question, labels, system and IDs. It may also be results of Ragas,
+DeepEval, promptfoo, TruLens or Inspect, RAGTruth (the folder, or response.jsonl with source_info.jsonl in the same
+folder), or traces of Langfuse, Phoenix, LangSmith or OpenTelemetry (OTLP), one answer per trace. Text may be compressed
+(.gz, .bz2). Field names are guessed (see the table in docs/score.md) or given with --answer-field and similar options.
 
-References measure factuality, contexts faithfulness (whether the answer is supported by its contexts). Where answers
-have both, references judge the answer and contexts everything else it states. Answers to the same question form one
-cluster for the intervals, and systems are compared on common questions.
+References measure factuality. Contexts measure faithfulness: whether the contexts support the answer. If an answer has
+both, references judge the answer, and contexts judge everything else that it states. Answers to the same question form
+one cluster for the intervals. Systems are compared on common questions.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ _MEANING = {
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Read, judge, print, and write the requested files."""
+    """Read and judge the answers, print the figures, and write the requested files."""
     from app.commands.engine_options import block_executor, check_distributable, judging_device
     from app.commands.fail_if import checked_gate
     from app.commands.verifier_options import verifier_choice, verifier_source

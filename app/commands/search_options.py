@@ -1,4 +1,4 @@
-"""Search arguments, and the Search built from them."""
+"""Arguments of search, and functions that build the Search from them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 
 def add_fusion(parser: argparse.ArgumentParser) -> None:
-    """Declare --mode, --fusion, --dense-weight, --rrf-constant, --depth. Defaults: the saved settings, else the
-    built-in ones.
+    """Declare --mode, --fusion, --dense-weight, --rrf-constant and --depth.
+
+    The defaults are the saved settings of the collection, or else the built-in ones.
     """
     group = parser.add_argument_group("how to search (default: settings saved by tune --save, else a min-max hybrid)")
     add_mode(group)
@@ -36,9 +37,7 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare --filter, --rm3, --rerank, --mmr, --deduplicate, --neighbours, --rewrites, --hyde, --hops: all off by
-    default.
-    """
+    """Declare the optional stages of search, which are off by default: filters, RM3, reranking, MMR and others."""
     group = parser.add_argument_group("options, all off (docs/retrieval.md measures their effect)")
     group.add_argument(
         "--filter", action="append", default=[], metavar="F", help="key=value, key=a|b, key!=v, key>=v; repeatable"
@@ -76,7 +75,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> RetrievalParams:
-    """``base`` with the given arguments applied. Raises UsageError naming the invalid value."""
+    """Return ``base`` with the given arguments applied. Raises UsageError, which names the invalid value."""
     from retrieval.saved_search import with_given
 
     given = {name: getattr(arguments, name) for name in ("mode", "fusion", "dense_weight", "rrf_constant", "depth")}
@@ -87,7 +86,7 @@ def fusion_params(arguments: argparse.Namespace, base: RetrievalParams) -> Retri
 
 
 def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -> Search:
-    """The collection's search with the given arguments. Raises UsageError for invalid values."""
+    """Return the collection's search with the given arguments. Raises UsageError for invalid values."""
     from retrieval.ranking.diversity import MmrParams
     from retrieval.ranking.filtering import parse_filter
     from retrieval.ranking.reranking import RerankParams
@@ -96,7 +95,7 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
     from retrieval.saved_search import saved_search
     from retrieval.search import Search
 
-    retriever = pipeline.retriever(collection)  # first, because its error lists the collections
+    retriever = pipeline.retriever(collection)  # First, because its error lists the collections.
     saved = saved_search(pipeline.home, collection)
     params = fusion_params(arguments, saved.params if saved else RetrievalParams())
     for name, least in (("rewrites", 0), ("hyde", 0), ("hops", 1)):
@@ -118,7 +117,10 @@ def search(arguments: argparse.Namespace, pipeline: Pipeline, collection: str) -
 
 
 def _scorer(name: str, device: str, query_first: bool, home: Path) -> PairScorer:
-    """Load the shipped verifier ("verifier"), a verifier trained here (its folder), or any cross-encoder."""
+    """Load a scorer for reranking.
+
+    name: "verifier" for the shipped one, the folder of a trained verifier, or the name of any cross-encoder.
+    """
     from app.models.known_tokenizers import check_tokenizer
     from app.models.support_scorers import open_support_scorer
     from model.pairs.foreign_scorer import ForeignPairScorer

@@ -1,9 +1,9 @@
 """Serve the REST API and the web pages on this machine.
 
-POST /v1/query answers; /openapi.json describes the API; / is the web interface. Without API keys only this machine is
-served. Other machines need a key (plumbline keys create), unless --allow-remote is given. Use --require-key behind a
-reverse proxy, because its requests come from this machine. A separate process runs the jobs (plumbline work). Ctrl-C or
-SIGTERM stops the server after the requests in progress.
+POST /v1/query answers questions. /openapi.json describes the API. / is the web interface. Without API keys only this
+machine is served. Other machines need a key (``plumbline keys create``), unless --allow-remote is given. Use
+--require-key behind a reverse proxy, because its requests come from this machine. A separate process runs the jobs
+(``plumbline work``). Ctrl-C or SIGTERM stops the server after the requests in progress.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from data.errors import DataError
 from evaluation.audits.audit import check_audit_rate
 from evaluation.errors import EvaluationError
 
-# The decoding thread holds the GIL between operations; this is how long another thread waits before it requests it. A
-# single streamed query took 122 ms with Python's default of 5 ms, 114 to 117 ms with this value (two cores,
-# 2026-11-21).
+# Seconds that a thread waits before it requests the GIL from the decoding thread. On two cores, a single streamed query
+# took 122 ms with Python's default of 5 ms, and 114 to 117 ms with this value.
 SWITCH_S = 0.0005
 _BACKLOG = 128
 _LONGEST_DRAIN_S = 3600
@@ -91,7 +90,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Load, listen and serve until stopped."""
+    """Listen, load the models, and serve until stopped."""
     if not 0 <= arguments.port <= 65535:
         raise UsageError(f"--port is {arguments.port}: it must be in 0..65535")
     if not 0 <= arguments.drain_seconds <= _LONGEST_DRAIN_S:
@@ -117,7 +116,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def key_needed(arguments: argparse.Namespace) -> bool:
-    """Whether every request needs an API key. Raises UsageError if one is needed and none exists."""
+    """Return whether every request needs an API key. Raises UsageError if a key is needed but none exists."""
     from app.accounts.keys import KeyStore
     from app.commands.options import open_pipeline
 
@@ -156,7 +155,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         return True
 
     with open_pipeline(arguments) as pipeline:
-        # Opened before serving: a missing model is an error of this command, not of a request.
+        # Opened before serving, so that a missing model is an error of this command and not of a request.
         _ = (pipeline.store, pipeline.encoder, pipeline.generator)
         app = create_app(
             pipeline,
@@ -168,7 +167,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
         proxies = trusted_proxies(arguments.proxy_headers)
         trusted = {"proxy_headers": True, "forwarded_allow_ips": proxies} if proxies else {}
         config = server_config(app, **trusted)
-        # From here on uvicorn shuts down on SIGTERM and raises the signal again afterwards; that second one is ignored.
+        # uvicorn shuts down on SIGTERM and then raises the signal again. That second signal is ignored.
         for name in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(name) is not signal.SIG_IGN:
                 signal.signal(name, _ignored)
@@ -179,7 +178,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
 
 
 def trusted_proxies(given: str | None) -> list[str]:
-    """The addresses and networks of --proxy-headers. Raises UsageError for invalid ones."""
+    """Return the addresses and networks of --proxy-headers. Raises UsageError for invalid ones."""
     found = [part.strip() for part in given.split(",")] if given is not None else []
     for part in found:
         try:
@@ -192,16 +191,17 @@ def trusted_proxies(given: str | None) -> list[str]:
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:
-    """Arguments for a worker on the same home with the same models."""
+    """Return the arguments of a worker that uses the same home and the same models."""
     names = ("home", "model", "model_context", "precision", "encoder", "encoder_precision", "device")
     given = ((name, getattr(arguments, name, None)) for name in names)
     return [part for name, value in given if value is not None for part in (f"--{name.replace('_', '-')}", str(value))]
 
 
 def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
-    """A bound socket that does not accept yet.
+    """Return a listening socket. Requests wait in its backlog until the server accepts them.
 
-    Raises UsageError for a host that is not loopback, unless allowed, and AppError if the address is not available.
+    Raises UsageError for a host that is not loopback, unless ``allow_remote``, and AppError if the address is not
+    available.
     """
     found = _addresses(host, port)
     if not allow_remote and not is_loopback(host, port):
@@ -215,8 +215,8 @@ def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
-        # On Linux two sockets may bind the same port with SO_REUSEADDR until one of them listens. Listening now makes a
-        # second server fail before it has loaded its models. Early requests wait in the backlog.
+        # On Linux two sockets with SO_REUSEADDR can bind the same port until one of them listens. Listening now lets a
+        # second server fail before it loads its models.
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
@@ -225,7 +225,7 @@ def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
 
 
 def is_loopback(host: str, port: int) -> bool:
-    """Whether the host is a loopback address. Raises AppError for an unknown host."""
+    """Return whether the host is a loopback address. Raises AppError for an unknown host."""
     return all(ip_address(str(entry.address[0]).partition("%")[0]).is_loopback for entry in _addresses(host, port))
 
 
@@ -245,12 +245,12 @@ def _addresses(host: str, port: int) -> list[_Address]:
 
 
 def url(host: str, port: int) -> str:
-    """The URL for a browser."""
+    """Return the URL for a browser."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def own_hosts(host: str) -> tuple[str, ...]:
-    """Valid Host headers if only this machine is served."""
+    """Return the valid Host headers of a server that serves only this machine."""
     return ("localhost", "127.0.0.1", "[::1]", f"[{host}]" if ":" in host else host)
 
 
@@ -260,7 +260,7 @@ def _ignored(_signal: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def _terminated_quietly() -> Iterator[None]:
-    """SIGTERM while loading ends the command with exit code 0, as it does while serving."""
+    """End the command with exit code 0 on SIGTERM while models are loaded, as while serving."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise SystemExit(EXIT_OK)
@@ -274,7 +274,7 @@ def _terminated_quietly() -> Iterator[None]:
 
 @contextmanager
 def logging_to_stderr(kind: Format = "text") -> Iterator[None]:
-    """Log requests, errors and uvicorn's messages as lines on stderr; in JSON also every query's stages."""
+    """Log requests, errors and uvicorn's messages on stderr; in JSON format also the stages of every query."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(formatter(kind))
     levels = {"plumbline": logging.DEBUG if kind == "json" else logging.INFO, "uvicorn.error": logging.WARNING}

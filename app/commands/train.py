@@ -1,6 +1,6 @@
 """Train a model on your own data: a reader, a verifier, a decoder from scratch, or an existing decoder.
 
-``plumbline train WHAT``; ``plumbline train WHAT --help`` describes its input and output.
+``plumbline train WHAT --help`` describes the input and output of each.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ WHAT = ("reader", "verifier", "pretrain", "decoder")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of each."""
+    """Declare the nested commands."""
     modules = {name: importlib.import_module(f"app.commands.train_{name}") for name in WHAT}
     add_nested(
         parser, "what", [(name, module.__doc__ or "", module.add) for name, module in modules.items()], metavar="WHAT"
@@ -24,5 +24,5 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Run the named command."""
+    """Run the nested command."""
     return int(importlib.import_module(f"app.commands.train_{arguments.what}").run(arguments, output))

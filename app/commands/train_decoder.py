@@ -1,10 +1,10 @@
 """Fine-tune a decoder checkpoint to answer from passages, on your own questions.
 
-``plumbline train decoder --model FOLDER --data FILE`` fine-tunes a Hugging Face checkpoint of the Llama architecture
-(such as one written by ``train pretrain``) and reads the same files as ``train reader``. Each row has the prompt of
-``query --model``: instructions, several numbered passages including distractors, and the question. The target is the
-answer with its citation, or a statement that the documents do not answer. Articles are held out for scoring. An
-interrupted run resumes.
+``plumbline train decoder --model FOLDER --data FILE --output FOLDER`` fine-tunes a Hugging Face checkpoint of the Llama
+architecture, such as one written by ``plumbline train pretrain``. It reads the same files as ``plumbline train
+reader``. Each row has the prompt of ``plumbline query --model``: instructions, several numbered passages including
+distractors, and the question. The target is the answer with its citation, or a statement that the documents do not
+answer. Articles are held out for scoring. The same command continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, score, print."""
+    """Train the decoder, write and score it, and print the scores."""
     import torch
 
     from app.models.known_tokenizers import check_tokenizer

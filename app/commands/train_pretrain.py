@@ -1,13 +1,14 @@
 """Train a decoder from scratch on your own text.
 
-``plumbline train pretrain --data PATH --output FOLDER`` reads the same sources as ``index``: folders of .txt and .md
-files, single files, .jsonl (also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises
-the text once into FOLDER/corpus, trains a Llama decoder with checkpoints in FOLDER/checkpoints, and writes a Hugging
-Face checkpoint to FOLDER for ``query --model FOLDER`` and transformers. Whole documents are held out for evaluation.
+``plumbline train pretrain --data PATH --output FOLDER`` reads folders of .txt and .md files, single files, and .jsonl
+(also .gz, .bz2) of {"id", "title", "text"}. It trains a byte-level BPE tokenizer, tokenises the text once into
+FOLDER/corpus, and trains a Llama decoder with checkpoints in FOLDER/checkpoints. It then writes a Hugging Face
+checkpoint to FOLDER, for ``plumbline query --model FOLDER`` and for transformers. Some documents are held out for
+evaluation.
 
-If it was killed or stopped by --max-seconds (exit code 0, with a message), the same command continues. For short
-sessions on several machines: --shard-bytes 15000000 splits corpus, checkpoints and model into files of at most that
-size; a machine that has FOLDER/corpus needs no --data.
+The same command continues a run that was killed, or stopped by --max-seconds (exit code 0, with a message). For short
+sessions on several machines, --shard-bytes 15000000 splits corpus, checkpoints and model into files of at most that
+size. A machine that has FOLDER/corpus does not need --data.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _POSITIVE = (
     "checkpoint_seconds",
 )
 _SMALLEST_SHARD = 100_000
-# Settings of a size that differ from PretrainSettings' defaults, which are those of "full".
+# Settings of each size that differ from the defaults of PretrainSettings, which are those of "full".
 _SETTINGS: dict[Size, dict[str, Any]] = {
     "tiny": {"epochs": 1.0, "tokens_per_step": 4096, "tokens_at_once": 4096, "learning_rate": 3e-3},
     "small": {"epochs": 1.0, "tokens_per_step": 16_384, "tokens_at_once": 8192, "learning_rate": 3e-3},
@@ -108,7 +109,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Tokenise, train, write, print."""
+    """Tokenise the text, train the decoder, write it, and print its figures."""
     from app.models.known_weights import KnownWeights
     from app.settings import Settings
     from app.training.pretraining.corpus import facts_json
@@ -190,7 +191,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _recipe(arguments: argparse.Namespace, size: Size) -> PretrainRecipe:
-    """The checked recipe. Raises UsageError naming the invalid value."""
+    """Return the checked recipe. Raises UsageError, which names the invalid value."""
     import torch
 
     from app.training.pretraining.corpus import CorpusRecipe

@@ -1,9 +1,9 @@
 """Train the embedded reader on your own questions and passages.
 
-``plumbline train reader --data FILE`` reads JSONL (also .gz, .bz2) of {"question", "context", "answers", "answerable",
-"title", "source"}; in place of context and title a line may have {"excerpt": {"document", "start", "end", "sha256"}}, a
-stretch of a document of --texts. SQuAD's JSON (v1.1, v2.0) is read too, told by its content. Articles are held out to
-score on. The run may be killed and started again: it resumes.
+``plumbline train reader --data FILE --output FOLDER`` reads JSONL (also .gz, .bz2) of {"question", "context",
+"answers", "answerable", "title", "source"}. Instead of context and title a line may have {"excerpt": {"document",
+"start", "end", "sha256"}}, a span of a document of --texts. SQuAD's JSON (v1.1, v2.0) is detected by its content.
+Articles are held out for scoring. The same command continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
-    """The recipe from the arguments. Raises UsageError for values that are out of range or contradict."""
+    """Return the recipe of the arguments. Raises UsageError for values that are out of range or contradictory."""
     from app.training.reader.training import ReaderRecipe
     from generation.errors import GenerationError
     from model.errors import ModelError
@@ -88,7 +88,7 @@ def reader_recipe(arguments: argparse.Namespace) -> ReaderRecipe:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, score, print."""
+    """Train the reader, write and score it, and print the scores."""
     from app.training.progress import TrainingProgress, warn_if_collapsed, warn_of_skipped
     from app.training.reader.training import train_reader
     from model.training.folder_lock import exclusive_run
@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _check_decline(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for invalid values."""
+    """Raise UsageError for invalid values of --decline-rows and --only-decline."""
     if arguments.decline_rows < 0:
         raise UsageError(f"--decline-rows is {arguments.decline_rows}: it must not be negative")
     if not arguments.only_decline:

@@ -1,9 +1,9 @@
 """Train the embedded verifier on your own pairs of evidence and claim, and on synthetic claims from your documents.
 
 ``plumbline train verifier --data FILE --output FOLDER`` reads JSONL (also .gz, .bz2) of {"evidence", "claim",
-"supported", "question", "source", "group"}, or responses with human-marked hallucinated words in RAGTruth's layout (a
-folder; its split "train"), which are read sentence by sentence. Groups with other evidence are held out for calibration
-and scoring. An interrupted run resumes.
+"supported", "question", "source", "group"}. It also reads responses with human-marked hallucinated words in RAGTruth's
+layout (a folder; its split "train"), sentence by sentence. Groups with other evidence are held out for calibration and
+scoring. The same command continues an interrupted run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Train, write, calibrate, score, print; with --rows-to only build the rows and write them."""
+    """Train the verifier, calibrate and score it, and print the scores. With --rows-to only write the rows."""
     from app.training.progress import TrainingProgress, warn_if_collapsed, warn_of_skipped
     from app.training.verifier.training import train_verifier
     from evaluation.detection.support import SupportProgress
@@ -89,7 +89,7 @@ def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Out
     from app.training.verifier.row_files import RowsFolder
     from app.training.verifier.rows import make_rows
 
-    with RowsFolder(folder) as written:  # check the folder first, before minutes of reading
+    with RowsFolder(folder) as written:  # Check the folder before the rows are built, which takes minutes.
         rows = make_rows(recipe, separates_claims=not plain, say=output.say)
         warn_of_skipped(rows.skipped, output.say)
         if not rows.rows:

@@ -13,14 +13,14 @@ LONGEST_MINUTES = 100_000
 
 
 def a_path(text: str) -> Path:
-    """The type of paths. Rejects an empty path (of an unset shell variable), which would mean the current folder."""
+    """Parse a path. Rejects an empty one (of an unset shell variable), which would mean the current folder."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty: name a file or folder")
     return Path(text)
 
 
 def add_start(parser: argparse._ActionsContainer, what: str) -> None:
-    """Declare --start and --start-share. what: the kinds of model, in words."""
+    """Declare --start and --start-share. what: description of the allowed models."""
     parser.add_argument("--start", type=a_path, metavar="FOLDER", help=f"start from {what} (default MiniLM's layers)")
     parser.add_argument(
         "--start-share",
@@ -52,8 +52,9 @@ def add_layers(parser: argparse._ActionsContainer) -> None:
 
 
 def layers_setting(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The field num_layers of a recipe, if it was given. Raises UsageError for a number out of range, or with
-    --start.
+    """Return the field num_layers of a recipe if --layers was given.
+
+    Raises UsageError for a number out of range, or together with --start.
     """
     from model.checkpoints.minilm import MINILM_LAYERS
 
@@ -80,7 +81,7 @@ def add_length(parser: argparse._ActionsContainer) -> None:
 
 
 def length_settings(arguments: argparse.Namespace) -> Mapping[str, Any]:
-    """The fields of TrainSettings set by the arguments. Raises UsageError for invalid values."""
+    """Return the fields of TrainSettings that the arguments set. Raises UsageError for invalid values."""
     if arguments.steps is not None and arguments.steps < 1:
         raise UsageError(f"--steps is {arguments.steps}: it must be at least 1")
     if arguments.minutes is None:

@@ -1,7 +1,7 @@
 """Choose the search settings of a collection on judged questions, and test whether the gain is significant.
 
 Every fusion setting is scored by cross-validation over questions. A paired randomisation test compares the chosen
-setting with the current one on held-out questions. Nothing is written unless --save is given.
+setting with the current one on held-out questions. The settings are saved only with --save or --save-anyway.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Tune and print."""
+    """Tune the search settings, print the results, and save the settings if requested."""
     from app.commands.options import open_pipeline
     from app.retrieval.tune import load_judged, tune_fusion
     from retrieval.collections import collection_info
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def to_json(tuning: Tuning) -> dict[str, Any]:
-    """The result as JSON values; the grid with its means."""
+    """Return the result as JSON values, including the grid with its means."""
     from retrieval.saved_search import search_fields
 
     gain = tuning.gain.difference
@@ -139,7 +139,7 @@ def _show(tuning: Tuning, output: Output) -> None:
 
 
 def options(params: RetrievalParams) -> str:
-    """The settings as arguments of ``plumbline retrieve``."""
+    """Return the settings as arguments of ``plumbline retrieve``."""
     if params.mode != "hybrid":
         return f"--mode {params.mode}"
     constant = f" --rrf-constant {params.rrf_constant:g}" if params.fusion == "rrf" else ""

@@ -1,4 +1,4 @@
-"""Arguments that choose a verifier, and the sources that each verifier needs."""
+"""Arguments that select a verifier and its sources, and functions that read their values."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _NEEDED = ("facts", "judge", "labels")
 
 
 def add_verifier(group: argparse._ActionsContainer, choices: Sequence[str], default: str) -> None:
-    """Declare --verifier, --verifier-model, --threshold. choices: of --verifier; default: what "auto" means, in
-    words.
+    """Declare --verifier, --verifier-model, --threshold, and the options of ``add_verifier_sources``.
+
+    choices: allowed values of --verifier. default: description of the verifier that "auto" selects.
     """
     group.add_argument(
         "--verifier",
@@ -45,7 +46,7 @@ def check_threshold(arguments: argparse.Namespace) -> None:
 
 
 def add_verifier_sources(group: argparse._ActionsContainer) -> None:
-    """Declare --facts, --tolerance, --judge, --votes, --labels, --split-claims, --together, --alone."""
+    """Declare --facts, --tolerance, --judge, --votes, --labels, --split-claims, --together and --alone."""
     group.add_argument(
         "--facts",
         metavar="SOURCE",
@@ -78,9 +79,9 @@ def add_verifier_sources(group: argparse._ActionsContainer) -> None:
 
 
 def verifier_choice(arguments: argparse.Namespace) -> str:
-    """The value of --verifier; for "auto", the verifier implied by --facts, --judge or --labels.
+    """Return the value of --verifier. For "auto" return the verifier that --facts, --judge or --labels implies, if any.
 
-    Raises UsageError for several of them, for one that another --verifier does not use, and for invalid numbers.
+    Raises UsageError for several of these options, for one that --verifier does not use, and for invalid numbers.
     """
     source = verifier_source(arguments)
     given = [name for name in _NEEDED if getattr(source, name) is not None]
@@ -106,7 +107,7 @@ def verifier_choice(arguments: argparse.Namespace) -> str:
 
 
 def verifier_source(arguments: argparse.Namespace) -> VerifierSource:
-    """The VerifierSource of the arguments. Undeclared arguments (as in the demo) have their defaults."""
+    """Return the VerifierSource of the arguments. Arguments that the command does not declare have their defaults."""
     plain = VerifierSource()
     return VerifierSource(
         getattr(arguments, "facts", plain.facts),

@@ -1,4 +1,4 @@
-"""Arguments of ``train verifier`` that define its training rows: built now, or read from an earlier build."""
+"""Arguments of ``train verifier`` that define its training rows, which are built or read from an earlier build."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ ROW_OPTIONS: dict[str, Any] = {
     "altered": 0.0,
     "strangers": 0.12,
 }
-"""Options that define the rows, and their defaults. Defaults are filled in late, since --rows-from allows none of
-them.
+"""Options that define the rows: name -> default.
+
+argparse has no default for them, so that an error can be raised if one is given together with --rows-from.
 """
 
 
 RENAMED = {"made": "synthetic", "answers": "short-answers", "together": "joint-tokens", "not_taught": "no-distill"}
-"""Flags of fields whose names differ from the flag."""
+"""Flag of each attribute whose name differs from it."""
 
 _OF_RUNS = ("output", "start", "mix", "teacher", "not_taught", "epochs", "steps", "minutes")
 
@@ -141,7 +142,10 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
 
 
 def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
-    """The requested rows with defaults filled in. Raises UsageError if they are missing or requested twice."""
+    """Return the options of the rows with their defaults.
+
+    Raises UsageError if there is nothing to train on, or if options exclude each other.
+    """
     given = [name for name in ROW_OPTIONS if getattr(arguments, name) is not None]
     if arguments.rows_from and given:
         raise UsageError(

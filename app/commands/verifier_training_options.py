@@ -1,4 +1,4 @@
-"""Arguments of ``train verifier``, and the recipe built from them."""
+"""Arguments of ``train verifier``, and the function that builds a recipe from them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run(group: argparse._ArgumentGroup) -> None:
-    """Declare all other arguments."""
+    """Declare the arguments of the training run."""
     add_layers(group)
     add_start(group, "start from this verifier, or from the layers of this reader")
     group.add_argument(
@@ -129,7 +129,7 @@ def add_run(group: argparse._ArgumentGroup) -> None:
 
 
 def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
-    """The recipe from the arguments. Raises UsageError for invalid values."""
+    """Return the recipe of the arguments. Raises UsageError for invalid values."""
     from app.training.verifier.recipe import VerifierRecipe
     from evaluation.errors import EvaluationError
     from evaluation.training_examples.answer_rows import AnswerMix
@@ -191,7 +191,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
 
 
 def _check(arguments: argparse.Namespace, row_options: argparse.Namespace) -> None:
-    """Raise UsageError naming an invalid number."""
+    """Raise UsageError, which names the option, for an invalid number."""
     from model.verifier.files import MOST_LACK
 
     for name in ("limit", "rows", "source_cap", "windows"):
@@ -222,7 +222,7 @@ def _check(arguments: argparse.Namespace, row_options: argparse.Namespace) -> No
 
 
 def _share(text: str) -> tuple[Path, float]:
-    """Parse FOLDER=SHARE. Raises UsageError for anything else."""
+    """Parse FOLDER=SHARE. Raises UsageError for other texts."""
     folder, _, share = text.rpartition("=")
     try:
         value = float(share)

@@ -1,16 +1,16 @@
-"""Judge whether evidence supports a claim: support, label, the best evidence sentence, the weak words.
+"""Judge whether evidence supports a claim; print support, label, the best evidence sentence and the weak words.
 
-``plumbline verify --evidence FILE "claim"`` judges one claim; FILE is a document (text, Markdown, PDF, ...; repeatable)
+``plumbline verify --evidence FILE "claim"`` judges one claim. FILE is a document (text, Markdown, PDF, ...; repeatable)
 or - for standard input. ``plumbline verify --pairs FILE.jsonl`` (or -) judges {"claim", "evidence", "question", "id"}
-line by line, the evidence being a text or a list of texts; with --json it prints one JSON object a line.
+line by line. The evidence is a text or a list of texts. With --json it prints one JSON object per line.
 
-Support is in [0, 1]; a claim is supported if it reaches the threshold. Below it, the claim is contradicted if a rule
-finds that the best evidence states otherwise (another value, a negation, swapped roles), else unverifiable. A claim of
-several sentences gets the support of its worst one. --fail-unsupported gives exit code 3 if a claim is not supported; 4
-if some are unscored.
+Support is in [0, 1]. A claim is supported if its support reaches the threshold. Below the threshold, the claim is
+contradicted if a rule finds that the best evidence states otherwise (another value, a negation, swapped roles), and
+unverifiable if not. A claim of several sentences gets the support of its worst sentence. With --fail-unsupported the
+exit code is 3 if a claim is not supported. The exit code is 4 if some claims are unscored.
 
---facts SOURCE checks claims against a table of subject, relation and value (no evidence needed: another value
-contradicts); --judge MODEL asks a language model about the evidence. See docs/verifiers.md.
+--facts SOURCE checks claims against a table of subject, relation and value. It needs no evidence, and another value
+contradicts the claim. --judge MODEL asks a language model about the evidence. See docs/verifiers.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Judge one claim, or pairs."""
+    """Judge one claim, or all pairs of a file."""
     from app.commands.engine_options import block_executor, check_distributable, judging_device
     from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
     from app.judging.answer_judge import JudgePlan
@@ -162,7 +162,7 @@ def _code(arguments: argparse.Namespace, results: tuple[CheckedClaim, ...] | lis
 
 
 def _lines(checked: CheckedClaim) -> Iterator[str]:
-    """One claim as lines of text."""
+    """Yield the lines that describe the verdict on one claim."""
     yield f"{checked.label}  support {_support(checked)}"
     for verdict in checked.verdicts:
         yield from verdict_lines(verdict, alone=len(checked.verdicts) == 1)
@@ -174,7 +174,7 @@ def _lines(checked: CheckedClaim) -> Iterator[str]:
 
 
 def verdict_lines(verdict: Verdict, *, alone: bool) -> Iterator[str]:
-    """One claim's verdict, reason, and best evidence. alone: omit label and text, which are already printed."""
+    """Yield the verdict, reason and best evidence of one claim. alone: omit the verdict, which is already printed."""
     if not alone:
         support = "unscored" if verdict.support is None else f"{verdict.support:.3f}"
         yield f"  {support} {verdict.label}: {verdict.claim.text}"
@@ -194,7 +194,7 @@ def _support(checked: CheckedClaim) -> str:
 
 
 def _evidence(names: list[str]) -> Iterator[EvidenceText]:
-    """The texts of the evidence files. Raises AppError for an empty one, DataError for one that cannot be read."""
+    """Yield the texts of the evidence files. Raises AppError or DataError for a file that is empty or unreadable."""
     from data.loaders import Refused, load_documents
     from evaluation.verifiers.evidence import EvidenceText
 
@@ -213,7 +213,7 @@ def _evidence(names: list[str]) -> Iterator[EvidenceText]:
 
 
 def _numbered(name: str) -> Iterator[tuple[str, str]]:
-    """(location, line) for the lines of a file or of standard input."""
+    """Yield (location, line) for the lines of a file or of standard input."""
     from data.compressed import numbered_lines
 
     if name != "-":

@@ -1,10 +1,12 @@
-"""Watch answers in service: audits, their labels, and alarms that a certified rate is exceeded.
+"""Monitor answers in service by labelled audits, with alarms if a certified rate is exceeded.
 
-"plumbline serve --audit-rate 0.05" draws audits. plumbline watch label COLLECTION shows them for labelling. plumbline
-watch status shows the rate by certificate with its confidence sequence, and three alarms: the rate exceeds the
-certified one, questions are unlike those of the calibration, the verifier got worse on labelled anchors (plumbline
-watch anchors). Every alarm has its own false-alarm rate over the whole life of the watch, however often one looks. The
-absence of an alarm never renews a certificate.
+``plumbline serve --audit-rate 0.05`` draws audits. ``plumbline watch label COLLECTION`` shows them for labelling.
+``plumbline watch status`` shows the rate of each certificate with its confidence sequence, and three alarms: the rate
+exceeds the certified rate; questions differ from those of the calibration; the verifier became worse on labelled
+anchors (``plumbline watch anchors``).
+
+Every alarm has its own false-alarm rate, which holds for any number of looks over the entire watch. The absence of an
+alarm never renews a certificate.
 """
 
 from __future__ import annotations
@@ -111,7 +113,7 @@ def _status(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -
 
 
 def _collections(pipeline: Pipeline) -> tuple[OwnCollection, ...]:
-    """All collections of the home by their stored names: the command line sees those of every tenant."""
+    """Return all collections of the home by their stored names. The command line sees those of every tenant."""
     from app.accounts.tenants import OwnCollection
     from retrieval.collections import list_collections
 
@@ -144,7 +146,7 @@ def _anchors(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) 
 
 
 def _chosen(pipeline: Pipeline, name: str | None) -> list[Certificate]:
-    """The named certificate, or all that are valid. Raises AppError if there is none."""
+    """Return the named certificate, or all valid ones. Raises AppError if there is none."""
     from app.calibration.certificate_files import CertificateFiles
 
     checks = CertificateFiles(pipeline.home).check_all()

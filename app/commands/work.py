@@ -1,8 +1,8 @@
 """Run the jobs of the service: index uploaded documents, run evaluations.
 
-``plumbline serve`` starts one such worker in another process, so that jobs do not delay answers. Start more workers, or
-run serve with --no-worker and this command elsewhere, on the same database and home folder. Ctrl-C or SIGTERM ends it:
-its current job is queued again and continues where it stopped.
+``plumbline serve`` starts one such worker in a separate process, so that jobs do not delay answers. You can start more
+workers, or run ``plumbline serve --no-worker`` and this command elsewhere, with the same database and home folder.
+Ctrl-C or SIGTERM ends the worker. Its current job is queued again and continues where it stopped.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
-    """Work until stopped."""
+    """Run jobs until stopped."""
     from app.commands.options import open_pipeline
     from app.commands.serve import logging_to_stderr
     from app.jobs.worker import Worker
@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _toucher(file: Path | None) -> Callable[[], None]:
-    """A function that touches the file. Raises UsageError if it cannot be written."""
+    """Return a function that touches the file. Raises UsageError if the file cannot be written."""
     if file is None:
         return lambda: None
     try:
@@ -82,13 +82,13 @@ def _toucher(file: Path | None) -> Callable[[], None]:
         raise UsageError(f"--alive-file {file}: it cannot be written ({error.strerror})") from error
 
     def touch() -> None:
-        with suppress(OSError):  # its health check then says that the worker is not well
+        with suppress(OSError):  # The health check then finds an old file and reports the worker as unhealthy.
             file.touch()
 
     return touch
 
 
 def _with_parent(worker: Worker) -> None:
-    """Exit when the parent server exits for any reason: its end of our standard input closes then."""
+    """Stop the worker when the parent process exits for any reason, because standard input is closed then."""
     sys.stdin.buffer.read()
     worker.stopping.set()
