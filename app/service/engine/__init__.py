@@ -1,1 +1,1 @@
-"""Answers many queries concurrently."""
+"""The engine of the service, which answers many queries concurrently."""

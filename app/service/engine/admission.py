@@ -1,6 +1,6 @@
-"""Admission control: a limited number of active requests, a limited queue in order, immediate refusal of the rest.
+"""Admission control: a limited number of active requests, a limited queue, and immediate refusal of all others.
 
-A refusal needs only counters and never waits.
+A refusal only reads counters and never waits.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _LONGEST_RETRY_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits. active: concurrent requests. waiting: queue length. least_memory: bytes that must remain free."""
+    """Limits of admission. active: maximum concurrent requests. waiting: maximum queue length. least_memory: bytes that
+    must remain free; 0 for no check.
+    """
 
     active: int
     waiting: int
@@ -27,21 +29,21 @@ class Limits:
 
 
 class Turn:
-    """An active slot. left: called once with the seconds it was held."""
+    """A slot held by an active request. left: called once, when the slot is released, with the seconds it was held."""
 
     def __init__(self, left: Callable[[float], None]) -> None:
         self._left: Callable[[float], None] | None = left
         self._started = perf_counter()
 
     def leave(self) -> None:
-        """Release the slot; a second call has no effect."""
+        """Release the slot. A second call has no effect."""
         if self._left is not None:
             left, self._left = self._left, None
             left(perf_counter() - self._started)
 
 
 class Admission:
-    """Belongs to one event loop. memory_left: free bytes, None if unknown."""
+    """Admission control of one event loop. memory_left: returns the free bytes, None if unknown."""
 
     def __init__(self, limits: Limits, memory_left: Callable[[], int | None] = lambda: None) -> None:
         self._limits, self._memory_left = limits, memory_left
@@ -68,10 +70,10 @@ class Admission:
         return self._active + len(self._waiting)
 
     async def enter(self) -> Turn:
-        """Wait for a slot; the caller releases it with ``leave``.
+        """Wait for a slot. The caller releases it with ``leave``.
 
-        Raises ApiError at once: 429 if the queue is full, 503 if memory is short or the server stops. Waiting requests
-        get the 503 when the server stops.
+        Raises ApiError at once: 429 if the queue is full, 503 if memory is short or the server is stopping. Waiting
+        requests get the 503 when the server stops.
         """
         refusal = self.no_place() or self._memory_short()
         if refusal is not None:
@@ -83,7 +85,7 @@ class Admission:
         return Turn(self._left)
 
     def no_place(self) -> ApiError | None:
-        """429 if the queue is full, 503 if the server stops; decided from counters alone."""
+        """Return 429 if the queue is full, 503 if the server is stopping, else None. Only counters are read."""
         if self.draining:
             return stopping()
         if self._active >= self._limits.active and len(self._waiting) >= self._limits.waiting:
@@ -96,7 +98,7 @@ class Admission:
         return None
 
     def drain(self) -> None:
-        """Admit nobody any more, and refuse the waiting requests."""
+        """Admit no more requests, and refuse the waiting ones."""
         self.draining = True
         while self._waiting:
             future = self._waiting.popleft()
@@ -119,7 +121,7 @@ class Admission:
         )
 
     def _retry_after(self) -> int:
-        """Estimated seconds until half of the present requests are done, at the recent average duration."""
+        """Return the estimated seconds until half of the present requests are done, at the recent average duration."""
         rounds = max(1.0, self.inside / (2 * self._limits.active))
         return min(max(1, math.ceil(self._seconds * rounds)), _LONGEST_RETRY_S)
 
@@ -131,7 +133,7 @@ class Admission:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:
-            await future  # leave hands the slot to the next one
+            await future  # _leave passes its slot to the next waiting request
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
                 self._leave()  # it had just received a slot
@@ -156,5 +158,5 @@ class Admission:
 
 
 def stopping() -> ApiError:
-    """503: retry at another server, or here later."""
+    """Return the 503 error of a stopping server. The client may retry at another server, or here later."""
     return ApiError(503, "the server is stopping: try again", code="shutting_down", retry_after=1)

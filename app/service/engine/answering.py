@@ -1,6 +1,6 @@
-"""Answers queries concurrently: admission, retrieval, generation and verification are shared by all requests.
+"""Answer queries concurrently, with admission, retrieval, generation and verification shared by all requests.
 
-Each query runs in a task of its own and writes to a queue, so that a slow client delays only its own response.
+Each query runs in its own task and writes to a queue, so that a slow client delays only its own response.
 """
 
 from __future__ import annotations
@@ -49,10 +49,9 @@ _MEBIBYTE = 1 << 20
 
 
 class QueryService:
-    """One pipeline behind one admission queue. Create and close it within the event loop that it serves.
+    """The query engine of one pipeline, with one admission queue. Create and close it in the event loop that it serves.
 
-    spend: called with the caller and the tokens used.
-    log_text: whether questions and answers are logged.
+    spend: called with the caller and the number of tokens used. log_text: whether questions and answers are logged.
     """
 
     def __init__(
@@ -97,10 +96,11 @@ class QueryService:
         self._log = logging.getLogger(LOGGER)
 
     async def begin(self, ask: PendingQuery) -> LiveQuery:
-        """Admit the query, retrieve, and start generation. Cancel the result or read it to its end.
+        """Admit the query, retrieve, and start generation. The caller reads the result to its end or cancels it.
 
-        Raises ApiError: 404 and 422 for the request, 409 for a rate that is not certified, 429 if the queue is full,
-        503 if a resource is not ready, memory is short, the server is stopping, or the deadline passes first.
+        Raises ApiError: 404 and 422 for an invalid request, 409 for a rate that no certificate guarantees, 429 if the
+        queue is full, 503 if a resource is not ready, memory is short, the server is stopping, or the deadline passes
+        first.
         """
         if not self.health.parts.all_open:
             raise not_ready()
@@ -133,8 +133,7 @@ class QueryService:
         return live
 
     async def answer(self, ask: PendingQuery) -> QueryResult:
-        """Run ``begin`` and wait for the result. Cancelling this cancels the query. Raises the ApiErrors of
-        ``begin``."""
+        """Run ``begin`` and return its result. Cancelling this call cancels the query. Raises ApiError like ``begin``."""
         live = await self.begin(ask)
         try:
             return await live.result()
@@ -142,14 +141,14 @@ class QueryService:
             live.cancel()
 
     async def check(self, checking: CheckRequest) -> tuple[CheckedClaim, ...]:
-        """Judge claims against evidence that is given with them, batched with other requests. Raises ApiError 503."""
+        """Judge claims by the evidence that is given with them, batched with other requests. Raises ApiError 503."""
         try:
             return await self._checking.do(checking)
         except Exception as error:  # An error of the shared judge is returned to this request as an error object.
             raise_problem(error, self._log)
 
     def collections(self, tenant: str = "") -> tuple[CollectionInfo, ...]:
-        """Return the tenant's collections by name. Raises ApiError 503 if the database does not respond."""
+        """Return the tenant's collections, sorted by name. Raises ApiError 503 if the database does not respond."""
         try:
             return list_collections(self.pipeline.store, tenant)
         except Exception as error:  # Becomes an error object.
@@ -181,7 +180,7 @@ class QueryService:
             raise refused(f"max_tokens is {params.max_tokens}: this key may request at most {allowed}", "max_tokens")
 
     async def _work(self, live: LiveQuery, deadline: float) -> None:
-        """Do everything after retrieval. Errors are passed to the reader of the query."""
+        """Run everything after retrieval. Errors are passed to the reader of the query."""
         try:
             async with asyncio.timeout_at(deadline + _GRACE_S):
                 result = await self._generated(live, deadline)

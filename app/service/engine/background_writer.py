@@ -1,7 +1,7 @@
-"""Stores queries and audits in the background after they are answered, several per transaction.
+"""Store queries and audits in the background after they were answered, several per transaction.
 
-A query is answered even if storing it fails; the log reports the loss. While the database is locked or its server does
-not answer, items wait, up to a limit.
+A query is answered even if it cannot be stored; the log reports the loss. While the database is locked or its server
+does not answer, items wait, up to a limit.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ T = TypeVar("T")
 
 
 class BackgroundWriter(Generic[T]):
-    """Belongs to one event loop, and has one thread."""
+    """A writer for one event loop, with one thread."""
 
     def __init__(
         self, store: Callable[[list[T]], object], what: str, seen: Callable[[int], None] = lambda size: None
     ) -> None:
-        """Create a writer. store: stores a batch in one transaction. what: plural of the items, for the log. seen:
-        called with each batch's size.
+        """Create a writer.
+
+        store: stores a batch of items in one transaction.
+        what: plural name of the items, for the log.
+        seen: called with the size of each batch.
         """
         self._write, self._what, self._seen = store, what, seen
         self._waiting: deque[T] = deque()
@@ -39,7 +42,7 @@ class BackgroundWriter(Generic[T]):
         self._log = logging.getLogger(LOGGER)
 
     def put(self, item: T, name: str) -> None:
-        """Queue an item for storing. name: of the item, for the log."""
+        """Queue an item for storing. name: name of the item, for the log."""
         if len(self._waiting) >= _MOST_WAITING:
             self._log.error("%s is not stored: %d wait for the database already", name, _MOST_WAITING)
             return
@@ -48,7 +51,9 @@ class BackgroundWriter(Generic[T]):
             self._running = asyncio.create_task(self._serve())
 
     async def close(self) -> None:
-        """Wait until everything is stored; retries a locked database only once."""
+        """Wait until everything is stored. If the database is locked or unavailable, the remaining items are dropped
+        and logged.
+        """
         self._closing = True
         if self._running is not None:
             await self._running
@@ -72,12 +77,12 @@ class BackgroundWriter(Generic[T]):
             self._running = None
 
     def _store(self, batch: list[T]) -> bool:
-        """False if the database stayed locked for the store's timeout, or is away; the batch is then retried."""
+        """Store a batch. Returns False if the database is locked or unavailable, so that the batch is retried."""
         try:
             self._write(batch)
         except (StoreBusyError, StoreUnavailableError) as error:
             self._log.error("%d %s wait to be stored: %s", len(batch), self._what, error)
             return False
-        except Exception as error:  # the answers were delivered, so only log the loss
+        except Exception as error:  # the answers were already sent, so the loss is only logged
             self._log.error("%d %s are not stored: %s: %s", len(batch), self._what, type(error).__name__, error)
         return True

@@ -17,10 +17,11 @@ Result = TypeVar("Result")
 
 
 class MicroBatcher(Generic[Item, Result]):
-    """Belongs to one event loop.
+    """A queue whose items are processed in batches, for one event loop.
 
-    work: called in the batcher's thread with 1 to ``most`` items; returns a result or an exception for each. If it
-    raises, each item is retried alone. seen: called with each batch's size.
+    work: called in the batcher's thread with 1 to ``most`` items. It returns a result or an exception for each. If it
+    raises, each item is retried separately.
+    seen: called with the size of each batch.
     """
 
     def __init__(
@@ -38,11 +39,13 @@ class MicroBatcher(Generic[Item, Result]):
 
     @property
     def waiting(self) -> int:
-        """Number of items not yet in a batch."""
+        """Number of items that are not in a batch yet."""
         return len(self._waiting)
 
     async def do(self, item: Item) -> Result:
-        """The item's result. Raises its exception. A caller cancelled while waiting takes no place in a batch."""
+        """Return the result of an item, or raise its exception. An item whose caller was cancelled while waiting is
+        skipped.
+        """
         future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((item, future))
         if self._running is None:
@@ -50,7 +53,7 @@ class MicroBatcher(Generic[Item, Result]):
         return await future
 
     def close(self) -> None:
-        """Stop the thread once its current work is done."""
+        """Stop the thread after its current work."""
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _serve(self) -> None:
@@ -81,7 +84,7 @@ class MicroBatcher(Generic[Item, Result]):
     def _results(self, items: Sequence[Item]) -> Sequence[Result | Exception]:
         try:
             return self._work(items)
-        except Exception as error:  # a failing batch is tried item by item
+        except Exception as error:  # the items of a failed batch are retried one by one
             if len(items) == 1:
                 return [error]
         return [result for item in items for result in self._results([item])]

@@ -1,4 +1,4 @@
-"""Opens the required components of a pipeline one by one, and records why one is unavailable."""
+"""Open the required components of a pipeline one by one, and record why one is unavailable."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.pipeline import Pipeline
 
 @dataclass(frozen=True, slots=True)
 class MissingComponent:
-    """An unavailable component. part: database, encoder or model. reason: a message with what to do."""
+    """An unavailable component. part: database, encoder or model. reason: the error message, with what to do."""
 
     part: str
     reason: str
 
 
 class Components:
-    """Opens store, encoder and generator, and retries those that failed. Thread-safe."""
+    """The store, the encoder and the generator of a pipeline. Those that failed to open are retried. Thread-safe."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._openers: dict[str, Callable[[], object]] = {
@@ -36,7 +36,7 @@ class Components:
         return len(self._opened) == len(self._openers)
 
     def open(self) -> tuple[MissingComponent, ...]:
-        """Open the remaining components; may take seconds. Returns those that still fail."""
+        """Open the components that are not open, which may take seconds. Returns those that failed."""
         missing: list[MissingComponent] = []
         with self._lock:
             for part, opener in self._openers.items():

@@ -1,8 +1,8 @@
-"""Detects whether an English message depends on earlier ones, by its words and never by its length.
+"""Detect whether an English message depends on earlier ones. The rules look at its words, never at its length.
 
-It does if it refers back (a pronoun without an antecedent in the message, "the other one", "the same", "then") or is
-elliptical (an interrogative phrase without a verb, "In winter?", "What about the Heron 5?", "Tell me more."). "What is
-ERR-4042?" has a verb and a name: it is self-contained.
+A message depends on earlier ones if it refers back (a pronoun without an antecedent in the message, "the other one",
+"the same", "then"). It also does if it is elliptical (an interrogative phrase without a verb, "In winter?", "What about
+the Heron 5?", "Tell me more."). "What is ERR-4042?" has a verb and a name, so it is self-contained.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 ENDS = " \t\r\n?.!,;:\u2026"
-"""Words at the end of a question without meaning for its topic."""
+"""Characters at the start and end of a message that carry no meaning."""
 
 _AUXILIARY = (
     r"is|are|was|were|am|be|been|do|does|did|has|have|had|can|could|will|would|shall|should|may|might|must|"
@@ -64,21 +64,21 @@ _QUESTION_WORDS = frozenset(
 
 
 def opener_of(message: str) -> str:
-    """The words that link a message to the previous one ("And", "What about", ...), as written; empty if none."""
+    """Return the words that link a message to the previous one ("And", "What about", ...); empty if there are none."""
     found = _OPENER.match(message.lstrip())
     return found[0] if found is not None else ""
 
 
 def repeats(message: str) -> bool:
-    """Whether the message only asks to repeat or extend the answer ("Really?", "Tell me more.", "And?")."""
+    """Return whether the message only asks to repeat or extend the answer ("Really?", "Tell me more.", "And?")."""
     plain = _plain(message.strip()[len(opener_of(message)) :])
     return not _words(plain) or _SURE.fullmatch(plain) is not None or _MORE.fullmatch(plain) is not None
 
 
 def is_elliptical(message: str) -> bool:
-    """Whether the message omits, or refers to, something that only the previous one states.
+    """Return whether the message omits, or refers to, something that only the previous one states.
 
-    Pronouns are handled by the caller: see ``app.service.engine.standalone``.
+    The caller handles pronouns: see ``app.service.engine.standalone``.
     """
     plain = _plain(message)
     words = _words(plain)
@@ -94,7 +94,7 @@ def is_elliptical(message: str) -> bool:
 
 
 def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
-    """Whether a message without an opener is a phrase without a complete sentence."""
+    """Return whether a message without an opener is a phrase instead of a complete sentence."""
     asks = message.rstrip().endswith("?")
     if all(word in _QUESTION_WORDS for word in words):
         return True
@@ -128,9 +128,9 @@ def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
 
 
 def _is_interrogative_phrase(plain: str, words: list[str]) -> bool:
-    """Whether a message that starts with a question word, without an auxiliary, has no verb either.
+    """Return whether a message that starts with a question word and has no auxiliary has no verb either.
 
-    "Who pays?" and "What changed?" have a verb but no object.
+    "Who pays?" and "What changed?" have a verb but no object, so they count as phrases.
     """
     bare = [word for word in words if not re.fullmatch(_ADVERB, word)]
     if bare and bare[0] in _PREPOSITION.split("|"):
@@ -143,7 +143,7 @@ def _is_interrogative_phrase(plain: str, words: list[str]) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
-    """Whether a text after "And" has a verb and an object."""
+    """Return whether a text after "And" has a verb and an object."""
     plain = _plain(text)
     about = [w for w in _words(plain) if not re.fullmatch(rf"{_WH}|{_AUXILIARY}|{_PREPOSITION}|{_DETERMINER}", w)]
     verb = _HAS_AUXILIARY.search(plain) is not None or re.match(rf"(?:{_WH})\b", plain) is not None
@@ -153,8 +153,8 @@ def _is_sentence(text: str) -> bool:
 
 
 def _split_names(message: str) -> list[str]:
-    """The words that are not names, numbers or codes; the first word counts as a name only if it is written like a
-    code.
+    """Return the words that are not names, numbers or codes. The first word counts as a name only if it is written like
+    a code.
     """
     words = message.split()
     return [w.strip(ENDS) for i, w in enumerate(words) if not _is_code(w) and not (i > 0 and w[:1].isupper())]
@@ -166,13 +166,13 @@ def _codes(message: str) -> list[str]:
 
 
 def _is_code(word: str) -> bool:
-    """Whether a word is written like an identifier: with a digit, or with a capital after its first letter."""
+    """Return whether a word is written like an identifier: with a digit, or with a capital after its first letter."""
     bare = word.strip(ENDS + "\"'()")
     return any(c.isdigit() for c in bare) or any(c.isupper() for c in bare[1:])
 
 
 def _plain(message: str) -> str:
-    """Case-folded, on one line, without final punctuation."""
+    """Return the text case-folded, on one line, without punctuation at its ends."""
     return " ".join(message.replace("\u2019", "'").casefold().split()).strip(ENDS + "\u00bf\u00a1\"'()")
 
 

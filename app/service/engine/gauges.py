@@ -1,4 +1,4 @@
-"""Metrics that are computed when Prometheus scrapes: queue, rows, memory, the age of indexes, and the watches."""
+"""Metrics that are computed when Prometheus scrapes: queue, engine rows, free positions, index ages, and watches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from retrieval.collections import list_collections
 
 
 def watch(metrics: Metrics, service: QueryService) -> None:
-    """Register the gauges. Call once per Metrics."""
+    """Register the gauges of a service. Call it once per Metrics."""
     admission = service.admission
     metrics.gauge("requests_active", "Active queries", lambda: admission.active)
     metrics.gauge("requests_waiting", "Queries waiting for a slot", lambda: admission.waiting)
@@ -24,7 +24,7 @@ def watch(metrics: Metrics, service: QueryService) -> None:
 
 
 def _load(service: QueryService) -> tuple[int, int]:
-    """Rows and free positions; nothing for a generator without an engine, or one that is not open yet."""
+    """Return the rows and free positions of the engine; zeros for a generator without an engine or not yet open."""
     if not service.health.parts.all_open:
         return 0, 0
     generator: object = service.pipeline.generator
@@ -35,17 +35,17 @@ def _load(service: QueryService) -> tuple[int, int]:
 
 
 def index_ages(service: QueryService, tenant: str) -> Indexes:
-    """Publication times of the tenant's indexes, and the number of other tenants' indexes."""
+    """Return publication times of the tenant's indexes, and the number of other tenants' indexes."""
     try:
         infos = [info for info in list_collections(service.pipeline.store) if info.published_at is not None]
-    except (*USER_ERRORS, OSError, OperationalError):  # the other metrics matter even more while the database is down
+    except (*USER_ERRORS, OSError, OperationalError):  # a failed database must not hide the other metrics
         return Indexes()
     own = [IndexAge(i.shown, i.published_at) for i in infos if i.tenant == tenant and i.published_at is not None]
     return Indexes(tuple(own), len(infos) - len(own))
 
 
 def watch_figures(watched: Watching, service: QueryService, tenant: str) -> bytes:
-    """The metrics of the tenant's watches; nothing where they cannot be read."""
+    """Return the metrics of the tenant's watches; empty if they cannot be read."""
     try:
         return watch_text(watched.status(own_collections(service.pipeline.store, tenant)))
     except (*USER_ERRORS, OSError, OperationalError):

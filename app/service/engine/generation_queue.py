@@ -1,6 +1,6 @@
 """Asynchronous generation: requests share the engine's batch, and no thread waits for a request.
 
-A generator without streaming runs in a thread, one request at a time; its text arrives in one piece.
+A generator without streaming runs in a thread, one request at a time. Its text arrives as one event.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from generation.live import FinishedRequest, LiveEvent, LiveGenerator, LiveReque
 
 
 class Generation:
-    """One running request: iterate over its text and reasoning, then read ``drawn``. Always close it."""
+    """A running request. Iterate over its text and reasoning, then read ``drawn``. Always close it."""
 
     def __init__(self, mailbox: LoopCallbacks) -> None:
         self._mailbox = mailbox
@@ -26,17 +26,17 @@ class Generation:
 
     @property
     def drawn(self) -> FinishedRequest:
-        """The completions, after the iteration has ended."""
+        """The completions, available after the iteration has ended."""
         if self._drawn is None:
             raise AssertionError("the generation has not ended")
         return self._drawn
 
     def started(self, begun: LiveRequest) -> None:
-        """begun: the handle that ``close`` cancels."""
+        """Set the handle that ``close`` cancels."""
         self._begun = begun
 
     def hear(self, event: LiveEvent) -> None:
-        """Called from any thread; see generation.live.Listener."""
+        """Queue an event of the generator. Call from any thread; see generation.live.Listener."""
         self._mailbox.post(lambda: self._events.put_nowait(event))
 
     async def __aiter__(self) -> AsyncIterator[TextDelta | ThoughtDelta]:
@@ -50,20 +50,20 @@ class Generation:
             yield event
 
     def close(self) -> None:
-        """Cancel it unless it has ended; its rows are freed at the engine's next step. Returns at once."""
+        """Cancel the request unless it has ended. Returns at once; its rows are freed at the engine's next step."""
         if self._begun is not None and self._drawn is None:
             self._begun.cancel()
 
 
 class GenerationQueue:
-    """Starts generations on one generator. Created inside the event loop that it serves."""
+    """Starts generations. Create it in the event loop that it serves."""
 
     def __init__(self) -> None:
         self._mailbox = LoopCallbacks()
         self._threads: ThreadPoolExecutor | None = None
 
     def begin(self, generator: Generator, task: GenerationTask) -> Generation:
-        """Submit the task and return at once. Errors are raised by the iteration."""
+        """Submit the task and return at once. Iterating over the result raises the errors of the generator."""
         generation = Generation(self._mailbox)
         if isinstance(generator, LiveGenerator):
             generation.started(generator.begin(task, generation.hear))
@@ -74,13 +74,15 @@ class GenerationQueue:
         return generation
 
     def close(self) -> None:
-        """Stop the threads: running work cannot be stopped, waiting work is dropped."""
+        """Stop the threads. Running work cannot be stopped; waiting work is dropped."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class _InThread:
-    """A request of a blocking generator. If cancelled, it is not started, or its result is dropped."""
+    """A request of a blocking generator. If it is cancelled before it starts, it does not run; later, its result is
+    ignored.
+    """
 
     def __init__(
         self, threads: ThreadPoolExecutor, generator: Generator, task: GenerationTask, generation: Generation
@@ -90,7 +92,7 @@ class _InThread:
         self._future.add_done_callback(self._ended)
 
     def cancel(self) -> None:
-        """See Begun."""
+        """Cancel the request; see generation.live.LiveRequest."""
         self._future.cancel()
 
     def _ended(self, future: Future[tuple[Completion, ...]]) -> None:

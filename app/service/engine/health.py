@@ -1,4 +1,4 @@
-"""Readiness of the service and its problems: model, database, and every published collection."""
+"""Readiness of the service: whether model, database and every published collection are available."""
 
 from __future__ import annotations
 
@@ -19,15 +19,16 @@ from app.service.observability.logs import LOGGER
 from retrieval.collections import CollectionInfo, list_collections
 
 RECHECK_S = 2.0
-"""Every check of a damaged collection hashes it again, so probes in quick succession share one check."""
+"""Seconds for which the result of a failed check is reused, since every check of a damaged collection hashes it again.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """A reason why the service cannot answer.
 
-    part: database, encoder, model, server or collection. tenant, name: the collection's tenant and the tenant's name
-    for it; None for other parts.
+    part: database, encoder, model, server or collection.
+    tenant, name: owner of the collection, and the owner's name for it; None for other parts.
     """
 
     part: str
@@ -38,8 +39,8 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The result of a check. model: its name, once loaded. collections: the published ones. problems: empty if
-    ready.
+    """The result of a check. model: name of the model, once loaded. collections: the published ones. problems: empty if
+    the service is ready.
     """
 
     model: str | None
@@ -47,13 +48,15 @@ class Readiness:
     problems: tuple[Problem, ...]
 
     def names(self, caller: Caller | None) -> tuple[str, ...]:
-        """The published collections whose names the caller may see. caller: None without a key."""
+        """Return the names of the published collections that the caller may see. caller: None for a request without a
+        key.
+        """
         if caller is None:
             return ()
         return tuple(info.shown for info in self.collections if info.tenant == caller.tenant)
 
     def reasons(self, caller: Caller | None) -> tuple[str, ...]:
-        """The problems, one line each: in full for the caller's own, else without names, paths and details."""
+        """Return the problems as text. The caller's own are complete; others have no names, paths or details."""
         shown: list[str] = []
         hidden = 0
         for problem in self.problems:
@@ -72,12 +75,14 @@ class Readiness:
 
 
 def not_ready(detail: str = "GET /readyz gives the reasons") -> ApiError:
-    """503, to be retried soon."""
+    """Return a 503 error that can be retried soon."""
     return ApiError(503, f"not ready: {detail}", code="not_ready", retry_after=5)
 
 
 class Health:
-    """Checks on request. Created inside the event loop that it serves. recheck_s: how long a failed check is cached."""
+    """The health checks of a service. Create it in the event loop that it serves. recheck_s: seconds for which a failed
+    check is reused.
+    """
 
     def __init__(self, pipeline: Pipeline, *, recheck_s: float = RECHECK_S) -> None:
         self.parts = Components(pipeline)
@@ -90,7 +95,7 @@ class Health:
         self._looked_at = 0.0
 
     async def readiness(self) -> Readiness:
-        """Check now, in a worker thread. A stopping server is never ready."""
+        """Check in a worker thread and return the result. A stopping server is never ready."""
         if self.stopping:
             return Readiness(None, (), (Problem("server", "the server is stopping"),))
         async with self._looking:
@@ -130,5 +135,5 @@ class Health:
                 self._log.error("not ready: %s: %s", named, problem.reason)
 
     def _public(self, reason: str) -> str:
-        """Remove the home's path from a message, which clients must not see."""
+        """Return a message without the path of the home, which clients must not see."""
         return reason.replace(str(self._pipeline.home), "HOME")

@@ -1,4 +1,4 @@
-"""Prepares the last message of a chat: rewrites it as a standalone question, or replies to it without a model."""
+"""Prepare the last message of a chat: rewrite it as a standalone question, or reply to it without a model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from generation.prompt import Prompt
 
 
 async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generating: GenerationQueue) -> PendingQuery:
-    """The query with a question that needs no context. Raises the errors of the generator."""
+    """Return the query with a question that needs no context. Raises the errors of the generator."""
     if not ask.history or ask.reply:
         return ask
     request = ask.request
@@ -50,16 +50,16 @@ async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generat
 
 
 def preparation(ask: PendingQuery) -> Preparation:
-    """The retrieval of a query before it is answered: none if its reply is known."""
+    """Return the preparation of a query. A query with a fixed reply needs no retrieval."""
     request = ask.request
-    if ask.reply:  # the collection must still exist, as it must for verification
+    if ask.reply:  # no retrieval, but the collection must exist (judged below)
         request = replace(request, retrieval=False)
     judged = ask.verify or bool(ask.reply and ask.request.retrieval)
     return Preparation(request, ask.caller.tenant, ask.instructions, judged)
 
 
 def _rewriting_prompt(generator: Generator, question: str, history: Sequence[ConversationTurn]) -> Prompt | None:
-    """The rewriting prompt with as many recent exchanges as fit into the model's context; None if none fits."""
+    """Return the rewriting prompt, with as many recent exchanges as fit into the model's context; None if none fits."""
     for first in range(max(0, len(history) - SHOWN_EXCHANGES), len(history)):
         try:
             return generator.prompt(rewriting_task(question, history[first:]), (), REWRITTEN_TOKENS)
@@ -69,7 +69,7 @@ def _rewriting_prompt(generator: Generator, question: str, history: Sequence[Con
 
 
 def replied(live: LiveQuery) -> QueryResult:
-    """The result of a query whose answer is known without a model."""
+    """Return the result of a query with a fixed reply."""
     params = live.ask.request.params
     usage = Usage(0, 0)
     seeds = (query_seed(params.seed, sample) for sample in range(params.n))

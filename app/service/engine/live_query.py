@@ -22,13 +22,13 @@ from generation.completion import TextDelta, ThoughtDelta
 class PendingQuery:
     """A query as the engine runs it.
 
-    instructions: the caller's own instructions.
+    instructions: instructions of the caller.
     verify: whether its answers are judged.
-    deadline_s: time limit for the whole query, in seconds.
-    history: earlier turns, to which the question may refer. It is then rewritten, and ``original`` has the question as
-    it was sent.
-    reply: a fixed answer that needs no model (to a greeting); then nothing is retrieved or generated.
-    policy: what a verifier does with the answers before they are returned.
+    deadline_s: time limit for the complete query, in seconds; None for the service's limit.
+    history: earlier turns, to which the question may refer.
+    original: the request as it was sent, if its question was rewritten.
+    reply: a fixed answer (to a greeting); nothing is then retrieved or generated. Empty for all other queries.
+    policy: policies to run on the answers before they are returned.
     """
 
     request: QueryRequest
@@ -48,10 +48,11 @@ class PendingQuery:
 
 
 class LiveQuery:
-    """An iterator over the query's events: text and reasoning as they are generated, the result, and the result again
-    after verification.
+    """An asynchronous iterator over the events of a query.
 
-    It can be iterated once. Unread text is merged, so that the queue of a slow reader stays short.
+    The events are text and reasoning as they are generated, the result, and the result again after verification. It can
+    be iterated once. Unread text is merged, so that the queue of a slow reader stays short.
+
     arrived: time.perf_counter() when the request arrived.
     queued: seconds spent in the queue.
     """
@@ -65,7 +66,7 @@ class LiveQuery:
         queued: float,
         settled: SettledPolicy | None = None,
     ) -> None:
-        """Create a live query. settled: the policies that run, or None."""
+        """Create a live query. settled: the policies to run; None for none."""
         self.id = uuid.uuid4().hex
         self.settled = settled
         self.ask, self.prepared, self.model = ask, prepared, model
@@ -90,7 +91,7 @@ class LiveQuery:
         self._task.add_done_callback(lambda task: done())
 
     def emit(self, delta: TextDelta | ThoughtDelta) -> None:
-        """Pass on generated text or reasoning."""
+        """Add generated text or reasoning."""
         last = self._events[-1] if self._events else None
         if isinstance(last, TextDelta | ThoughtDelta) and type(last) is type(delta) and last.sample == delta.sample:
             self._events[-1] = replace(delta, text=last.text + delta.text)
@@ -98,7 +99,7 @@ class LiveQuery:
             self._put(delta)
 
     def answered(self, result: QueryResult) -> None:
-        """Pass on the answers; called again with their verdicts."""
+        """Add the result. Called again when the answers have verdicts."""
         self._put(result)
 
     def ended(self) -> None:

@@ -1,4 +1,4 @@
-"""Thread-safe callbacks into the event loop, delivered in batches: one wake-up for all callbacks posted meanwhile."""
+"""Thread-safe callbacks into an event loop. All callbacks that are posted meanwhile share one wake-up of the loop."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import suppress
 
 
 class LoopCallbacks:
-    """Belongs to the event loop in which it is created."""
+    """A queue of callbacks for the event loop in which it is created."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -17,7 +17,7 @@ class LoopCallbacks:
         self._due = False
 
     def post(self, letter: Callable[[], None]) -> None:
-        """Schedule ``letter`` in the event loop, in order. Call from any thread; returns at once and raises nothing."""
+        """Schedule a callback in the event loop, in order. Call from any thread. Returns at once and raises nothing."""
         self._letters.append(letter)
         if not self._due:
             self._due = True
@@ -25,6 +25,6 @@ class LoopCallbacks:
                 self._loop.call_soon_threadsafe(self._empty)
 
     def _empty(self) -> None:
-        self._due = False  # reset first: anything posted from here on schedules its own wake-up
+        self._due = False  # reset first: a callback posted from now on schedules its own wake-up
         while self._letters:
             self._letters.popleft()()

@@ -8,8 +8,9 @@ _PROC, _GROUP = Path("/proc"), Path("/sys/fs/cgroup")
 
 
 def memory_left(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
-    """Free bytes; None if the system does not report them. The group's file cache counts as free, since it is
-    evictable.
+    """Return the free bytes; None if the system does not report them.
+
+    The file cache of the control group counts as free, since it is evictable.
     """
     found = [left for left in (_machine(proc), _group(group)) if left is not None]
     return min(found, default=None)

@@ -1,4 +1,6 @@
-"""Policies on queries under way: checked before anything is retrieved, settled before anything is drawn, then run."""
+"""Policies of queries in progress: check the request before retrieval, find the certificate before generation, then
+run.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ _REPLIED = "a greeting was replied to without the model: no policy ran"
 
 
 def checked_plan(ask: PendingQuery) -> PolicyPlan | None:
-    """The plan of a query, None where it asks for no policy. Raises ApiError 422."""
+    """Return the plan of a query; None if it requests no policy. Raises ApiError 422 for an invalid request."""
     if not ask.policy.asked:
         return None
     request = ask.request
@@ -47,7 +49,7 @@ def checked_plan(ask: PendingQuery) -> PolicyPlan | None:
 
 
 class Policing:
-    """Belongs to one event loop; blocking work goes to threads and batches."""
+    """Runs the policies of queries, for one event loop. Blocking work runs in threads and batches."""
 
     def __init__(
         self, pipeline: Pipeline, verifying: VerificationService, judging: PolicyBatcher, generating: GenerationQueue
@@ -55,8 +57,10 @@ class Policing:
         self._pipeline, self._verifying, self._judging, self._generating = pipeline, verifying, judging, generating
 
     async def settle(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> SettledPolicy:
-        """Raises ApiError 409 where a rate is asked for that no valid certificate guarantees, 503 where the collection
-        was published anew since the question was searched for.
+        """Return the plan with its verifier and, if a rate was requested, its certificate.
+
+        Raises ApiError 409 if no valid certificate guarantees the requested rate. Raises 503 if a new index of the
+        collection was published after the question's retrieval.
         """
         return await asyncio.to_thread(self._settled, ask, plan, prepared)
 
@@ -78,7 +82,7 @@ class Policing:
             raise ApiError(409, str(error), code="no_certificate", param="max_hallucination_rate") from error
 
     async def apply(self, live: LiveQuery, settled: SettledPolicy, result: QueryResult, deadline: float) -> QueryResult:
-        """The result after the policies. Raises what judging, searching and generating raise."""
+        """Return the result after the policies. Raises the errors of judging, searching and generating."""
         completions = [answer.completion for answer in result.answers]
         plan = PolicyPlan() if live.ask.reply else settled.plan
         outcome = await run_policies(
@@ -105,7 +109,7 @@ class Policing:
 
 @dataclass(frozen=True, slots=True)
 class _Tools:
-    """PolicyTools of one query in the service. deadline: of the event loop's clock."""
+    """PolicyTools of one query in the service. deadline: time of the event loop's clock."""
 
     pipeline: Pipeline
     judging: PolicyBatcher

@@ -1,4 +1,4 @@
-"""Prepares prompts for several requests at once: finds collections, and batches searches with equal settings.
+"""Prepare prompts for several requests at once: find collections, and batch searches with equal settings.
 
 The queries of a batch are encoded together, which costs little more than encoding one.
 """
@@ -32,8 +32,10 @@ Found = tuple[RetrievedChunk, ...]
 class Preparation:
     """A request to prepare.
 
-    request.question: the text to search for and ask. tenant: the owner of the collections. instructions: the caller's
-    own, placed before the generator's. judged: whether a collection is needed for verification.
+    request: the query; its question is searched for and answered.
+    tenant: the owner of the collections.
+    instructions: instructions of the caller, placed before the generator's.
+    judged: whether a collection is needed for verification.
     """
 
     request: QueryRequest
@@ -46,8 +48,9 @@ class Preparation:
 class PreparedQuery:
     """A prepared query.
 
-    stored: the store's name of the searched collection, None without retrieval. judge: the store's name of the
-    collection for verification, None if not requested. retrieval_s: seconds of this batch's searches.
+    stored: the searched collection's name in the store; None without retrieval.
+    judge: name in the store of the collection for verification; None if not requested.
+    retrieval_s: seconds of this batch's searches.
     """
 
     prompt: Prompt
@@ -59,7 +62,7 @@ class PreparedQuery:
 
 @dataclass(frozen=True, slots=True)
 class _Collection:
-    """A collection of a tenant. name: the tenant's name, stored: the store's name."""
+    """A collection of a tenant. name: the tenant's name for it. stored: its name in the store."""
 
     name: str
     stored: str
@@ -68,7 +71,7 @@ class _Collection:
 
 @dataclass(slots=True)
 class _Item:
-    """One query in a batch. error: stops it; later steps skip it."""
+    """A query in a batch. error: its first error; later steps skip the query."""
 
     asked: Preparation
     collection: _Collection | None = None
@@ -91,7 +94,7 @@ class QueryPreparer:
         self._locator = ChunkLocator()
 
     def __call__(self, items: Sequence[Preparation]) -> list[PreparedQuery | Exception]:
-        """One result per item: prompts, or the ApiError or other error of the item."""
+        """Return one result per item: the prepared query, or its error (often an ApiError)."""
         batch = [_Item(item) for item in items]
         known = {tenant: self._collections(tenant) for tenant in {item.tenant for item in items}}
         for item in batch:
@@ -120,7 +123,7 @@ class QueryPreparer:
         return PreparedQuery(item.prompt, searched, stored, judge, seconds)
 
     def _collections(self, tenant: str) -> dict[str, _Collection]:
-        """The tenant's collections, by the tenant's names."""
+        """Return the tenant's collections by the tenant's names."""
         c = collections.c
         with self._pipeline.store.read() as connection:
             rows = connection.execute(
@@ -129,7 +132,7 @@ class QueryPreparer:
         return {label or name: _Collection(label or name, name, current is not None) for name, label, current in rows}
 
     def _search(self, batch: Sequence[_Item]) -> None:
-        """One search for all queries with the same collection and settings."""
+        """Search once for all queries with the same collection and settings."""
         groups: dict[tuple[object, ...], list[_Item]] = {}
         for item in batch:
             if item.collection is not None:
@@ -144,7 +147,7 @@ class QueryPreparer:
                     item.search, item.chunks = search, chunks
 
     def _locate(self, batch: Sequence[_Item]) -> None:
-        """Locations of the chunks: one look-up for all queries on one index."""
+        """Find the locations of the chunks, once for all queries on the same index."""
         groups: dict[tuple[str, Retriever], list[_Item]] = {}
         for item in batch:
             if item.collection is not None and item.search is not None:
@@ -159,16 +162,16 @@ class QueryPreparer:
 
 @contextmanager
 def _own_error(items: Sequence[_Item]) -> Iterator[None]:
-    """Assign an error inside the block to these items only."""
+    """Assign an error that is raised inside the block to these items."""
     try:
         yield
-    except Exception as error:  # fails these queries only, not the others of the batch
+    except Exception as error:  # the other queries of the batch continue
         for item in items:
             item.error = item.error or error
 
 
 def _collection(item: Preparation, known: dict[str, _Collection]) -> _Collection | None:
-    """The collection to search or judge by; None if neither is requested. Raises ApiError 404, 422 or 503."""
+    """Return the collection to search or judge by; None if neither is requested. Raises ApiError 404, 422 or 503."""
     request = item.request
     name = request.collection
     needed = request.retrieval or item.judged

@@ -1,8 +1,8 @@
-"""Detects small talk (greetings, thanks, farewells, assent) and replies to it.
+"""Detect small talk (greetings, thanks, farewells, assent) and reply to it.
 
-A message is small talk if it consists only of such phrases, whatever its length: "Hi there, good morning!" is, "Hi,
-what does ERR-4042 mean?" is a question after a greeting. Phrases are known in the languages below, and the reply is in
-the same language.
+A message is small talk if it consists only of such phrases, whatever its length. "Hi there, good morning!" is small
+talk; "Hi, what does ERR-4042 mean?" is a question after a greeting. Phrases are known in the languages below, and the
+reply is in the language of the message.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ Kind = Literal["greeting", "thanks", "farewell", "assent"]
 
 @dataclass(frozen=True, slots=True)
 class _Language:
-    """Patterns of phrases, longest first, in case-folded text. fillers: words that may accompany them without own
-    meaning.
+    """Phrases and replies of one language.
+
+    phrases: pattern of the phrases of each kind, longest first, in case-folded text.
+    fillers: pattern of words that may accompany them without a meaning of their own.
+    replies: reply to each kind.
     """
 
     phrases: dict[Kind, str]
@@ -179,21 +182,21 @@ _LANGUAGES: tuple[_Language, ...] = (
     ),
 )
 _ORDER: tuple[Kind, ...] = ("thanks", "farewell", "greeting", "assent")
-"""Priority of kinds in a mixed message: "Great, thanks, bye" is answered as thanks."""
+"""Kinds by priority in a mixed message: "Great, thanks, bye" is answered as thanks."""
 _LONGEST = 1000
-"""Maximum characters of a message that are examined."""
+"""Maximum characters of a message that is examined."""
 _MOST_OPENINGS = 4
 _APOSTROPHES = str.maketrans("\u2019\u2018\u02bc\u00b4`", "'''''")
 _GAP = r"[\s,.!?;:()\u00a1\u00bf\u2026\u2013\u2014\-]*"
 
 
 def small_talk_reply(text: str) -> str:
-    """The reply to small talk; empty for a question or statement."""
+    """Return the reply to small talk; empty for a question or statement."""
     if len(text) > _LONGEST:
         return ""
     plain = _plain(text)
     if not _has_words(plain):
-        signs = any(unicodedata.category(c) == "So" for c in text)  # a thumb held up, a heart
+        signs = any(unicodedata.category(c) == "So" for c in text)  # for example a thumbs-up or a heart
         return _LANGUAGES[0].replies["assent"] if signs and not plain.strip(".! ") else ""
     for language, matcher, kinds in _MATCHERS:
         if matcher.fullmatch(plain) is None:
@@ -205,9 +208,9 @@ def small_talk_reply(text: str) -> str:
 
 
 def after_small_talk(text: str) -> str:
-    """The text without leading greetings, thanks or assent that end with punctuation or a line break.
+    """Return the text without leading greetings, thanks or assent that end with punctuation or a line break.
 
-    The text itself if nothing else is left, or if it starts with none.
+    Returns the text unchanged if it starts with none, or if nothing would remain.
     """
     rest = text
     for _ in range(_MOST_OPENINGS):
@@ -226,7 +229,7 @@ _OPENING = re.compile(r"\s*[^,.!?;:\n\u2014\u2013]{1,80}(?:[,.!?;:\u2014\u2013]+
 
 
 def _plain(text: str) -> str:
-    """Case-folded, on one line, without emoji and other symbols."""
+    """Return the text case-folded, without emoji and other symbols."""
     folded = unicodedata.normalize("NFC", text).translate(_APOSTROPHES).casefold()
     words = "".join(" " if unicodedata.category(c) in ("So", "Sk", "Cf", "Cn", "Mn") else c for c in folded)
     return re.sub(r":-?[)d(p]|<3|\^\^", " ", words).strip()
@@ -234,7 +237,7 @@ def _plain(text: str) -> str:
 
 def _matchers(language: _Language) -> tuple[_Language, re.Pattern[str], dict[Kind, re.Pattern[str]]]:
     folded = {kind: _folded(phrase) for kind, phrase in language.phrases.items()}
-    # A phrase and an optional gap: \b keeps words whole.
+    # A phrase and an optional gap. \b and (?!\w) prevent matches inside a word.
     anything = "|".join(rf"\b(?:{phrase})(?!\w)" for phrase in (*folded.values(), _folded(language.fillers)))
     kinds = {kind: re.compile(rf"\b(?:{phrase})(?!\w)") for kind, phrase in folded.items()}
     return language, re.compile(rf"{_GAP}(?:(?:{anything}){_GAP})+"), kinds

@@ -1,11 +1,11 @@
-"""Rewrites follow-up questions as standalone questions for retrieval: by rule, or with a model that writes.
+"""Rewrite follow-up questions as standalone questions for retrieval: by rule, or with a model that writes.
 
-The rule is for models that cannot write. A pronoun is replaced by the topic of the previous question (the words from
-its first determiner or name on), or, for a person after "Who ...?", by a short answer. A question that only names
-another thing ("What about the Heron 5?") becomes the previous question with that thing in place of the one that begins
-alike. If none does, and the question is elliptical (app.service.engine.follow_ups), both questions are joined.
-Everything else is unchanged, however short. The rule covers English, and single question words of a few other
-languages.
+The rule is for models that cannot write. It replaces a pronoun by the topic of the previous question (the words from
+its first determiner or name on). A personal pronoun after "Who ...?" is replaced by the answer if that is short. A
+question that only names another thing ("What about the Heron 5?") becomes the previous question, in which the new name
+replaces the phrase that begins alike. If there is no such phrase and the question is elliptical
+(app.service.engine.follow_ups), both questions are joined. All other questions are unchanged, however short they are.
+The rule covers English, and single question words of a few other languages.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _EXPLETIVE = re.compile(
     r"it (?:takes?|took|costs?|means?|matters?)(?: \w+){0,4} (?:to|if|when|that)\b)",
     re.IGNORECASE,
 )
-"""An expletive "it": "Is it possible to ...", "How long does it take to ..."."""
+"""An expletive "it", which refers to nothing: "Is it possible to ...", "How long does it take to ..."."""
 _RELATIVE = re.compile(r"\b(?:the|a|an|any|some|our|my|your|every|each|all)\s+(?:\w+\s+){1,3}$", re.IGNORECASE)
-"""A noun right before a relative "that": "a shop that has closed"."""
+"""A noun phrase before a relative "that", as in "a shop that has closed"."""
 _CLAUSE = re.compile(r"(?:if|when|once|after|before|because|since|while|although|unless|whenever)\b", re.IGNORECASE)
 _NOUN = re.compile(r"\b(?:the|a|an|our|my|your|any|some|each|every)\s+\w+|(?<=\s)[A-Z]\w+|\b\w*\d\w*\b")
 _TOPIC = re.compile(r"\b(?:the|a|an|our|my|your|this|that|these|those)\s+\S.*|(?<=\s)(?:[A-Z]|\d)\S*.*", re.DOTALL)
 _NAMED = re.compile(r"(?:(?:the|a|an|our|my|your)\s+)?(?:\w+\s+)?[A-Z0-9][\w\-/.]*(?:\s+[A-Z0-9][\w\-/.]*)*")
 _SHORT_ANSWER = 4
 _LONGEST_THING = 16
-"""Words of a noun phrase that replaces another."""
+"""Maximum words of a noun phrase that replaces another."""
 _LOOKED_AT = 16
 """Number of earlier exchanges that the rule examines."""
 _KEPT_CHARACTERS = 2_000
@@ -66,7 +66,9 @@ class ConversationTurn:
 
 
 def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> str:
-    """The question with its references resolved; unchanged if it seems self-contained, or there is no earlier turn."""
+    """Return the question with its references resolved; unchanged if it seems self-contained, or without an earlier
+    turn.
+    """
     if len(question) > _KEPT_CHARACTERS:
         return question
     before, answer = "", ""
@@ -78,7 +80,7 @@ def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> st
 
 
 def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
-    """The rewriting prompt: the last question is to be understandable on its own."""
+    """Return the prompt that asks a model to rewrite the last question so that it needs no context."""
     conversation = "\n".join(
         f"User: {exchange.question[:_SHOWN_CHARACTERS]}\nAssistant: {exchange.answer[:_SHOWN_CHARACTERS]}"
         for exchange in history[-SHOWN_EXCHANGES:]
@@ -91,7 +93,7 @@ def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
 
 
 def read_rewritten(text: str) -> str:
-    """The question in the model's output; empty if there is none."""
+    """Return the question in the model's output; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line), "")
     found = _LABEL.sub("", first).strip().strip("\"'").strip()
@@ -99,7 +101,7 @@ def read_rewritten(text: str) -> str:
 
 
 def _joined(question: str, before: str, answer: str) -> str:
-    """answer: to the previous question."""
+    """Return a question with its references to the previous one resolved. answer: answer to the previous question."""
     if not before:
         return question
     if repeats(question):
@@ -120,7 +122,7 @@ def _joined(question: str, before: str, answer: str) -> str:
 
 
 def _pronoun(question: str) -> re.Match[str] | None:
-    """The first pronoun without an antecedent in the question itself."""
+    """Return the first pronoun without an antecedent in the question itself."""
     taken = [found.span() for found in _EXPLETIVE.finditer(question)]
     for found in _PRONOUN.finditer(question):
         if any(start <= found.start() < end for start, end in taken):
@@ -136,12 +138,14 @@ def _pronoun(question: str) -> re.Match[str] | None:
 
 
 def _only_names(text: str) -> bool:
-    """Whether the text is a noun phrase with a name, a number or a code: another thing to ask the same about."""
+    """Return whether the text is a noun phrase with a name, a number or a code, which replaces the topic of the
+    previous question.
+    """
     return bool(_NAMED.fullmatch(text.strip(ENDS)))
 
 
 def _exchanged(before: str, thing: str) -> str:
-    """The previous question with ``thing`` in place of the words that begin alike; empty if there are none."""
+    """Return the previous question with ``thing`` in place of the words that begin alike; empty if there are none."""
     wanted, words = thing.split(), before.split()
     if len(wanted) > _LONGEST_THING:
         return ""
@@ -159,12 +163,12 @@ def _exchanged(before: str, thing: str) -> str:
 
 
 def _short(answer: str) -> str:
-    """The answer if it is about as short as a name; empty for a longer one."""
+    """Return the answer if it is about as short as a name; empty for a longer one."""
     plain = _CITATION.sub("", answer).strip(ENDS)
     return plain if 0 < len(plain.split()) <= _SHORT_ANSWER else ""
 
 
 def _topic(question: str) -> str:
-    """The topic of a question: from its first determiner or name to its end; empty if it has neither."""
+    """Return the topic of a question: from its first determiner or name to its end; empty if it has neither."""
     found = _TOPIC.search(question)
     return found[0].strip(ENDS) if found is not None else ""

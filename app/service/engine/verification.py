@@ -1,6 +1,6 @@
-"""Batched verification: answers against a collection, and claims against given evidence.
+"""Batched verification: of answers by a collection, and of claims by given evidence.
 
-One scorer, loaded on first use; all pairs of a batch go through it together, sorted by length.
+One scorer is loaded on first use. All pairs of a batch go through it together, sorted by length.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class JudgeRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """Claims with their own evidence. words: whether to find weak words."""
+    """Claims with their evidence. words: whether to find the words that lower the support."""
 
     pairs: tuple[ClaimPair, ...]
     words: bool = False
 
 
 class VerificationService:
-    """The work functions of two MicroBatchers, for JudgeRequest and CheckRequest."""
+    """The work functions of three MicroBatchers: for JudgeRequest, CheckRequest and PolicyJudging."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -53,7 +53,7 @@ class VerificationService:
         self._checker: ClaimChecker | None = None
 
     def judge(self, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
-        """For each item, an evaluation of every answer, in order."""
+        """Return, for each item, an evaluation of every answer, in order."""
         with self._lock:
             out: list[tuple[AnswerEvaluation, ...] | Exception] = [()] * len(items)
             for stored in dict.fromkeys(item.stored for item in items):
@@ -64,7 +64,7 @@ class VerificationService:
             return out
 
     def check(self, items: Sequence[CheckRequest]) -> list[tuple[CheckedClaim, ...] | Exception]:
-        """For each item, a result for every pair, in order."""
+        """Return, for each item, a result for every pair, in order."""
         with self._lock:
             if self._checker is None:
                 scorer = self._opened()
@@ -79,19 +79,19 @@ class VerificationService:
             return out
 
     def judge_for_policies(self, items: Sequence[PolicyJudging]) -> list[tuple[AnswerEvaluation, ...] | Exception]:
-        """For each item, an evaluation of every answer, in order."""
+        """Return, for each item, an evaluation of every answer, in order."""
         with self._lock:
             return [*PolicyJudge(self._opened()).judge(items)]
 
     def policy_judge(self) -> PolicyJudge:
-        """For the names of its verifiers; answers are judged by ``judge_for_policies``."""
+        """Return a judge that provides the names of its verifiers; ``judge_for_policies`` judges the answers."""
         with self._lock:
             return PolicyJudge(self._opened())
 
     def _judge(self, stored: str, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)
         evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
-        # Each claim has its own evidence: a joint reading would repeat the answer for every claim.
+        # Claims are not judged together: each has its own evidence, so the answer would be repeated for every claim.
         verifier = EntailmentVerifier(self._opened(), evidence)
         to_verify: list[VerificationItem] = []
         refused: list[bool] = []

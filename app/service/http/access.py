@@ -1,25 +1,25 @@
-"""Authentication and authorisation: one FastAPI dependency for every route.
+"""Authenticate and authorise callers, with one FastAPI dependency for every route.
 
-Usage (the scopes are query, index, evaluate, admin; admin implies the others):
+Usage (the scopes are query, index, evaluate and admin; admin implies the others):
 
     from app.service.http.access import Caller, require
 
-    @router.post("/v1/query", dependencies=[...])
+    @router.post("/v1/query")
     async def query(body: QueryBody, caller: Annotated[Caller, Depends(require("query"))]) -> ...:
         ...
 
-``Caller.tenant`` is the tenant whose collections, jobs and runs the request may access ("" is this machine's own, which
-the command line indexes). Filter by it inside the query (app.accounts.tenants does for collections: ``own_collection``
-returns the pipeline's name of the collection). Objects of another tenant do not exist for the caller: 404, with the
-same message as for unknown ones.
+``Caller.tenant`` is the tenant whose collections, jobs and runs the request may access. The tenant "" is that of this
+machine, which the command line indexes. Filter by the tenant inside the database query, as app.accounts.tenants does
+for collections. Objects of another tenant do not exist for the caller: the response is 404, with the same message as
+for unknown ones.
 
-``require`` answers 401 for a missing, wrong, revoked or expired key, 403 for a scope that the key lacks, 429 with
-Retry-After if the key has sent too many requests or used too many tokens. After an answer, call ``spend_tokens(request,
-caller, prompt_tokens + completion_tokens)``. ``caller.limits.max_tokens`` is the longest answer that the key may
-request (None: the service's own limit), which the route checks.
+``require`` answers 401 for a missing, wrong, revoked or expired key, and 403 for a scope that the key lacks. It answers
+429 with Retry-After if the key has sent too many requests or used too many tokens. Count the tokens of an answer with
+``Access.spend``. ``caller.limits.max_tokens`` is the longest answer that the key may request (None: the service's
+limit); the route checks it.
 
-If no key is required (``Access(required=False)``, the default on loopback) a request without one belongs to this
-machine. An unknown token is ignored then, because OpenAI's clients always send one.
+If no key is required (``Access(required=False)``, the default on loopback), a request without one belongs to the tenant
+of this machine. An unknown token is then ignored, because OpenAI's clients always send one.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ from app.service.http.shared_rates import open_rates
 from data.errors import DataError, StoreBusyError
 
 COOKIE = "plumbline_key"
-"""Cookie with the key of the logged-in user: HttpOnly, SameSite=Strict."""
+"""Name of the cookie with the key of the logged-in user: HttpOnly, SameSite=Strict."""
 WRONG_KEYS_PER_MINUTE = 20
-"""Wrong keys per minute and address, at once or spread over the minute."""
+"""Maximum number of wrong keys per minute from one address, at once or spread over the minute."""
 _GOOD_KEPT = 10_000
 _THREADS = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The sender of a request. key_id: None if no key was required. name: of the key, for logs and pages."""
+    """The sender of a request. key_id: ID of the API key; None without one. name: name of the key, as logs show it."""
 
     tenant: str = LOCAL
     scopes: frozenset[Scope] = frozenset(SCOPES)
@@ -65,12 +65,12 @@ class Caller:
     name: str = ""
 
     def may(self, scope: Scope) -> bool:
-        """Whether the caller has a scope; admin has all."""
+        """Return whether the caller has a scope. The scope admin includes all."""
         return scope in self.scopes or "admin" in self.scopes
 
 
 class Access:
-    """Authenticates callers. One per app, at ``app.state.access``. required: whether every request needs a key."""
+    """The authentication of an app, stored in ``app.state.access``. required: whether every request needs a key."""
 
     def __init__(self, pipeline: Pipeline, *, required: bool = False, rates: Rates | None = None) -> None:
         self.required = required
@@ -78,14 +78,14 @@ class Access:
         self._pipeline = pipeline
         # A separate thread pool: an overloaded service still rejects unauthorised requests at once.
         self._threads: anyio.CapacityLimiter | None = None
-        # digests of tokens that were valid: wrong tokens from the same address do not lock them out
+        # Digests of tokens that were valid recently. Wrong tokens from the same address do not lock them out.
         self._good: dict[bytes, None] = {}
 
     async def caller(self, token: str | None, address: str = "") -> Caller:
-        """The caller of a token. address: the origin of the request.
+        """Return the caller that a token identifies. address: address from which the request came.
 
-        Raises ApiError 401; 429 for a token that was not valid recently from an address with many wrong ones; and 503
-        if the database does not answer.
+        Raises ApiError 401 for an invalid token, 429 for a token that was not valid recently from an address with many
+        wrong ones, and 503 if the database does not answer.
         """
         if token is None or not (self.required or token.startswith(PREFIX)):
             if self.required:
@@ -110,8 +110,10 @@ class Access:
         return found
 
     async def admit(self, caller: Caller) -> None:
-        """Count a request. Raises ApiError 429 if the caller's request or token limit is reached, and 503 if the
-        database that counts does not answer.
+        """Count a request.
+
+        Raises ApiError 429 if the caller's request or token limit is reached, and 503 if the database with the counts
+        does not answer.
         """
         limits = caller.limits
         if limits.requests_per_minute is not None:
@@ -124,12 +126,12 @@ class Access:
                 raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
 
     def spend(self, caller: Caller, tokens: int) -> None:
-        """Count the tokens of an answer; ``admit`` refuses requests until the bucket has refilled."""
+        """Count the tokens of an answer. ``admit`` refuses requests until the caller's token bucket has refilled."""
         if caller.limits.tokens_per_minute is not None:
             self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
 
     async def _asked(self, question: Callable[[str, int], float], bucket: str, per_minute: int) -> float:
-        """The answer of the rate limits, from a thread if they are in the database."""
+        """Return the result of a query to the rate limits, in a thread if they are stored in the database."""
         if not self.rates.blocking:
             return question(bucket, per_minute)
 
@@ -170,14 +172,16 @@ _BEARER = HTTPBearer(
 
 
 def access_of(request: Request) -> Access:
-    """The Access that create_app created."""
+    """Return the app's Access, which create_app created."""
     found = request.app.state.access
     assert isinstance(found, Access)  # noqa: S101 - create_app puts nothing else there
     return found
 
 
 def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
-    """The dependency of a route that needs one of these scopes (none: any authenticated caller)."""
+    """Return a dependency for routes that need one of these scopes. Without scopes, any authenticated caller is
+    accepted.
+    """
 
     async def caller(
         request: Request, bearer: Annotated[HTTPAuthorizationCredentials | None, Depends(_BEARER)]
@@ -189,13 +193,14 @@ def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
 
 _SCOPES: dict[object, tuple[Scope, ...]] = {}
-"""The caller, from the dependencies made by ``require``."""
+"""The scopes of each dependency that ``require`` returned."""
 
 
 async def admit_route(request: Request, dependant: Dependant) -> None:
-    """Run the checks of a route's ``require`` dependencies before anything of the body is read.
+    """Run the checks of a route's ``require`` dependencies before the body is read.
 
-    The dependencies reuse the authenticated caller, and count no second request. Raises ApiError as they do.
+    The dependencies later reuse the authenticated caller and do not count a second request. Raises the ApiErrors of the
+    dependencies.
     """
     waiting = [dependant]
     while waiting:
@@ -222,7 +227,7 @@ async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAut
 
 
 def address_of(request: Request) -> str:
-    """The origin of a request: the client's address, or the one reported by a trusted proxy."""
+    """Return the address from which a request came: the client's, or the one that a trusted proxy reports."""
     return request.client.host if request.client is not None else ""
 
 
@@ -231,7 +236,7 @@ def _token(request: Request, bearer: HTTPAuthorizationCredentials | None) -> str
 
 
 async def recognised(request: Request) -> Caller | None:
-    """The caller, for a path that answers everybody; None for a request without a valid key if one is required."""
+    """Return the caller, for a path that needs no key; None for a request without a valid key if keys are required."""
     bearer = await _BEARER(request)
     try:
         return await access_of(request).caller(_token(request, bearer), address_of(request))

@@ -1,5 +1,6 @@
-"""One memory budget for all request bodies in flight, so that many connections cannot multiply the limit of one
-body.
+"""A memory budget for all request bodies in flight.
+
+It prevents many connections from multiplying the limit of one body.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ FREE_BYTES = 65_536
 
 
 class BodyBudget:
-    """Belongs to one event loop. most: bytes, beside the first FREE_BYTES of each body."""
+    """The memory budget of one event loop. most: maximum bytes, without the first FREE_BYTES of each body."""
 
     def __init__(self, most: int) -> None:
         self.most = most
         self.used = 0
 
     def take(self, size: int) -> None:
-        """Reserve memory. Raises ApiError 429, reserving nothing, if less is left."""
+        """Reserve memory. Raises ApiError 429 and reserves nothing if less is available."""
         if self.used + size > self.most:
             raise ApiError(
                 429,

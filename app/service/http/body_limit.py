@@ -1,4 +1,4 @@
-"""Limits a request's body in bytes, in seconds, and by the memory of all bodies in flight, while its route reads it.
+"""Limit a request's body in bytes, in seconds, and by the memory of all bodies in flight, while its route reads it.
 
 Nothing is read before the route requests it, which is after authentication and admission.
 """
@@ -20,11 +20,15 @@ _DRAINED = 65_536
 
 
 class BodyLimit:
-    """ASGI middleware. limit: bytes received, regardless of Content-Length.
+    """ASGI middleware that limits request bodies.
 
-    other: limits of paths that differ; None if the route reads, and limits, the body itself. budget: memory of all
-    bodies together. Reading a body raises ApiError 408, 413, 429, and 499 if the client disconnected in the middle. A
-    response to a request whose body was not read closes the connection.
+    Reading a body raises ApiError 408, 413, 429, and 499 if the client disconnects before the end. A response to a
+    request with much of its body unread closes the connection.
+
+    limit: maximum bytes received, regardless of Content-Length.
+    timeout_s: maximum seconds until the complete body has arrived.
+    other: returns the limit of a path; None if the path's route reads, and limits, the body itself.
+    budget: memory of all bodies together; None for no budget.
     """
 
     def __init__(
@@ -64,7 +68,7 @@ class BodyLimit:
 
 
 class _Body:
-    """The body of one request. limit: bytes; None: neither limited nor counted here."""
+    """The body of one request. limit: maximum bytes; None if the body is neither limited nor counted here."""
 
     def __init__(
         self, receive: Receive, limit: int | None, timeout_s: float, budget: BodyBudget | None, headers: Headers
@@ -80,13 +84,13 @@ class _Body:
 
     @property
     def unread(self) -> bool:
-        """Whether so much of the body is pending that closing the connection is cheaper than draining it."""
+        """Whether so much of the body is unread that closing the connection is cheaper than draining it."""
         if self._whole:
             return False
         return self._chunked or self._too_long or (self._promised or 0) - self._read > _DRAINED
 
     async def receive(self) -> Message:
-        """The next message; see ASGI."""
+        """Return the next message; see ASGI."""
         if self._whole:
             return await self._receive()
         if self._limit is not None and (self._too_long or (self._promised or 0) > self._limit):
@@ -122,12 +126,12 @@ class _Body:
             self._taken += more
 
     def release(self) -> None:
-        """Release the memory."""
+        """Release the memory that this body reserved."""
         if self._budget is not None:
             self._budget.give_back(self._taken)
         self._taken = 0
 
 
 def too_large(limit: int) -> ApiError:
-    """413. limit: bytes."""
+    """Return the 413 error. limit: maximum bytes."""
     return ApiError(413, f"the body is larger than {limit} bytes: send less", code="body_too_large")

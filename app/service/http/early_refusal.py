@@ -1,4 +1,4 @@
-"""Refuses queries that cannot be admitted before anything of them is read, so that refusals cost almost nothing."""
+"""Refuse queries that cannot be admitted before their bodies are read, so that refusals cost almost nothing."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.service.http.errors import ApiError, error_response
 
 REFUSED_PATH = "plumbline.path"
-"""Key in the scope: the path of a request that reached no route, for the metrics."""
+"""Key in the ASGI scope: the path of a request that was refused before it reached a route, for the metrics."""
 _SMALL = 65_536
 """Bytes of a body that are drained to keep its connection."""
 
 
 class EarlyRefusal:
-    """ASGI middleware. paths: paths whose POSTs are checked. refusal: returns the reason if no query can be admitted.
+    """ASGI middleware that refuses queries while none can be admitted. It does not authenticate: the queue is full for
+    everybody.
 
-    Does not authenticate: a full queue is full for everybody.
+    paths: paths whose POST requests are checked.
+    refusal: returns the error if no query can be admitted, else None.
     """
 
     def __init__(self, app: ASGIApp, paths: Collection[str], refusal: Callable[[], ApiError | None]) -> None:

@@ -1,4 +1,4 @@
-"""Error responses of the service: one JSON shape (OpenAI's error object), the right status, no internal details."""
+"""Error responses of the service: OpenAI's error object, the matching status, and no internal details."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from starlette.exceptions import HTTPException
 from data.json_text import clean_text
 
 CLIENT_GONE = 499
-"""Status for the log: the client disconnected before there was a response."""
+"""Status for the log: the client disconnected before the response."""
 UNREAD = (408, 413)
-"""Statuses of refusals with an unread body: the rest is not read, so the connection must close."""
+"""Statuses of refusals that leave a body unread, so the connection must close."""
 _CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
 _MESSAGES = {
     400: "the request cannot be read: send JSON in UTF-8, with numbers of at most 4,300 digits",
@@ -28,8 +28,12 @@ _MESSAGES = {
 class ApiError(Exception):
     """A refused request.
 
-    status: HTTP. code: for programs. param: the invalid field. retry_after: seconds. The message is sent to the client:
-    it must not contain document text or paths of this machine.
+    The message is sent to the client: it must not contain document text or paths of this machine.
+
+    status: HTTP status.
+    code: identifier for programs.
+    param: name of the invalid field; None if there is none.
+    retry_after: seconds until a retry is useful; None if it is not.
     """
 
     def __init__(
@@ -44,7 +48,7 @@ class ApiError(Exception):
 
 
 def error_body(status: int, message: str, code: str, param: str | None = None) -> dict[str, Any]:
-    """``{"error": {"message", "type", "param", "code"}}``."""
+    """Return ``{"error": {"message", "type", "param", "code"}}``."""
     kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
     # Both may hold client text, and lone surrogates cannot be encoded in UTF-8.
     shown = {"message": clean_text(message), "type": kind, "param": param and clean_text(param), "code": code}
@@ -52,7 +56,7 @@ def error_body(status: int, message: str, code: str, param: str | None = None) -
 
 
 def error_response(error: ApiError, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    """The error as a response, with Retry-After if given."""
+    """Return the error as a response, with Retry-After if the error has it."""
     sent = dict(headers or {})
     if error.retry_after is not None:
         sent["Retry-After"] = str(error.retry_after)
@@ -65,7 +69,7 @@ def error_response(error: ApiError, headers: Mapping[str, str] | None = None) ->
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Convert every error of the framework and the routes to the same shape."""
+    """Convert errors of the framework and of routes to the error object."""
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)  # noqa: S101 - registered for nothing else
@@ -91,13 +95,13 @@ def add_error_handlers(app: FastAPI) -> None:
 
 
 def _is_page(request: Request) -> bool:
-    """Whether a browser requests one of our pages."""
+    """Return whether a browser requests an HTML page of the service."""
     wants = "text/html" in request.headers.get("accept", "")
     return wants and request.method == "GET" and not request.url.path.startswith("/v1/")
 
 
 def validation_error(problems: Sequence[Mapping[str, Any]], status: int = 422) -> ApiError:
-    """Pydantic's errors as one error: 400 for invalid JSON, ``status`` for invalid values."""
+    """Return Pydantic's errors as one ApiError: 400 for invalid JSON, ``status`` for invalid values."""
     first = problems[0]
     if first["type"] == "json_invalid":
         reason = first.get("ctx", {}).get("error", "not JSON")
@@ -123,7 +127,7 @@ def _sentence(problem: Mapping[str, Any]) -> str:
 
 
 def without_message(error: BaseException) -> str:
-    """The traceback with the types of its exceptions, without their messages, which may quote questions and
+    """Return the traceback with the types of its exceptions but without their messages, which may quote questions and
     documents.
     """
     parts: list[str] = []

@@ -1,6 +1,6 @@
-"""Outermost middleware: the request's id, its access log line, and the handling of unexpected errors.
+"""Middleware around all requests: the request's ID, its access log line, and the handling of unexpected errors.
 
-Neither log nor response contains a query string, a body or the message of an unexpected error: those may quote
+Neither log nor response contains a query string, a body or the message of an unexpected error, because those may quote
 questions and documents.
 """
 
@@ -26,9 +26,11 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
 class RequestFrame:
-    """ASGI middleware, the outermost. allowed_hosts: valid Host headers; None allows any.
+    """ASGI middleware around all others except SubPath.
 
-    metrics: receives every request. closing: whether the server stops, so that connections are not kept alive.
+    allowed_hosts: valid Host headers; None allows any.
+    metrics: counts every request; None for no metrics.
+    closing: returns whether the server is stopping, so that connections are not kept alive.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class RequestFrame:
 
 
 def _route(scope: Scope) -> str:
-    """The path as the route declares it; one placeholder for all unmatched paths."""
+    """Return the path as the route declares it; one placeholder for all unmatched paths."""
     return str(getattr(scope.get("route"), "path", scope.get(REFUSED_PATH, "none")))
 
 
@@ -118,5 +120,5 @@ def _request_id(given: str | None) -> str:
 
 
 def _host_name(host: str) -> str:
-    """The Host header without its port."""
+    """Return the Host header without its port."""
     return re.sub(r":\d*$", "", host.strip().lower()) if not host.endswith("]") else host.strip().lower()

@@ -1,7 +1,7 @@
 """uvicorn's HTTP/1.1 protocol with limits on request headers: seconds, bytes, and number.
 
 uvicorn waits for headers without a timeout and stores any number of them. A client that sends a byte now and then could
-hold its connection forever (Slowloris), and one that never ends a header line could fill the memory.
+hold its connection forever (Slowloris). A client that never ends a header line could fill the memory.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ MOST_HEADERS = 100
 
 
 class BoundedHttp(HttpToolsProtocol):
-    """A connection. Headers must arrive within ``header_timeout_s`` after it was opened or, if it is kept alive, after
-    their first byte; in between uvicorn's keep-alive timeout applies.
+    """A connection with limits on request headers.
+
+    Headers must arrive within ``header_timeout_s`` seconds after the connection was opened. On a kept-alive connection
+    the time starts with their first byte; until then uvicorn's keep-alive timeout applies.
     """
 
     header_timeout_s = HEADER_TIMEOUT_S
@@ -55,7 +57,7 @@ class BoundedHttp(HttpToolsProtocol):
             self._header_bytes += len(data)
         if not self._refused:
             super().data_received(data)
-        # Body bytes in the same packet are counted too, so only incomplete headers are judged by it.
+        # The count includes body bytes of the same packet, so the limit applies only to incomplete headers.
         if self._header_timer is not None and self._header_bytes > MOST_HEADER_BYTES:
             self._refuse(431, f"the headers are longer than {MOST_HEADER_BYTES} bytes", "headers_too_large")
 
@@ -114,7 +116,7 @@ class BoundedHttp(HttpToolsProtocol):
     def _late(self) -> None:
         if self._header_bytes:
             self._refuse(408, f"the headers did not arrive within {self.header_timeout_s:g} seconds", "request_timeout")
-        else:  # browsers open connections ahead of time without a request
+        else:  # browsers open connections in advance, without a request
             self._headers_came()
             self.transport.close()
 

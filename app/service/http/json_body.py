@@ -1,7 +1,7 @@
-"""Large JSON bodies: limits the number of values before parsing, and parses outside of the event loop.
+"""Parse large JSON bodies outside of the event loop, with a limit on the number of values.
 
-A body of 16 MB can hold millions of empty objects, which take seconds to build and a hundred times its memory. The
-values are counted in the raw bytes first, outside of strings, so that long texts are unaffected.
+A body of 16 MB can hold millions of empty objects. They take seconds to build and a hundred times the body's memory.
+The values are therefore counted in the raw bytes first, outside of strings, so that long texts are unaffected.
 """
 
 from __future__ import annotations
@@ -17,26 +17,29 @@ import numpy as np
 from app.service.http.errors import ApiError
 
 LARGE_BYTES = 16_384
-"""Bodies of at least this size are parsed in a thread; for smaller ones the thread costs more than it saves."""
+"""Minimum bytes of a body that is parsed in a thread. For smaller bodies the thread costs more than it saves."""
 MOST_VALUES = 250_000
-"""Commas, colons and opening brackets outside of strings. 5,000 questions with all their fields have about 150,000."""
+"""Maximum number of commas, colons and opening brackets outside of strings. 5,000 questions with all their fields have
+about 150,000.
+"""
 MOST_FIELDS = 1024
-"""Maximum fields of one object: every unknown field creates an error."""
+"""Maximum number of fields of one object, since every unknown field creates an error."""
 _BLOCK = 1 << 20
 _MARKS = b",:[{"
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 
 
 class LargeBodies:
-    """Parses large bodies, one at a time, because Python's parser holds the GIL."""
+    """A parser of large bodies. It parses one at a time, because Python's parser holds the GIL."""
 
     def __init__(self) -> None:
         self._one: anyio.CapacityLimiter | None = None
 
     async def parse(self, body: bytes, check: Callable[[Any], None]) -> Any:
-        """The parsed body. check: called with it in the same thread to validate it.
+        """Return the parsed body. check: called with it in the same thread, to validate it.
 
-        Raises ApiError 400 for invalid JSON and 413 for too many values, and the errors of ``check``.
+        Raises ApiError 400 for invalid JSON, 413 for too many values, 422 for an object with too many fields, and the
+        errors of ``check``.
         """
         self._one = self._one or anyio.CapacityLimiter(1)
 
@@ -82,9 +85,10 @@ def _check_fields(value: Any) -> None:
 
 
 def count_marks(body: bytes) -> int:
-    """Commas, colons and opening brackets outside of strings; for invalid JSON some number of them.
+    """Return the number of commas, colons and opening brackets outside of strings. For invalid JSON it is only an
+    estimate.
 
-    Works in blocks to bound memory; numpy releases the GIL meanwhile.
+    It works in blocks to bound the memory. numpy releases the GIL meanwhile.
     """
     total = 0
     inside = escaping = False
@@ -102,9 +106,9 @@ def count_marks(body: bytes) -> int:
 
 
 def _escaped(block: np.ndarray[Any, np.dtype[np.uint8]], first: bool) -> tuple[bool, np.ndarray[Any, Any]]:
-    """Whether the block's end escapes the next byte, and the positions in it that a backslash escapes.
+    """Return whether the block's end escapes the next byte, and the positions in the block that a backslash escapes.
 
-    first: whether the previous block escapes this one's first byte.
+    first: whether the previous block escapes the first byte of this one.
     """
     places = np.flatnonzero(block == _BACKSLASH)
     if first:

@@ -1,4 +1,7 @@
-"""Maps internal errors to messages for clients: the component and what to do. Files and paths go only to the log."""
+"""Map internal errors to messages for clients, which name the component and what to do.
+
+Files and paths appear only in the log.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ from retrieval.errors import RetrievalError
 
 
 def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
-    """Raise the mapped error."""
+    """Raise the error that ``problem`` returns."""
     found = problem(error, log)
     if found is error:
         raise error
@@ -33,7 +36,7 @@ def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
 
 
 def problem(error: Exception, log: logging.Logger) -> Exception:
-    """The error to raise in place of ``error``: an ApiError for known types, else the original, which is internal."""
+    """Return the ApiError for an error of a known type; any other error is internal and is returned unchanged."""
     if isinstance(error, ApiError):
         return error
     if isinstance(error, OperationalError):  # a database error that the store did not wrap: still 503, never 500
@@ -73,8 +76,10 @@ def _unavailable(part: str) -> ApiError:
 
 
 def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError:
-    """``context_length_exceeded`` only if the prompt is too long: clients react to it by truncating the
-    conversation.
+    """Return the ApiError for an error of the generator.
+
+    The code is ``context_length_exceeded`` only if the prompt is too long, because clients react to it by truncating
+    the conversation.
     """
     if isinstance(error, ContextLengthError):
         return ApiError(422, f"question: {error}", code="context_length_exceeded", param="question")
@@ -92,7 +97,7 @@ def _generation_problem(error: GenerationError, log: logging.Logger) -> ApiError
 
 
 def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
-    """503 for a file that cannot be written or read, with a specific message for a full disk."""
+    """Return a 503 error for a file that cannot be written or read; a full disk has its own message."""
     log.error("cannot work: %s", error.strerror)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return disk_full()
@@ -100,12 +105,12 @@ def storage_problem(error: OSError, log: logging.Logger) -> ApiError:
 
 
 def disk_full() -> ApiError:
-    """503: the disk needs space."""
+    """Return a 503 error for a full disk."""
     return ApiError(503, "the server's disk is full: nothing was stored", code="disk_full", retry_after=60)
 
 
 def late() -> ApiError:
-    """503: the deadline passed before the answer was complete."""
+    """Return a 503 error for a deadline that passed before the answer was complete."""
     return ApiError(
         503,
         "the deadline passed before the answer was complete: try again, with more time or fewer tokens",

@@ -1,9 +1,9 @@
-"""Rate limits per key: token buckets in the memory of one process. Does not depend on HTTP.
+"""Rate limits per key: token buckets in the memory of one process. They do not depend on HTTP.
 
-Processes that share a database server count in the database (shared_rates.py).
+Processes that share a database server count in the database instead (shared_rates.py).
 
-A bucket holds one minute's quota and refills continuously, so a key may spend a minute's quota at once and then waits
-for the refill (Turner 1986, "New directions in communications", the leaky bucket as a meter).
+A bucket holds the quota of one minute and refills continuously. A key may therefore use its quota at once and then
+waits for the refill (Turner 1986, "New directions in communications", the leaky bucket as a meter).
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ class _Bucket:
 
 
 class Rates(Protocol):
-    """Token buckets by name. blocking: whether ``take`` and ``wait`` read a database, so that an event loop must call
-    them in a thread.
+    """Token buckets by name.
+
+    blocking: whether ``take`` and ``wait`` query a database, so that an event loop must call them in a thread.
     """
 
     blocking: bool
@@ -45,7 +46,7 @@ class Rates(Protocol):
 
 
 class RateLimiter:
-    """Thread-safe. clock: monotonic time in seconds."""
+    """Token buckets in memory. Thread-safe. clock: returns monotonic time in seconds."""
 
     blocking = False
 
@@ -55,9 +56,9 @@ class RateLimiter:
         self._lock = threading.Lock()
 
     def take(self, name: str, per_minute: int, amount: float = 1.0) -> float:
-        """Take ``amount`` from a bucket; returns 0, or the seconds until there is enough (nothing is taken then).
+        """Take ``amount`` from a bucket. Returns 0, or the seconds until there is enough; then nothing is taken.
 
-        An amount larger than a minute's quota needs a full bucket, which then goes into debt.
+        An amount larger than the quota of a minute needs a full bucket, which then goes into debt.
         """
         with self._lock:
             bucket = self._filled(name, per_minute)
@@ -68,12 +69,12 @@ class RateLimiter:
             return (needed - bucket.level) * MINUTE_S / per_minute
 
     def wait(self, name: str, per_minute: int) -> float:
-        """Seconds until one unit is available; 0 if it is now. Takes nothing."""
+        """Return the seconds until one unit is available; 0 if one is available now. Takes nothing."""
         with self._lock:
             return max(0.0, (1.0 - self._filled(name, per_minute).level) * MINUTE_S / per_minute)
 
     def owe(self, name: str, per_minute: int, amount: float) -> None:
-        """Deduct a used amount, into debt if necessary, because it is known only afterwards."""
+        """Deduct an amount that was used already. The bucket may go into debt."""
         with self._lock:
             self._filled(name, per_minute).level -= amount
 

@@ -1,8 +1,8 @@
-"""Rate limits per key in the database: all processes that share a PostgreSQL server count together.
+"""Rate limits per key in the database, for all processes that share a PostgreSQL server.
 
-The same token buckets as ``RateLimiter``. A row holds the moment at which the bucket is full again, by the server's
-clock: a debt of D seconds is a level of per_minute * (1 - D / 60). Rows whose moment has passed are full buckets, which
-need no row.
+These are the token buckets of ``RateLimiter``. A row stores the time at which the bucket is full again, by the server's
+clock. A debt of D seconds is a level of per_minute * (1 - D / 60). A bucket whose time has passed is full and needs no
+row.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ _INSERT = (
 _OWE = text(_INSERT)
 _TAKE = text(f"{_INSERT} WHERE b.full_at <= clock_timestamp() + make_interval(secs => :allowed) RETURNING name")
 _DEBT = text("SELECT extract(epoch FROM full_at - clock_timestamp()) FROM rate_buckets WHERE name = :name")
-# A server that crashes may forget the last half second of counting; no request waits for its disk.
+# A crash of the server may lose the counts of the last half second, but no request waits for its disk.
 _FAST = text("SET LOCAL synchronous_commit TO OFF")
 
 
 class SharedRateLimiter:
-    """Thread-safe. store: opens the database. Its methods raise DataError if the database does not answer."""
+    """Token buckets in the database. Thread-safe. store: returns the open database.
+
+    Its methods raise DataError if the database does not answer, except ``owe``.
+    """
 
     blocking = True
 
@@ -52,7 +55,7 @@ class SharedRateLimiter:
             values = {"name": name, "cost": amount * second, "allowed": allowed}
             if connection.execute(_TAKE, values).first() is not None:
                 return 0.0
-            # Never 0, which would say that the amount was taken: it may have refilled since the statement before.
+            # Never 0, which means that the amount was taken: the bucket may have refilled since the last statement.
             return max(0.001, _debt(connection, name) - allowed)
 
     def wait(self, name: str, per_minute: int) -> float:
@@ -62,7 +65,7 @@ class SharedRateLimiter:
             return max(0.0, _debt(connection, name) - MINUTE_S + MINUTE_S / per_minute)
 
     def owe(self, name: str, per_minute: int, amount: float) -> None:
-        """See ``RateLimiter.owe``. Returns at once; the log reports a database that does not answer."""
+        """See ``RateLimiter.owe``. Returns at once; errors of the database are logged."""
         with self._lock:
             self._pending = self._thread.submit(self._owe, name, amount * MINUTE_S / per_minute)
 
@@ -71,11 +74,11 @@ class SharedRateLimiter:
             with self._store().write(exclusive=False) as connection:
                 connection.execute(_FAST)
                 connection.execute(_OWE, {"name": name, "cost": cost_s})
-        except Exception as error:  # the answer was given, so only the log can tell
+        except Exception as error:  # the answer was already sent, so the error is only logged
             logging.getLogger(LOGGER).error("used tokens are not counted: %s: %s", type(error).__name__, error)
 
     def _settle(self) -> None:
-        """Wait until what this process owes is counted, at most _OWE_S seconds."""
+        """Wait at most _OWE_S seconds until the amounts that this process owes are counted."""
         with self._lock:
             pending = self._pending
         if pending is not None:
@@ -83,13 +86,13 @@ class SharedRateLimiter:
 
 
 def open_rates(pipeline: Pipeline) -> Rates:
-    """The rate limits of a service: in the database if it is a server, else in this process."""
+    """Return the rate limits of a service: in the database if it is a server, else in this process."""
     if is_shared(pipeline.settings.database_url):
         return SharedRateLimiter(lambda: pipeline.store)
     return RateLimiter()
 
 
 def _debt(connection: Connection, name: str) -> float:
-    """Seconds until the bucket is full; 0 or less if it is."""
+    """Return the seconds until the bucket is full; 0 or less if it is full."""
     found = connection.execute(_DEBT, {"name": name}).scalar()
     return float(found) if found is not None else 0.0

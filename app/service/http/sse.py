@@ -1,7 +1,6 @@
-"""Server-sent events as a response: written as they come, with keep-alive comments, until the client disconnects.
+"""Server-sent events as a response, with keep-alive comments, until the client disconnects.
 
-Format: WHATWG HTML, section 9.2 "Server-sent events". Responses are independent; a client that stops reading is
-disconnected after a while.
+Format: WHATWG HTML, section 9.2 "Server-sent events". A client that stops reading is disconnected after a timeout.
 """
 
 from __future__ import annotations
@@ -25,23 +24,25 @@ EVENTS_CONTENT = {
         }
     }
 }
-"""For the ``responses`` of a route: the format of one event."""
+"""The format of an event, for the ``responses`` of a route."""
 _ALIVE_S = 15.0
 _STALLED_S = 60.0
 _COMMENT = b": waiting\n\n"
 
 
 def event(data: object, name: str | None = None) -> bytes:
-    """One event. JSON has no line breaks, so the data is one line."""
+    """Return one encoded event. JSON contains no line breaks, so the data is one line."""
     head = f"event: {name}\n" if name else ""
     return f"{head}data: {json.dumps(data, ensure_ascii=False, separators=(',', ':'))}\n\n".encode()
 
 
 class EventStream(StreamingResponse):
-    """The response. events: chunks of bytes, whole events each. close: called once at the end, in every case.
+    """A response that streams events.
 
-    alive_s: seconds without an event after which a comment is sent, so that proxies keep the connection. stalled_s:
-    seconds after which a client that does not read is disconnected.
+    events: encoded events; each chunk of bytes holds complete events.
+    close: called once at the end, whether the stream was completed or not.
+    alive_s: seconds without an event after which a comment is sent, so that proxies keep the connection.
+    stalled_s: seconds after which a client that does not read is disconnected.
     """
 
     def __init__(
@@ -52,7 +53,7 @@ class EventStream(StreamingResponse):
         alive_s: float = _ALIVE_S,
         stalled_s: float = _STALLED_S,
     ) -> None:
-        # A buffering reverse proxy would hold every piece back until the answer is complete.
+        # Otherwise a buffering reverse proxy holds all events back until the answer is complete.
         super().__init__(events, media_type=MEDIA_TYPE, headers={"X-Accel-Buffering": "no"})
         self._events, self._close = events, close
         self._alive_s, self._stalled_s = alive_s, stalled_s
@@ -61,7 +62,7 @@ class EventStream(StreamingResponse):
         self._sent_at = 0.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Write all events, or until the client disconnects; see ASGI."""
+        """Send events until they end or the client disconnects; see ASGI."""
         self._sent_at = asyncio.get_running_loop().time()
         writing = asyncio.create_task(self._write(send))
         others = (asyncio.create_task(client_gone(receive)), asyncio.create_task(self._watch(send)))
@@ -82,8 +83,9 @@ class EventStream(StreamingResponse):
         await self._send(send, {"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _watch(self, send: Send) -> None:
-        """Send comments while idle; end if the client does not read. One timer per stream, since a task and a timer per
-        event cost more than the event.
+        """Send comments while idle, and return if the client does not read.
+
+        There is one timer per stream, since a task and a timer per event cost more than the event.
         """
         clock = asyncio.get_running_loop().time
         while True:

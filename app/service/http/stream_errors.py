@@ -1,4 +1,4 @@
-"""Errors after the status was sent, and clients that disconnect before a response."""
+"""Handle errors after the status was sent, and clients that disconnect before the response."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Made = TypeVar("Made")
 
 
 def streamed_error(error: Exception) -> ApiError:
-    """The error as an event; an unexpected one is logged without its message, which may quote documents."""
+    """Return the ApiError to send as an event. An unexpected error is logged without its message, which may quote
+    documents.
+    """
     known = problem(error, logging.getLogger(LOGGER))
     if isinstance(known, ApiError):
         return known
@@ -32,7 +34,7 @@ def streamed_error(error: Exception) -> ApiError:
 
 
 async def unless_gone(request: Request, work: Coroutine[None, None, Made]) -> Made:
-    """The result of the work. Cancels it when the client disconnects, and raises ApiError 499 (for the log)."""
+    """Return the result of the work. If the client disconnects, cancel the work and raise ApiError 499, for the log."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(client_gone(request.receive))
     try:

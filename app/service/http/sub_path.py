@@ -1,7 +1,7 @@
-"""Serves under a URL path prefix (``--root-path /plumbline``), behind a reverse proxy or not.
+"""Serve under a URL path prefix (``--root-path /plumbline``), behind a reverse proxy or not.
 
-Routes, templates and redirects use paths without the prefix. The middleware strips it from requests, if the proxy left
-it there. Responses get it back: in templates by ``root()``, in Location headers by the middleware.
+Routes, templates and redirects use paths without the prefix. The middleware removes it from requests, if the proxy left
+it there. Templates add it with ``root()``, and the middleware adds it to Location headers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _PATH = re.compile(r"(?:/(?!\.{1,2}(?:/|$))[A-Za-z0-9._~-]+)+")
 
 
 def root() -> str:
-    """The path prefix of this request's service: empty, or such as ``/plumbline``."""
+    """Return the path prefix of the service for the current request, such as ``/plumbline``; empty without a prefix."""
     return _ROOT.get()
 
 
 def checked_root_path(path: str) -> str:
-    """The path without a trailing slash, "" for ``/``. Raises ValueError for an invalid path."""
+    """Return the path without a trailing slash; "" for ``/``. Raises ValueError for an invalid path."""
     bare = path.rstrip("/")
     if bare and _PATH.fullmatch(bare) is None:
         raise ValueError(f"{path!r} is not a path such as /plumbline: use letters, digits, . _ ~ - between slashes")
@@ -30,7 +30,7 @@ def checked_root_path(path: str) -> str:
 
 
 class SubPath:
-    """ASGI middleware, the outermost. root_path: as returned by ``checked_root_path``."""
+    """The outermost ASGI middleware. root_path: prefix as returned by ``checked_root_path``."""
 
     def __init__(self, app: ASGIApp, root_path: str) -> None:
         self._app, self._root = app, root_path

@@ -1,6 +1,6 @@
-"""Log lines as text or JSON, each with its request's id; without question or document text unless enabled.
+"""Log lines as text or JSON, each with the ID of its request, and without question or document text unless enabled.
 
-The id is in a context variable, so that code that logs while a request is served need not pass it on.
+The ID is in a context variable, so that code that logs during a request need not pass it on.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Literal
 LOGGER = "plumbline.service"
 Format = Literal["text", "json"]
 REQUEST_ID: ContextVar[str] = ContextVar("plumbline_request_id", default="")
-"""Id of the current request; "" outside of one."""
+"""ID of the current request; "" outside of a request."""
 
 
 def log_event(logger: logging.Logger, event: str, message: str, *, level: int = logging.INFO, **fields: Any) -> None:
-    """Log a line with structured fields. message: the text for people, without the request's id."""
+    """Log a line with structured fields. message: readable text without the request's ID."""
     request_id = REQUEST_ID.get()
     shown = f"{request_id} {message}" if request_id else message
     extra = {"plumbline": {"event": event, "request_id": request_id or None, **fields}}
@@ -26,10 +26,10 @@ def log_event(logger: logging.Logger, event: str, message: str, *, level: int = 
 
 
 class JsonLines(logging.Formatter):
-    """Formats a JSON object per line: time, level, logger, message, and the fields of log_event."""
+    """A formatter that writes one JSON object per line: time, level, logger, message, and the fields of log_event."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
+        """Return the line of a record."""
         fields = getattr(record, "plumbline", None) or {"request_id": REQUEST_ID.get() or None}
         line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
@@ -45,12 +45,12 @@ class JsonLines(logging.Formatter):
 
 
 class TextLines(logging.Formatter):
-    """Formats lines for people."""
+    """A formatter that writes readable lines."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(message)s")
 
 
 def formatter(kind: Format) -> logging.Formatter:
-    """The formatter of a --log-format."""
+    """Return the formatter for a value of --log-format."""
     return JsonLines() if kind == "json" else TextLines()

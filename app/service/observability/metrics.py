@@ -1,6 +1,6 @@
 """Prometheus metrics: latency by stage, tokens, queue, batch sizes, cache hits, verdict shares, age of indexes.
 
-Labels contain nothing sent by clients, only declared paths, because a label value is kept forever.
+Label values are declared paths, never text sent by clients, because Prometheus keeps every label value.
 """
 
 from __future__ import annotations
@@ -33,14 +33,16 @@ class IndexAge:
 
 @dataclass(frozen=True, slots=True)
 class Indexes:
-    """Published indexes. own: of the tenant that reads the metrics; others: number of all other tenants' indexes."""
+    """Published indexes. own: indexes of the tenant that reads the metrics. others: number of indexes of all other
+    tenants.
+    """
 
     own: tuple[IndexAge, ...] = ()
     others: int = 0
 
 
 class Metrics:
-    """The metrics of one service, in their own registry."""
+    """The metrics of one service, in a registry of their own."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -80,20 +82,20 @@ class Metrics:
             self._stages.labels(stage)
 
     def gauge(self, name: str, help_text: str, value: Callable[[], float]) -> None:
-        """Register a gauge whose value is computed on each scrape."""
+        """Register a gauge. value: called on each scrape."""
         Gauge(f"plumbline_{name}", help_text, registry=self._registry).set_function(value)
 
     def request(self, method: str, path: str, status: int, seconds: float) -> None:
-        """Record a finished request. path: the route's path, not the one sent."""
+        """Record a finished request. path: path that the route declares, not the path that was sent."""
         self._requests.labels(method, path, str(status)).inc()
         self._request_seconds.labels(path).observe(seconds)
 
     def stage(self, stage: str, seconds: float) -> None:
-        """Record a query's duration in a stage, one of STAGES."""
+        """Record how many seconds a query spent in a stage. stage: one of STAGES."""
         self._stages.labels(stage).observe(seconds)
 
     def batch(self, stage: str, size: int) -> None:
-        """Record a batch's number of requests."""
+        """Record the number of requests in a batch."""
         self._batches.labels(stage).observe(size)
 
     def answered(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> None:
@@ -111,7 +113,7 @@ class Metrics:
                 self._verdicts.labels(verdict.label).inc()
 
     def text(self, indexes: Indexes | None = None) -> bytes:
-        """All metrics in Prometheus' text format 0.0.4. indexes: those that the reader may see."""
+        """Return all metrics in Prometheus' text format 0.0.4. indexes: those that the reader may see."""
         more = CollectorRegistry()
         more.register(_IndexFigures(indexes or Indexes()))
         return generate_latest(self._registry) + generate_latest(more)
@@ -122,7 +124,7 @@ class _IndexFigures(Collector):
         self._indexes = indexes
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One sample per collection of the reader, and the number of the others."""
+        """Yield the age of each index of the reader, and the numbers of own and other indexes."""
         family = GaugeMetricFamily(
             "plumbline_index_age_seconds",
             "Seconds since the current index of a collection of this tenant was published",
@@ -138,5 +140,5 @@ class _IndexFigures(Collector):
         yield counts
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Nothing: the samples are not known at registration."""
+        """Return nothing: the samples are not known at registration."""
         return ()

@@ -15,7 +15,9 @@ _LABELS = ("collection", "certificate")
 
 
 def watch_text(watches: Sequence[CollectionWatch]) -> bytes:
-    """The metrics of these watches in Prometheus' text format. certificate is "" for answers without one."""
+    """Return the metrics of these watches in Prometheus' text format. The label certificate is "" for answers without
+    one.
+    """
     registry = CollectorRegistry()
     registry.register(_WatchFigures(watches))
     return generate_latest(registry)
@@ -26,7 +28,7 @@ class _WatchFigures(Collector):
         self._watches = watches
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
-        """One sample per watch, and one per alarm that can be raised."""
+        """Return one sample per watch, and one per alarm that can be raised."""
         audits = _family("audits", "Audits, by state of their label", "state")
         rate = _family("rate", "Hallucination rate of answers in service: estimate, confidence sequence", "bound")
         alpha = _family("alpha", "Certified rate")
@@ -56,7 +58,7 @@ class _WatchFigures(Collector):
         return (audits, rate, alpha, capital, alarm, clock)
 
     def describe(self) -> Iterable[GaugeMetricFamily]:
-        """Nothing: the samples are not known at registration."""
+        """Return nothing: the samples are not known at registration."""
         return ()
 
 
@@ -77,7 +79,7 @@ def _states(watch: CertificateWatch) -> dict[str, int]:
 
 
 def _bounds(watch: CertificateWatch) -> dict[str, float]:
-    """Undefined figures are left out."""
+    """Return the estimate and the bounds of the rate, without undefined figures."""
     r = watch.reading.watch
     known = {} if r.rate is None else {"estimate": r.rate}
     return known if r.changed or r.rate is None else known | {"lower": r.lower, "upper": r.upper}

@@ -36,9 +36,10 @@ CONTENT_SCHEMA: dict[str, Any] = {
 def text_of(content: object, role: Role, place: str) -> str:
     """Return the text of a message: parts joined by line breaks; empty if there is none.
 
-    place: location of the message, such as ``messages.0``. Raises ApiError 400 for content that is neither text nor a
-    list of parts, for a non-text part in a message of the user or system, and for characters that cannot be stored
-    (NUL, a lone surrogate).
+    place: location of the message, such as ``messages.0``.
+
+    Raises ApiError 400 for content that is neither text nor a list of parts, for a non-text part in a message of the
+    user or system, and for characters that cannot be stored (NUL, a lone surrogate).
     """
     where = f"{place}.content"
     if content is None:

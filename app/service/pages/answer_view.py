@@ -1,4 +1,4 @@
-"""Splits an answer and its sources into segments for highlighting: citations, unsupported claims, quoted spans."""
+"""Split an answer and its sources into segments for highlighting: citations, unsupported claims, quoted spans."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 _CITATION = re.compile(r"\s*\[\d+\]")
 _LEAST_QUOTED = 3
-"""Shorter answers occur too often in a text to locate the quote."""
+"""Minimum characters of an answer that is located in a text; shorter ones occur too often."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextSegment:
-    """Part of an answer's text. number: of the source it cites, None for plain text. unsupported: whether it is in a
-    claim that the documents do not support.
+    """Part of an answer's text. number: number of the source that it cites; None for plain text. unsupported: whether
+    it is in a claim that the documents do not support.
     """
 
     text: str
@@ -26,7 +26,7 @@ class TextSegment:
 
 @dataclass(frozen=True, slots=True)
 class QuotedSource:
-    """A source's text in three parts: before the quoted span, the span (may be empty), and the rest."""
+    """The text of a source in three parts: before the quoted span, the span (may be empty), and the rest."""
 
     before: str
     quote: str
@@ -36,9 +36,7 @@ class QuotedSource:
 def pieces(
     text: str, annotations: Iterable[Mapping[str, Any]], verdicts: Iterable[Mapping[str, Any]] = ()
 ) -> tuple[TextSegment, ...]:
-    """The text split at its citations and at the ends of unsupported claims; joined, the segments give the text
-    again.
-    """
+    """Split the text at its citations and at the ends of unsupported claims. The joined segments are the text."""
     cited = {(int(a["start"]), int(a["end"])): int(a["number"]) for a in annotations}
     bad = [(int(v["start"]), int(v["end"])) for v in verdicts if v["label"] in ("unverifiable", "contradicted")]
     cuts = sorted({0, len(text), *(place for span in (*cited, *bad) for place in span)})
@@ -50,9 +48,9 @@ def pieces(
 
 
 def quoted(source: Mapping[str, Any], answers: Sequence[Mapping[str, Any]]) -> QuotedSource:
-    """The span an answer was taken from: its words in the cited source, else the evidence of a verdict.
+    """Return the source split at the span that an answer quotes: the answer's words, else the evidence of a verdict.
 
-    Empty for sources that an answer with citations does not cite, even if they were evidence.
+    The span is empty for sources that an answer with citations does not cite, even if they were evidence.
     """
     text = str(source["text"])
     span = next((s for s in (_words(text, source, a) or _evidence(text, source, a) for a in answers) if s), None)

@@ -1,7 +1,7 @@
 """The page at /: a question, its answers with citations and marked unsupported claims, and the sources.
 
-The form works without a script; the script (app/templates/ask.js, from this server) streams answers. Nothing is loaded
-from other servers, and all text of documents and models is escaped.
+The form works without a script. The script (app/templates/ask.js, served by this server) streams answers. Nothing is
+loaded from other servers, and all text of documents and models is escaped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ MayAsk = Annotated[Caller, Depends(require("query"))]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One answer column of the page. sources: each with its text split at the quoted span."""
+    """An answer column of the page. sources: each source with its text split at the quoted span. cited: numbers of the
+    cited sources.
+    """
 
     title: str
     result: dict[str, Any]
@@ -47,20 +49,20 @@ class Column:
 
 @page_router.get("/")
 async def form(service: Service, caller: MayAsk) -> HTMLResponse:
-    """The empty form."""
+    """Show the empty form."""
     return await _page(service, caller)
 
 
 @page_router.get("/assets/ask.js")
 async def script() -> Response:
-    """The script that streams answers."""
+    """Return the script that streams answers."""
     text = await anyio.to_thread.run_sync(_SCRIPT.read_text, "utf-8")
     return Response(text, media_type="text/javascript; charset=utf-8")
 
 
 @page_router.post("/")
 async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLResponse:
-    """The form's answer; an error is shown on the page, with its status."""
+    """Answer the question of the form. An error is shown on the page, with its status."""
     fields: dict[str, str] = {}
     columns: list[Column] = []
     try:
@@ -88,7 +90,7 @@ def _column(result: dict[str, Any], retrieval: bool) -> Column:
 
 
 def _require_own_form(request: Request) -> None:
-    """Reject forms posted by pages of other sites, by the browser's Origin headers."""
+    """Raise ApiError 403 for a form posted by a page of another site, recognised by the browser's origin headers."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise ApiError(

@@ -1,4 +1,4 @@
-"""The pages for labelling the audits of a collection, like those of a run: without score, policy and certificate."""
+"""Pages for labelling the audits of a collection. They hide score, policy and certificate of an answer."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ audit_labels_pages = APIRouter(include_in_schema=False)
 
 
 async def who(person: Annotated[LabellerIdentity, Depends(annotator_of)]) -> LabellerIdentity:
-    """The dependency of every page here."""
+    """Return the annotator of the request, with URLs below /watch."""
     return replace(person, base="watch")
 
 
@@ -41,7 +41,7 @@ Person = Annotated[LabellerIdentity, Depends(who)]
 
 @audit_labels_pages.get(_PLACE)
 async def show(name: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> HTMLResponse:
-    """Progress, annotators, agreement."""
+    """Show progress, annotators and their agreement."""
     return await _audits_page(name, caller, resources, person)
 
 
@@ -63,7 +63,7 @@ async def go_on(name: str, caller: Evaluator, resources: ResourcesDep, person: P
 
 @audit_labels_pages.get(f"{_PLACE}/labels.csv")
 async def download(name: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
-    """The audits and this annotator's labels, for a spreadsheet."""
+    """Return the audits with this annotator's labels as CSV."""
 
     def make() -> bytes:
         with TemporaryDirectory(prefix="plumbline-labels-") as folder:
@@ -81,7 +81,7 @@ async def download(name: str, caller: Evaluator, resources: ResourcesDep, person
 
 @audit_labels_pages.post(f"{_PLACE}/import")
 async def upload(name: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
-    """Import a completed file: stores all of its labels, or none. Only an admin's file may name other annotators."""
+    """Import all labels of a completed file, or none. Only an admin's file may name other annotators."""
     try:
         file = await read_upload(request, caller, person)
         person = file.person
@@ -102,7 +102,7 @@ async def upload(name: str, request: Request, caller: Evaluator, resources: Reso
 
 @audit_labels_pages.get(f"{_PLACE}/{{item_id}}")
 async def item(name: str, item_id: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> HTMLResponse:
-    """One answer."""
+    """Show one answer to label."""
     return await _item_page(name, item_id, caller, resources, person)
 
 
@@ -110,7 +110,7 @@ async def item(name: str, item_id: str, caller: Evaluator, resources: ResourcesD
 async def give(
     name: str, item_id: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person
 ) -> Response:
-    """Commit a label; then show the next answer."""
+    """Store a label, then show the next answer."""
     try:
         label = KEYS.get((await fields_of(request)).get("label", ""))
         if label is None:
@@ -133,7 +133,10 @@ async def give(
 
 
 def _session(resources: Resources, caller: Caller, name: str, person: LabellerIdentity) -> AuditSession:
-    """Raises ApiError 404 for a collection that the caller does not have, 422 without a name or for an invalid one."""
+    """Return the annotator's session.
+
+    Raises ApiError 404 for a collection that the caller does not have, and 422 for a missing or invalid annotator name.
+    """
     own = resources.own(caller.tenant, name)
     annotator, settles = as_annotator(person)
     try:
@@ -143,7 +146,7 @@ def _session(resources: Resources, caller: Caller, name: str, person: LabellerId
 
 
 def _place(session: AuditSession, item_id: str) -> int:
-    """Index of an item. Raises ApiError 404 if it is unknown, settled already, or its texts were deleted."""
+    """Return the index of an item. Raises ApiError 404 if it is unknown or settled, or its texts were deleted."""
     if item_id not in session.items.ids:
         raise ApiError(404, "there is no such audit to label: its texts may have been deleted", code="item_not_found")
     return session.items.ids.index(item_id)
@@ -194,7 +197,7 @@ async def _audits_page(
     error: ApiError | None = None,
     notice: str = "",
 ) -> HTMLResponse:
-    """The page of a collection's audits. notice: the message about the last action."""
+    """Return the page of a collection's audits. notice: message about the last action."""
 
     def look() -> dict[str, Any]:
         own = resources.own(caller.tenant, name)

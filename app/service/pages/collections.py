@@ -1,4 +1,4 @@
-"""The pages of collections: the list, and one collection with its documents, jobs and refused files."""
+"""Pages of collections: the list, and one collection with its documents, jobs and refused files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 
 @collections_pages.get("/collections")
 async def show_all(caller: Reader, resources: ResourcesDep) -> HTMLResponse:
-    """All collections of the caller's tenant."""
+    """Show all collections of the caller's tenant."""
     return await _all(caller, resources)
 
 
@@ -54,13 +54,13 @@ async def make(request: Request, caller: Writer, resources: ResourcesDep) -> Res
 async def show(
     name: str, caller: Reader, resources: ResourcesDep, offset: Annotated[int, Query(ge=0, le=2**31 - 1)] = 0
 ) -> HTMLResponse:
-    """One collection."""
+    """Show one collection."""
     return await _one(name, caller, resources, offset)
 
 
 @collections_pages.post("/collections/{name}/documents")
 async def upload_files(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> Response:
-    """Upload files; the collection's page shows their job."""
+    """Upload files. The collection's page then shows their job."""
     try:
         refuse_other_sites(request)
         await upload(request, resources, caller, name, None)
@@ -83,7 +83,7 @@ async def remove(name: str, request: Request, caller: Writer, resources: Resourc
 
 @collections_pages.post("/collections/{name}/delete")
 async def delete(name: str, request: Request, caller: Writer, resources: ResourcesDep) -> Response:
-    """Delete the collection, if the box was ticked."""
+    """Delete the collection if the confirmation box was ticked."""
     try:
         fields = await fields_of(request)
         own = await resources.do(resources.own, caller.tenant, name)

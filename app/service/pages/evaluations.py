@@ -1,4 +1,4 @@
-"""The pages of evaluations: start and watch them, show one with its estimates, compare two."""
+"""Pages of evaluations: start and follow runs, show one with its estimates, compare two."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 
 @evaluations_pages.get("/evaluations")
 async def show_runs(caller: Evaluator, resources: ResourcesDep) -> HTMLResponse:
-    """Runs, jobs, and the form for a new run."""
+    """Show runs, jobs, and the form for a new run."""
     return await _all(caller, resources)
 
 
 @evaluations_pages.post("/evaluations")
 async def begin(request: Request, caller: Evaluator, resources: ResourcesDep) -> Response:
-    """Start a run; the page shows its job. If it is refused, all fields except the file keep their values."""
+    """Start a run and show its job. If it is refused, all fields except the file keep their values."""
     kept: dict[str, Any] = {}
     try:
         refuse_other_sites(request)
@@ -76,7 +76,7 @@ async def compare(
     one: Annotated[str, Query(max_length=64)] = "",
     other: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
-    """The report of one run against another."""
+    """Show the report that compares two runs."""
 
     def make() -> str:
         if not one or not other or one == other:
@@ -92,7 +92,7 @@ async def compare(
 
 @evaluations_pages.get("/evaluations/{run_id}")
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLResponse:
-    """One run, in progress or finished."""
+    """Show one run, in progress or finished."""
 
     def look() -> dict[str, Any]:
         info = own_run(resources.pipeline, caller, run_id)
@@ -140,14 +140,14 @@ async def _all(
 
 
 def _kept(form: FormData) -> dict[str, Any]:
-    """The typed values to fill the form again, truncated to the form's limits."""
+    """Return the typed values to fill the form again, truncated to the form's limits."""
     typed = {name: form.get(name) for name in ("name", "collection", "samples", "limit")}
     kept: dict[str, Any] = {name: value[:_TYPED] for name, value in typed.items() if isinstance(value, str)}
     return kept | {"arms": [arm for arm in form.getlist("arms") if isinstance(arm, str)]}
 
 
 async def _body(form: FormData) -> EvaluationBody:
-    """The form as the API's body. Raises ApiError 422 with the API's messages."""
+    """Return the form as the API's body. Raises ApiError 422 with the API's messages."""
     given: dict[str, Any] = {"arms": [str(arm) for arm in form.getlist("arms")]}
     for name in ("name", "collection"):
         value = form.get(name)

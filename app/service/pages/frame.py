@@ -42,9 +42,7 @@ ENVIRONMENT.globals["root"] = root
 def page(
     template: str, caller: Caller, here: str, *, error: ApiError | None = None, following: bool = False, **values: Any
 ) -> HTMLResponse:
-    """Render a page. here: its entry in the navigation. following: whether it reloads itself while work is in
-    progress.
-    """
+    """Render a page. here: its entry in the navigation. following: whether it reloads itself until work has ended."""
     nonce = secrets.token_urlsafe(16)
     html = ENVIRONMENT.get_template(template).render(
         nonce=nonce, caller=caller, here=here, error=error, following=following, **values
@@ -67,7 +65,7 @@ def see(path: str) -> RedirectResponse:
 
 
 async def fields_of(request: Request) -> dict[str, str]:
-    """The fields of a short form of our own pages. Raises ApiError 400, 403 and 415."""
+    """Return the fields of a short form of the service's pages. Raises ApiError 400, 403 and 415."""
     refuse_other_sites(request)
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
@@ -81,14 +79,14 @@ async def fields_of(request: Request) -> dict[str, str]:
 
 
 def own_path(path: str) -> str:
-    """The path, if it is one of our pages; else the start page."""
+    """Return the path if it is a page of the service, else the start page."""
     known = path.startswith(("/collections", "/evaluations", "/watch")) and "//" not in path and "\\" not in path
     return path if known and path.isascii() and path.isprintable() else "/"
 
 
 @login_pages.get("/login")
 async def login() -> HTMLResponse:
-    """The login page, for a browser without a key."""
+    """Show the login page."""
     return page("login.html.j2", Caller(), "")
 
 

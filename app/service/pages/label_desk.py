@@ -25,7 +25,7 @@ from evaluation.runs.run_store import RunInfo
 _RUNS_KEPT = 2
 _PEOPLE_KEPT = 8
 _NAMES = ("trusted", "collection")
-"""Labels of a run that name the collections with its evidence."""
+"""Keys of a run's labels that name the collections with its evidence."""
 
 
 @dataclass(slots=True)
@@ -37,16 +37,16 @@ class _Held:
 
 
 class LabelDesk:
-    """One per app. Labels are not cached: they are stored at once."""
+    """The labelling sessions of an app. Labels are not cached: they are stored at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._held: OrderedDict[str, _Held] = OrderedDict()
 
     def session(self, pipeline: Pipeline, caller: Caller, info: RunInfo, annotator: str, settles: bool) -> LabelSession:
-        """One annotator's session. settles: whether it shows disagreements, which change with every label.
+        """Return an annotator's session. settles: whether it shows disagreements, which change with every label.
 
-        Raises ApiError 409 if nothing is drawn, 422 for an invalid name.
+        Raises ApiError 409 if no questions are drawn, and 422 for an invalid name.
         """
         try:
             with self._lock:
@@ -58,7 +58,7 @@ class LabelDesk:
             raise ApiError(422, str(error), code="invalid_value", param="annotator") from error
 
     def run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> LabelledRunInfo:
-        """The run with its draw. Raises ApiError 409 if nothing is drawn."""
+        """Return the run with its draw. Raises ApiError 409 if no questions are drawn."""
         with self._lock:
             return self._run(pipeline, caller, info).run
 
@@ -85,7 +85,7 @@ def _session(pipeline: Pipeline, open_run: _Held, annotator: str) -> LabelSessio
 
 
 def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
-    """The run's draw; None if nothing is drawn. Raises ApiError 409 for one that cannot be read."""
+    """Return the run's draw; None if no questions are drawn. Raises ApiError 409 if it cannot be read."""
     try:
         return LabelStore(pipeline.store).load_draw(info.id)
     except EvaluationError as error:
@@ -93,9 +93,12 @@ def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
 
 
 def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: bool) -> None:
-    """Draw questions, or change their number. questions: None keeps it, or takes the default.
+    """Draw questions, or change their number.
 
-    Raises ApiError 409 for a run that is not finished and for settings of a different draw, 422 for an invalid number.
+    questions: number of questions; None keeps the number, or takes the default.
+    stratify: whether to draw equally many flagged and unflagged answers.
+
+    Raises ApiError 409 for an unfinished run and for settings of a different draw, and 422 for an invalid number.
     """
     stored = stored_draw(pipeline, info)
     if stored is not None and (stratify or stored.stratified):
@@ -113,12 +116,12 @@ def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: boo
 
 
 def progress(pipeline: Pipeline, info: RunInfo, stored: StoredDraw) -> LabelProgress:
-    """Labels of all annotators, without the answers."""
+    """Return the labels of all annotators, without the answers."""
     return progress_of(stored, LabelStore(pipeline.store).load(info.id, stored.decoding))
 
 
 def item_of(session: LabelSession, item_id: str) -> tuple[int, LabelItem]:
-    """An item and its index. Raises ApiError 404 if it is unknown, not in a new draw, or settled already."""
+    """Return an item and its index. Raises ApiError 404 if it is unknown, not in a new draw, or settled already."""
     for place, item in enumerate(session.items):
         if item.id == item_id:
             return place, item
@@ -126,7 +129,7 @@ def item_of(session: LabelSession, item_id: str) -> tuple[int, LabelItem]:
 
 
 def exported(session: LabelSession) -> bytes:
-    """The session's items with this annotator's labels, in the format of ``plumbline label --export``."""
+    """Return the session's items with this annotator's labels, in the format of ``plumbline label --export``."""
     with TemporaryDirectory(prefix="plumbline-labels-") as folder:
         path = Path(folder) / "labels.csv"
         export_labels(session, path)
@@ -143,7 +146,7 @@ def _opened(pipeline: Pipeline, info: RunInfo, request: DrawRequest) -> Labelled
 
 
 def own_documents(pipeline: Pipeline, caller: Caller, info: RunInfo) -> RunInfo:
-    """The run without names of collections that do not belong to the caller (any more).
+    """Return the run without names of collections that do not belong to the caller.
 
     Labelling shows the context of the evidence, and a deleted name may belong to another tenant by now.
     """

@@ -1,4 +1,4 @@
-"""Labels as a file on the service's pages: download answers to fill in, upload the completed file."""
+"""Labels as a file on the service's pages: download answers to label, upload the completed file."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ label_files_pages = APIRouter(include_in_schema=False)
 
 @label_files_pages.get("/evaluations/{run_id}/label/labels.csv")
 async def download(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk) -> Response:
-    """The answers and this annotator's labels, for a spreadsheet; ``import`` and ``plumbline label --import`` read
-    it.
-    """
+    """Return the answers with this annotator's labels as CSV, in the format of ``plumbline label --export``."""
 
     def make() -> bytes:
         info = own_run(resources.pipeline, caller, run_id)
@@ -41,9 +39,9 @@ async def download(run_id: str, caller: Evaluator, resources: ResourcesDep, pers
 async def upload(
     run_id: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk
 ) -> Response:
-    """Import a completed file: stores all of its labels, or none.
+    """Import all labels of a completed file, or none.
 
-    With a key the labels belong to its name; only an admin's file may name others in its column annotator.
+    With a key the labels belong to its name. Only an admin's file may name others in its column annotator.
     """
     try:
         file = await read_upload(request, caller, person)
@@ -54,7 +52,7 @@ async def upload(
             run = labels.run(resources.pipeline, caller, own_run(resources.pipeline, caller, run_id))
             try:
                 found = filled_in(run, file.content, file.name, annotator, others=file.others)
-            # errors of the file itself: the store is not queried yet
+            # Errors of the file itself. The store is not queried yet.
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             try:

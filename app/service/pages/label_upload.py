@@ -1,4 +1,4 @@
-"""The form that uploads a file of labels: the file, and the annotator whose labels they are."""
+"""Read the form that uploads a file of labels: the file, and the annotator whose labels they are."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LabelUpload:
 
 
 async def read_upload(request: Request, caller: Caller, person: LabellerIdentity) -> LabelUpload:
-    """Read the form. Only an admin's file may name other annotators. Raises ApiError without a file."""
+    """Read an uploaded file. Only an admin's file may name other annotators. Raises ApiError 422 without a file."""
     refuse_other_sites(request)
     form = await read_form(request, BATCH_BYTES)
     try:
@@ -45,6 +45,6 @@ async def read_upload(request: Request, caller: Caller, person: LabellerIdentity
 
 
 def import_notice(imported: ImportedLabels, name: str) -> str:
-    """The message after an import."""
+    """Return the message after an import."""
     blank = f"; {imported.blank} lines without a label were skipped" if imported.blank else ""
     return f"{imported.labels} labels of {', '.join(imported.annotators)} were imported from {name}{blank}."

@@ -1,7 +1,7 @@
-"""The pages for labelling a run's drawn answers without arm and verdict, as ``plumbline label`` shows them.
+"""Pages for labelling a run's drawn answers without arm and verdict, as ``plumbline label`` shows them.
 
 With a key, its name is the annotator's; without one, the annotator's name is in the URL. Forms identify the answer by
-id, not by number, so that a label never goes to another answer if the draw grows or a disagreement is settled
+ID, not by number. A label therefore never goes to another answer if the draw grows or a disagreement is settled
 meanwhile.
 """
 
@@ -36,14 +36,17 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
 def label_script() -> Markup:
-    """The script of the labelling page, which lets keys label."""
+    """Return the script of the labelling page, which assigns keys to labels."""
     return Markup(_SCRIPT.read_text("utf-8"))  # noqa: S704 - our own file
 
 
 @dataclass(frozen=True, slots=True)
 class LabellerIdentity:
-    """The annotator of a request. named: by the URL, without a key. settles: whether they settle disputes. base: first
-    part of the path of the pages.
+    """The annotator of a request.
+
+    named: whether the name comes from the URL, without a key.
+    settles: whether the annotator settles disagreements.
+    base: first part of the path of the pages.
     """
 
     annotator: str
@@ -52,7 +55,12 @@ class LabellerIdentity:
     base: str = "evaluations"
 
     def at(self, name: str, place: str = "", *, settles: bool | None = None) -> str:
-        """The URL of a page for this annotator. name: of the run. place: path below ``/label``."""
+        """Return the URL of a page for this annotator.
+
+        name: ID of the run, or name of the collection.
+        place: path below ``/label``.
+        settles: None for the annotator's own value.
+        """
         given = {"annotator": self.annotator} if self.named and self.annotator else {}
         if self.settles if settles is None else settles:
             given["settle"] = "yes"
@@ -64,13 +72,13 @@ async def who(
     annotator: Annotated[str, Query(max_length=64)] = "",
     settle: Annotated[str, Query(max_length=8)] = "",
 ) -> LabellerIdentity:
-    """The dependency of every page here."""
+    """Return the annotator of the request: the dependency of every page in this module."""
     named = caller.key_id is None
     return LabellerIdentity(annotator.strip() if named else caller.name, named, settle == "yes")
 
 
 async def desk(request: Request) -> LabelDesk:
-    """The LabelDesk of the app."""
+    """Return the app's LabelDesk, created on the first request."""
     state = request.app.state
     found = getattr(state, "label_desk", None)
     if not isinstance(found, LabelDesk):
@@ -84,13 +92,13 @@ Desk = Annotated[LabelDesk, Depends(desk)]
 
 @labels_pages.get("/evaluations/{run_id}/label")
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> HTMLResponse:
-    """Progress, annotators, agreement; or the form to draw questions."""
+    """Show progress, annotators and their agreement; or the form to draw questions."""
     return await run_page(run_id, caller, resources, person)
 
 
 @labels_pages.post("/evaluations/{run_id}/label")
 async def begin(run_id: str, request: Request, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
-    """Draw questions, or more of them."""
+    """Draw questions, or change their number."""
     try:
         fields = await fields_of(request)
         questions = _number(fields.get("questions", ""))
@@ -131,7 +139,7 @@ async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person:
 async def item(
     run_id: str, item_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk
 ) -> HTMLResponse:
-    """One answer."""
+    """Show one answer to label."""
     try:
         return await _item(run_id, item_id, caller, resources, person, labels)
     except ApiError as error:
@@ -150,7 +158,7 @@ async def give(
     person: Person,
     labels: Desk,
 ) -> Response:
-    """Commit a label; then show the next answer."""
+    """Store a label, then show the next answer."""
     try:
         label = KEYS.get((await fields_of(request)).get("label", ""))
         if label is None:
@@ -226,7 +234,7 @@ async def run_page(
     error: ApiError | None = None,
     notice: str = "",
 ) -> HTMLResponse:
-    """The page of a run. notice: the message about the last action."""
+    """Return the page of a run. notice: message about the last action."""
 
     def look() -> dict[str, Any]:
         info = own_run(resources.pipeline, caller, run_id)
@@ -249,14 +257,14 @@ async def run_page(
 
 
 def as_annotator(person: LabellerIdentity) -> tuple[str, bool]:
-    """The annotator, and whether disagreements are settled. Raises ApiError 422 without a name."""
+    """Return the annotator's name, and whether disagreements are settled. Raises ApiError 422 without a name."""
     if not person.annotator:
         raise ApiError(422, "the annotator is missing: fill in your name", code="invalid_value", param="annotator")
     return person.annotator, person.settles
 
 
 def _number(text: str) -> int | None:
-    """None for an empty field. Raises ApiError 422 for text that is not a number."""
+    """Return the number in a field; None for an empty field. Raises ApiError 422 for text that is not a number."""
     text = text.strip()
     if not text:
         return None

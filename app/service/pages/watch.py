@@ -23,7 +23,7 @@ _ALARMS = {
 
 @watch_pages.get("/watch")
 async def show(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> HTMLResponse:
-    """All watches of the caller's collections."""
+    """Show all watches of the caller's collections."""
     found = await resources.do(own_status, watched, resources, caller)
     collections: list[dict[str, Any]] = [
         {

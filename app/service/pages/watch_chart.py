@@ -16,7 +16,7 @@ FEWEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A mark of an axis. at: its coordinate."""
+    """A mark on an axis. at: its coordinate."""
 
     at: float
     text: str
@@ -24,8 +24,12 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class WatchChart:
-    """Coordinates of an SVG of WIDTH by HEIGHT. band, line: point lists. alpha, raised: coordinate of the certified
-    rate and of the answer that raised the alarm, None for none. label: the chart in words.
+    """Coordinates of an SVG of WIDTH by HEIGHT.
+
+    band, line: lists of points.
+    alpha, raised: coordinate of the certified rate, and of the answer that raised the alarm; None if there is none.
+    rates, answers: marks on the axes.
+    label: description of the chart as text.
     """
 
     band: str
@@ -38,7 +42,10 @@ class WatchChart:
 
 
 def watch_chart(watch: CertificateWatch) -> WatchChart | None:
-    """The chart, None with fewer than three labelled answers. The band ends where no constant rate fits any more."""
+    """Return the chart; None with fewer than three labelled answers.
+
+    The band ends where no constant rate fits the answers any more.
+    """
     history = [reading for reading in watch.reading.history if reading.rate is not None]
     last = watch.reading.watch
     if last.audited < FEWEST or not history:
@@ -71,7 +78,7 @@ def _parts(last: WatchReading) -> tuple[int, ...]:
 
 
 def _top(seen: Iterable[float]) -> float:
-    """The rate at the upper end of the chart: the greatest of these, in steps of a fifth, at most 1."""
+    """Return the upper end of the rate axis: the greatest of these, rounded up to a multiple of 0.2, at most 1."""
     return min(1.0, math.ceil(5 * max(0.2, *seen) - 1e-9) / 5)
 
 
