@@ -133,7 +133,7 @@ class QueryService:
         return live
 
     async def answer(self, ask: PendingQuery) -> QueryResult:
-        """Run ``begin`` and return its result. Cancelling this call cancels the query. Raises ApiError like ``begin``."""
+        """Run ``begin`` and return its result. Cancelling it cancels the query. Raises the ApiErrors of ``begin``."""
         live = await self.begin(ask)
         try:
             return await live.result()
