@@ -32,8 +32,7 @@ def shares_by_question(
     event: Callable[[SampleRecord], bool],
     questions: Sequence[str] | None = None,
 ) -> QuestionShares:
-    """Compute the share of each question's responses for which ``base`` holds, and for which ``base`` and ``event``
-    hold.
+    """Compute the share of each question's responses that satisfy ``base``, and the share that also satisfy ``event``.
 
     questions: IDs of the result's rows; both shares are 0 for a question without a response. The default is all
     questions with a response, sorted by ID.

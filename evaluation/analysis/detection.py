@@ -74,8 +74,9 @@ def _untruncated(decoding: Decoding) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """Samples of a question, the claims of its judged answer, and whether that answer is hallucinated (None if
-    unknown).
+    """Samples of a question with the claims of its judged answer.
+
+    hallucinated: whether the judged answer is hallucinated; None if it was not judged.
     """
 
     samples: QuestionSamples

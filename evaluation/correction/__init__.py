@@ -1,1 +1,1 @@
-"""Correction of rates by human labels: drawing responses to label, annotator agreement, corrected estimates."""
+"""Correction of rates by human labels: draws of responses to label, annotator agreement, corrected estimates."""

@@ -1,4 +1,4 @@
-"""Several annotators: their joint decision, and their agreement beyond chance."""
+"""Joint decisions of several annotators, and their agreement beyond chance."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ LEVEL = 0.95
 class Agreement:
     """Cohen's kappa of two annotators or Krippendorff's alpha of all, with bootstrap limits over items.
 
-    value: None if undefined, with a reason.
-    items: number labelled by both annotators (kappa), or by at least two (alpha).
-    observed: share of items that agree (for alpha: of pairs of labels).
+    items: number of items labelled by both annotators (kappa), or by at least two (alpha).
+    observed: share of items on which the annotators agree (for alpha: share of pairs of labels).
+    value: None if undefined. lower, upper: limits; None if there are none. reason: why value or limits are missing or
+    imprecise.
     """
 
     annotators: tuple[str, ...]
@@ -40,7 +41,11 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True)
 class Decision(Generic[Item]):
-    """Joint decision of the annotators of an item. label: None exactly for a tie, which an adjudicator must settle."""
+    """Joint decision of the annotators of an item.
+
+    label: None exactly for a tie, which an adjudicator must settle. how: how the decision was reached. votes:
+    (annotator, label).
+    """
 
     item: Item
     label: str | None
@@ -51,10 +56,10 @@ class Decision(Generic[Item]):
 def adjudicate(
     labels: Mapping[str, Mapping[Item, str]], settled: Mapping[Item, str] | None = None
 ) -> tuple[Decision[Item], ...]:
-    """One label per item: the adjudicator's if there is one, else that of more than half of its annotators.
+    """Return one label per item: the adjudicator's if there is one, else that of more than half of its annotators.
 
-    labels: of each annotator, by item. settled: of an adjudicator, by item. Items keep the order of their first
-    mention. Raises EvaluationError for an adjudicated item without annotator labels.
+    labels: labels of each annotator, by item. settled: labels of an adjudicator, by item. Items keep the order of their
+    first mention. Raises EvaluationError for an adjudicated item without annotator labels.
     """
     items = list(dict.fromkeys(item for given in labels.values() for item in given))
     settled = settled or {}
@@ -79,9 +84,10 @@ def _decide(item: Item, labels: Mapping[str, Mapping[Item, str]], settled: Mappi
 
 
 def cohen_kappa(table: Floats) -> Floats:
-    """Cohen's kappa (p_o - p_e) / (1 - p_e) (Cohen 1960): tables of counts (..., k, k) -> (...); NaN where p_e is 1.
+    """Return Cohen's kappa (p_o - p_e) / (1 - p_e) of tables of counts (Cohen 1960); NaN where p_e is 1.
 
-    p_o: share on the diagonal. p_e: its expectation if the two label independently, each with their own shares.
+    p_o: share on the diagonal. p_e: its expectation if the two label independently, each with their own shares. Shapes:
+    (..., k, k) -> (...).
     """
     total = table.sum(axis=(-2, -1))
     safe = np.where(total > 0, total, 1.0)
@@ -95,11 +101,12 @@ def cohen_kappa(table: Floats) -> Floats:
 
 
 def krippendorff_alpha(counts: Floats, weights: Floats | None = None) -> Floats:
-    """Krippendorff's nominal alpha with missing labels: (items, k) counts of labels -> (); weights (B, items) -> (B,).
+    """Return Krippendorff's nominal alpha with missing labels; NaN if only one label occurs.
 
-    alpha = 1 - D_o / D_e (Krippendorff 2011, section C): items with one label are left out; item u with n_u labels adds
-    n_uc (n_uk) / (n_u - 1) to the coincidence o_ck of different labels, and with n_c = sum_k o_ck, n = sum_c n_c, alpha
-    = 1 - (n - 1) sum_{c != k} o_ck / sum_{c != k} n_c n_k. NaN if only one label occurs.
+    counts: counts of labels, (items, k); the result has shape (). With weights (B, items) it has shape (B,). alpha = 1
+    - D_o / D_e (Krippendorff 2011, section C). Items with one label are left out. Item u with n_u labels adds n_uc
+    (n_uk) / (n_u - 1) to the coincidence o_ck of different labels. With n_c = sum_k o_ck and n = sum_c n_c, alpha = 1 -
+    (n - 1) sum_{c != k} o_ck / sum_{c != k} n_c n_k.
     """
     labels = counts.sum(axis=1)
     used = labels >= 2
@@ -115,9 +122,9 @@ def krippendorff_alpha(counts: Floats, weights: Floats | None = None) -> Floats:
 
 
 def agreement(labels: Mapping[str, Mapping[Item, str]], seed: int = 0, replicates: int = 2000) -> tuple[Agreement, ...]:
-    """Cohen's kappa of each pair of annotators, then Krippendorff's alpha of all; empty for fewer than two annotators.
+    """Return Cohen's kappa of each pair of annotators, then Krippendorff's alpha of all.
 
-    Limits are percentiles over ``replicates`` resamples of the items (Efron 1979).
+    Empty for fewer than two annotators. Limits are percentiles over ``replicates`` resamples of the items (Efron 1979).
     """
     names = [name for name, given in labels.items() if given]
     if len(names) < 2:

@@ -33,7 +33,11 @@ Headline = Literal["rectified", "labels_only"]
 
 @dataclass(frozen=True, slots=True)
 class CorrectedSettings:
-    """level: nominal coverage. bootstrap: resamples for Rogan-Gladen. folds: of cross-fitting. seed: of both."""
+    """Settings of the corrected estimates.
+
+    level: nominal coverage. bootstrap: number of resamples for Rogan-Gladen. folds: number of folds of cross-fitting.
+    seed: seed of both.
+    """
 
     level: float = 0.95
     bootstrap: int = 2000
@@ -53,15 +57,15 @@ class CorrectedSettings:
 class Corrected:
     """One corrected rate or difference.
 
-    uncorrected: by the verifier alone, the figure of the run summary, on all questions of the arm or pair (its
-        ``questions``).
+    uncorrected: estimate by the verifier alone. It is the figure of the run summary, on all questions of the arm or
+    pair.
     rectified: the verifier's rate on all questions that labels were drawn from, corrected by the labels.
-    labels_only: one label per question, no verifier.
-    headline: which of the two is reported, chosen by a rule fixed beforehand, with the reason.
+    labels_only: estimate from one label per question, without the verifier.
+    headline: which of these two is reported, chosen by a rule fixed beforehand. headline_reason: reason of the choice.
     lambdas: weight of the verifier, one per arm (0: it did not help).
 
-    In both corrected estimates ``questions`` are those that labels were drawn from, ``responses`` the labelled
-    responses (of one arm), and ``event_questions`` those with the event by label.
+    In both corrected estimates, ``questions`` is the number of questions that labels were drawn from, ``responses`` the
+    number of labelled responses of one arm, and ``event_questions`` the number of questions with the event by label.
     """
 
     uncorrected: HallucinationEstimate
@@ -73,17 +77,18 @@ class Corrected:
 
     @property
     def estimate(self) -> HallucinationEstimate:
-        """The headline estimate."""
+        """Headline estimate."""
         return self.rectified if self.headline == "rectified" else self.labels_only
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedArm:
-    """One arm. disagreements: labelled responses that either only the verifier or only the label calls hallucinated.
+    """Corrected rates of one arm.
 
-    undecided: labelled responses that people could not decide; ``hallucinated`` counts them as not hallucinated,
-        ``if_undecided_hallucinated`` as hallucinated.
-    answered: the rate among answers, a ratio of two corrected totals.
+    labelled: number of labelled responses. positives: number labelled as hallucinated. disagreements: number that
+    either only the verifier or only the label calls hallucinated. undecided: number that people could not decide;
+    ``hallucinated`` counts them as not hallucinated, ``if_undecided_hallucinated`` as hallucinated.
+    answered: rate among answers, a ratio of two corrected totals.
     """
 
     arm: str
@@ -99,7 +104,10 @@ class CorrectedArm:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedPair:
-    """baseline minus other. rogan_gladen: difference of their corrected rates, over the same resamples."""
+    """Corrected difference of two arms: baseline minus other.
+
+    rogan_gladen: difference of their Rogan-Gladen rates, over the same resamples.
+    """
 
     baseline: str
     other: str
@@ -109,8 +117,9 @@ class CorrectedPair:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRun:
-    """population: number of questions drawn from; labelled: number labelled. Labels are opinions of people, not the
-    truth.
+    """Corrected figures of a run. Labels are opinions of people, not the truth.
+
+    population: number of questions that labels were drawn from. labelled: number of labelled questions.
     """
 
     settings: CorrectedSettings
@@ -120,7 +129,7 @@ class CorrectedRun:
     pairs: tuple[CorrectedPair, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+        """Return nested dicts, lists, numbers, strings and None. An undefined number is None, never NaN."""
         result: dict[str, Any] = dataclasses.asdict(self)
         return result
 
@@ -133,8 +142,8 @@ def correct(
 ) -> CorrectedRun:
     """Correct every labelled arm and every (baseline, other) pair of labelled arms.
 
-    summary: of the run, for the uncorrected figures; without it these are undefined. Raises EvaluationError for arms
-    that were not labelled.
+    summary: summary of the run, for the uncorrected figures; without it these are undefined. Raises EvaluationError for
+    arms that were not labelled.
     """
     settings = settings or CorrectedSettings()
     uncorrected = Uncorrected(summary, settings.level)

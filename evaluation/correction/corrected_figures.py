@@ -1,7 +1,7 @@
 """Corrected figures for the report, or the reason why there are none.
 
-Only the first questions of the draw with complete labels are used. The beginning of a random order is a random draw,
-whatever was labelled after it.
+Only the first questions of the draw up to the first without complete labels are used. The beginning of a random order
+is a random draw, whatever was labelled after it.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ FEWEST_QUESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class CorrectedFigures:
-    """run: None if nothing can be corrected yet; reason then says why. wanted: number of questions to be labelled.
+    """Corrected figures of a run with the state of its labels.
 
-    used: labelled questions behind the figures. ties: labels on which annotators are evenly split without adjudication;
-    they count as "cannot tell". source: how the labels were collected, in one sentence.
+    run: None if nothing can be corrected yet; ``reason`` says why. wanted: number of questions to be labelled. used:
+    number of labelled questions that the figures are based on. ties: number of labels on which annotators are evenly
+    split without adjudication; they count as "cannot tell". source: how the labels were collected, in one sentence.
     """
 
     run: CorrectedRun | None
@@ -47,10 +48,11 @@ def figures_of(
     settings: CorrectedSettings | None = None,
     summary: RunSummary | None = None,
 ) -> CorrectedFigures:
-    """Corrected figures of a run.
+    """Compute the corrected figures of a run.
 
-    records: the verifier's outcomes, of the draw's decoding. summary: of the run; its figures are the uncorrected ones.
-    Does not raise for missing labels or a run that changed since the draw; the reason says so.
+    records: the verifier's outcomes with the draw's decoding. summary: summary of the run, whose figures are the
+    uncorrected ones. Missing labels, or a run that changed since the draw, do not raise an error; ``reason`` reports
+    them.
     """
     draw = stored.draw
     used = progress.complete

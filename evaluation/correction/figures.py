@@ -1,4 +1,5 @@
-"""Parts of corrected estimates: labels alone, the verifier alone, clipping of limits, and the switch between them."""
+"""Parts of corrected estimates: labels alone, verifier alone, clipping of limits, and reasons to prefer labels alone.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +18,11 @@ DISAGREEMENTS = 5
 
 
 def few_labels(sample: LabelledSample, coefficients: Floats) -> str:
-    """Reason why the corrected interval is not yet reliable, or an empty string. Columns are arms, coefficients (K,).
+    """Return the reason why the corrected interval is not yet reliable, or an empty string.
 
-    The variance rests on the few questions on which people and verifier differ. The limits are 10 labels of either kind
-    and 5 disagreements per arm. For a difference they are also 10 questions on which the arms' labels differ and 5 on
-    which the verifier gets that difference wrong.
+    Columns of the sample are arms; coefficients: (K,). The variance depends on the few questions on which people and
+    verifier differ. At least 10 labels of either kind and 5 disagreements per arm are needed. A difference also needs
+    10 questions on which the arms' labels differ and 5 on which the verifier gets that difference wrong.
     """
     for k in range(coefficients.size):
         h, f = sample.labels[:, k], sample.verifier[:, k]
@@ -45,9 +46,9 @@ def few_labels(sample: LabelledSample, coefficients: Floats) -> str:
 
 
 def labels_only(sample: LabelledSample, coefficients: Floats, level: float) -> HallucinationEstimate:
-    """Estimate by one label per question: Clopper-Pearson for a rate, MOVER on fixed and broken for a difference.
+    """Estimate from one label per question: Clopper-Pearson for a rate, MOVER on fixed and broken for a difference.
 
-    Weighted by the draw; with equal weights exactly Clopper-Pearson on m trials.
+    Labels are weighted by the draw. With equal weights, the limits are exactly Clopper-Pearson's on m trials.
     """
     w = design_of(sample).weights
     a = w / w.mean()
@@ -85,7 +86,7 @@ def cut_estimate(
     method: Method,
     floor: float,
 ) -> HallucinationEstimate:
-    """Clip the limits to [floor, 1] and keep them on both sides of the rate, which is clipped too."""
+    """Return the estimate with its limits clipped to [floor, 1] and kept on both sides of the rate."""
     m = sample.question_index.size
     events = int(np.count_nonzero(sample.labels @ coefficients))
     return HallucinationEstimate(
@@ -108,11 +109,11 @@ OUTSIDE = "the interval lies outside the range of the quantity"
 def rectified_estimate(
     found: RectifiedEstimate, estimate: HallucinationEstimate, floor: float, few: str, seed: int
 ) -> HallucinationEstimate:
-    """A corrected estimate with its seed, undefined if labels do not justify its interval.
+    """Return a corrected estimate with its seed; undefined if labels do not justify its interval.
 
-    This is the case if the interval has zero width or lies outside [floor, 1]. An interval clipped at ``floor`` or 1 is
-    at least as wide as N exact labels would make it: (1 - level) / 2 to the power 1 / N (Clopper and Pearson 1934), N
-    the number of questions. few: reason why the estimate is not yet reliable, else "".
+    It is undefined if the interval has zero width or lies outside [floor, 1]. An interval clipped at ``floor`` or 1 is
+    at least as wide as N exact labels would make it: 1 - ((1 - level) / 2) ** (1 / N) for N questions (Clopper and
+    Pearson 1934). few: reason why the estimate is not yet reliable, else "".
     """
     if estimate.rate is None or estimate.lower is None or estimate.upper is None:
         return estimate
@@ -130,7 +131,7 @@ def rectified_estimate(
 
 
 def verifier_rate(h: Floats, a: Floats, responses: int, independent: float, level: float) -> HallucinationEstimate:
-    """sum h / sum a with the default interval; undefined if the denominator is 0. h, a: (N,)."""
+    """Return sum h / sum a with the default interval; undefined if the denominator is 0. h, a: (N,)."""
     if a.sum() <= 0:
         return undefined(level, "no response falls in the denominator")
     limits = effective_limits(h, a, independent, level)

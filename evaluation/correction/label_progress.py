@@ -14,7 +14,10 @@ from evaluation.outcomes import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Annotator:
-    """Number of wanted responses that one person labelled; settled: as adjudicator."""
+    """Progress of one annotator.
+
+    labelled: number of wanted responses that the person labelled. settled: number that the person adjudicated.
+    """
 
     name: str
     labelled: int
@@ -23,16 +26,16 @@ class Annotator:
 
 @dataclass(frozen=True, slots=True)
 class LabelProgress:
-    """A draw and its labels.
+    """State of the labelling of a draw.
 
     items: wanted responses, in display order.
-    decisions: of labelled items, by item.
-    outcomes: the outcome that counts as the label; an unsettled tie counts as "unscored" (people could not tell).
+    decisions: decisions on labelled items, by item.
+    outcomes: outcome that counts as the label; an unsettled tie counts as "unscored" (people could not tell).
     ties: number of unsettled ties.
     disputed: items whose annotators differ, without adjudication.
-    complete: number of questions, from the start of the draw, with all labels, whether wanted or not.
-    annotators: by name.
-    agreement: of the annotators.
+    complete: number of questions with all labels, counted from the start of the draw up to the first that lacks one.
+    annotators: sorted by name.
+    agreement: agreement of the annotators.
     """
 
     items: tuple[ResponseKey, ...]
@@ -51,9 +54,9 @@ class LabelProgress:
 
 
 def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
-    """(question, arm, sample) of each wanted response, in the display order, which is the same for all annotators.
+    """Return (question, arm, sample) of each wanted response, in the display order, which all annotators share.
 
-    The order is that of the entire draw, so wanting more questions later appends items.
+    The order is that of the entire draw, so that requesting more questions later appends items.
     """
     wanted = {q.question_id for q in stored.chosen.questions}
     return tuple(item for item in drawn_items(stored.draw) if item[0] in wanted)
@@ -68,9 +71,10 @@ def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) 
 def combined_progress(
     items: tuple[ResponseKey, ...], drawn: set[ResponseKey], given: Iterable[GivenLabel], seed: int = 0
 ) -> LabelProgress:
-    """Progress of any set of responses; ``complete`` is the number of items from the first on that have a label.
+    """Combine any set of responses with their labels.
 
-    items: in display order. drawn: responses whose labels count.
+    ``complete`` of the result is the number of items before the first without a label. items: responses in display
+    order. drawn: responses whose labels count.
     """
     by_annotator: dict[str, dict[ResponseKey, str]] = {}
     settled: dict[ResponseKey, str] = {}

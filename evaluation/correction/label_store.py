@@ -1,4 +1,4 @@
-"""LabelStore: a run's draw and the labels of its responses, in the SQL store."""
+"""Storage of a run's label draw and of the labels of its responses in the SQL store."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
 
 MOST_CHARACTERS = 64
-"""Maximum length of an annotator's name."""
+"""Maximum length of an annotator's name in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDraw:
-    """Draw of a run. decoding: of its responses. wanted: number of its questions to label.
+    """Label draw of a run.
 
-    An unstratified draw holds all questions in random order, so the wanted number can be raised later.
+    decoding: label of the decoding of its responses. wanted: number of its questions to label. An unstratified draw
+    holds all questions in random order, so the number can be raised later.
     """
 
     draw: LabelDraw
@@ -50,7 +51,10 @@ class StoredDraw:
 
 @dataclass(frozen=True, slots=True)
 class GivenLabel:
-    """Label of one response by one person. settles: whether it adjudicates a disagreement."""
+    """Label of one response by one person.
+
+    key: (question, arm, sample). settles: whether the label adjudicates a disagreement.
+    """
 
     key: ResponseKey
     annotator: str
@@ -59,20 +63,23 @@ class GivenLabel:
 
 
 class LabelStore:
-    """Maps draws and labels to database rows. Stateless."""
+    """Access to label draws and labels in the SQL store. Stateless."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def save_draw(self, run_id: str, drawn: StoredDraw) -> None:
-        """Save the run's draw and replace an earlier one. Labels remain: they belong to responses, not to draws."""
+        """Save the run's draw and replace an earlier one.
+
+        Labels remain, because they belong to responses, not to draws.
+        """
         row = {"run_id": run_id, "draw": _draw_to_json(drawn)}
         with self._store.write() as connection:
             connection.execute(delete(label_draws).where(label_draws.c.run_id == run_id))
             connection.execute(insert(label_draws).values(row))
 
     def load_draw(self, run_id: str) -> StoredDraw | None:
-        """The run's draw, None if there is none. Raises EvaluationError for a draw that cannot be read."""
+        """Return the run's draw, None if there is none. Raises EvaluationError for a draw that cannot be read."""
         with self._store.read() as connection:
             found = connection.execute(select(label_draws.c.draw).where(label_draws.c.run_id == run_id)).scalar()
         if found is None:
@@ -85,7 +92,7 @@ class LabelStore:
             ) from error
 
     def save(self, run_id: str, decoding: str, given: Iterable[GivenLabel]) -> None:
-        """Write labels in one transaction; each replaces the same person's earlier label.
+        """Write labels in one transaction. Each replaces the same person's earlier label.
 
         Raises EvaluationError for a response that the run does not hold, or an invalid name or label.
         """
@@ -104,7 +111,7 @@ class LabelStore:
             ) from error
 
     def load(self, run_id: str, decoding: str) -> tuple[GivenLabel, ...]:
-        """All labels of the run's responses with this decoding, oldest first."""
+        """Return all labels of the run's responses with this decoding, oldest first."""
         mine = (labels.c.run_id == run_id, labels.c.decoding == decoding)
         order = (labels.c.created_at, labels.c.question_id, labels.c.arm, labels.c.sample, labels.c.annotator)
         with self._store.read() as connection:
@@ -121,7 +128,10 @@ class LabelStore:
 
 
 def check_annotator(name: str) -> str:
-    """The name without surrounding white space. Raises EvaluationError unless it has 1 to 64 printable characters."""
+    """Return the name without surrounding white space.
+
+    Raises EvaluationError unless it has 1 to 64 printable characters.
+    """
     found = name.strip()
     if not found or len(found) > MOST_CHARACTERS or not found.isprintable():
         raise EvaluationError(

@@ -1,4 +1,4 @@
-"""Verdicts of a run, a draw and human labels, joined, checked and converted to arrays."""
+"""Join of a run's verdicts, a draw and human labels, which are checked and converted to arrays."""
 
 from __future__ import annotations
 
@@ -15,19 +15,20 @@ from evaluation.statistics.counts import Floats, OutcomeRecord
 
 HALLUCINATED, SUPPORTED, ABSTAINED, UNSCORED = range(4)
 ResponseKey = tuple[str, str, int]
-"""(question, arm, sample)."""
+"""Key of a response: (question, arm, sample)."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledRun:
-    """N questions in A arms, m of them labelled; outcomes in the order of OUTCOMES.
+    """N questions in A arms, m of them labelled. Outcomes are in the order of OUTCOMES.
 
-    shares: (N, A, 4), shares of the verifier's outcomes over each question's responses; rows add up to 1.
+    shares: (N, A, 4), shares of the verifier's outcomes over each question's responses; the last axis adds up to 1.
     question_index: (m,), index of each labelled question.
-    verifier, labels: (m, A, 4), one-hot outcome of the labelled response.
-    responses: (A,), numbers over all questions.
+    verifier, labels: (m, A, 4), one-hot outcome of the labelled response by the verifier and by people.
+    stratum: (N,), index of each question's stratum.
+    responses: (A,), numbers of responses over all questions.
 
-    A human "unscored" means that the person could not tell.
+    A human label "unscored" means that the person could not tell.
     """
 
     arms: tuple[str, ...]
@@ -40,15 +41,15 @@ class LabelledRun:
     responses: tuple[int, ...]
 
     def arm(self, name: str) -> int:
-        """Index of the arm. Raises EvaluationError, which lists the labelled arms, for any other arm."""
+        """Return the index of the arm. Raises EvaluationError, which lists the labelled arms, for any other arm."""
         if name not in self.arms:
             raise EvaluationError(f"arm {name!r} was not labelled: the draw has {', '.join(self.arms)}")
         return self.arms.index(name)
 
     def quantities(self, columns: list[tuple[int, tuple[int, ...]]], undecided: bool = False) -> LabelledSample:
-        """A sample of K quantities, each a sum of outcomes in one arm: (arm, outcomes). (N, K) and (m, K).
+        """Return a sample of K quantities, each a sum of outcomes in one arm, as arrays (N, K) and (m, K).
 
-        undecided: whether labels "could not tell" count as well.
+        columns: K pairs (arm, outcomes). undecided: whether labels "could not tell" count as well.
         """
 
         def pick(values: Floats, extra: tuple[int, ...] = ()) -> Floats:
@@ -63,9 +64,9 @@ def join_labels(
 ) -> LabelledRun:
     """Join the verifier's outcomes, the draw and the labels, keyed by (question, arm, sample).
 
-    Raises EvaluationError if a drawn response has no label or is not in the run, a label belongs to a response that was
-    not drawn (hand-picked responses would bias the estimate), a label is no outcome, the run's number of questions
-    changed since the draw. Raises ActiveDrawError if the draw is active.
+    Raises EvaluationError if a drawn response has no label or is not in the run; if a label belongs to a response that
+    was not drawn (hand-picked responses would bias the estimate) or is not an outcome; and if the run's number of
+    questions changed since the draw. Raises ActiveDrawError if the draw is active.
     """
     if draw.active:
         raise ActiveDrawError(
@@ -131,7 +132,10 @@ def _check_labels(draw: LabelDraw, labels: Mapping[ResponseKey, Outcome], index:
 
 
 def _strata(draw: LabelDraw, ids: tuple[str, ...], where: Mapping[str, int]) -> Ints:
-    """Stratum of each question, (N,). The stratum of undrawn questions is known only if there is just one."""
+    """Return the stratum of each question, (N,).
+
+    The stratum of undrawn questions is known only from ``draw.members``.
+    """
     stratum = np.zeros(len(ids), dtype=np.intp)
     if len(draw.strata) == 1:
         return stratum

@@ -10,11 +10,11 @@ _STEPS = 8
 
 
 def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int) -> RectifiedEstimate | None:
-    """R = theta_h / theta_a for quantities (h, a) of one arm; None if theta_a is not positive.
+    """Estimate R = theta_h / theta_a for quantities (h, a) of one arm; None if theta_a is not positive.
 
     Linearised (docs/statistics.md, section 8): R solves theta(z) = 0 for z = (h - R a) / a_0, with separate lambdas of
     h and a. The variance of theta(z) is that of R; a_0 is the corrected total of answers. Newton's step is R +
-    theta(z), repeated until it converges (lambda depends on R a little).
+    theta(z). It is repeated until it converges, because lambda depends slightly on R.
     """
     total = rectified(
         LabelledSample(
@@ -42,7 +42,10 @@ def corrected_ratio(sample: LabelledSample, level: float, seed: int, folds: int)
 
 
 def few_for_ratio(sample: LabelledSample, positives: int, disagreements: int) -> str:
-    """Reason why the corrected ratio is not yet reliable, or an empty string: counts among the labelled answers."""
+    """Return the reason why the corrected ratio is not yet reliable, or an empty string.
+
+    The limits apply to counts among the labelled answers.
+    """
     human, predicted = sample.labels.T
     counts = (
         (int(human.sum()), positives, "labelled answers that are hallucinated"),

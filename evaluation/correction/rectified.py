@@ -1,6 +1,7 @@
 """Prediction-powered mean over all questions: a verifier on all of them and labels on a few, clustered by question.
 
-N questions, m of them labelled, K quantities (an outcome in an arm). Derivation: docs/statistics.md, section 8.
+Notation: N questions, m of them labelled, and K quantities (an outcome in an arm). Derivation: docs/statistics.md,
+section 8.
 """
 
 from __future__ import annotations
@@ -16,7 +17,10 @@ from evaluation.statistics.counts import Floats
 Ints = NDArray[np.intp]
 FOLDS = 10
 FEWEST_DEGREES = 4.0
-"""The switch requires at least 5 labels that the verifier got wrong (evaluation/correction/figures.py)."""
+"""Minimum degrees of freedom.
+
+A reliable estimate has at least 5 labels that the verifier got wrong (see figures.py).
+"""
 _SWEEPS = 60
 
 
@@ -26,8 +30,8 @@ class LabelledSample:
 
     predicted: (N, K), the verifier's share over a question's responses.
     question_index: (m,), index of each labelled question among the N.
-    verifier, labels: (m, K), of the labelled response of each.
-    stratum: (N,), from 0.
+    verifier, labels: (m, K), values of the labelled response of each question by the verifier and by people.
+    stratum: (N,), index of each question's stratum, from 0.
     """
 
     predicted: Floats
@@ -46,9 +50,10 @@ class LabelledSample:
 
 @dataclass(frozen=True, slots=True)
 class SamplingDesign:
-    """Sizes and weights of the draw. sizes, drawn: (S,), N_s and m_s. weights: (m,), N_s / (m_s N), adding up to 1.
+    """Sizes and weights of the draw.
 
-    strata: (m,), of the labelled questions.
+    sizes, drawn: (S,), numbers N_s of questions and m_s of drawn questions by stratum. weights: (m,), N_s / (m_s N),
+    which add up to 1. strata: (m,), strata of the labelled questions.
     """
 
     sizes: Floats
@@ -59,9 +64,10 @@ class SamplingDesign:
 
 @dataclass(frozen=True, slots=True)
 class RectifiedEstimate:
-    """An estimate that may lie outside [0, 1]. degrees: of Student's t, fewer if the variance rests on few labels.
+    """An estimate that may lie outside [0, 1].
 
-    lambdas: (K,), weight of the verifier, mean over folds.
+    degrees: degrees of freedom of Student's t, fewer if the variance depends on few labels. lambdas: (K,), weight of
+    the verifier, averaged over folds.
     """
 
     estimate: float
@@ -73,8 +79,9 @@ class RectifiedEstimate:
 
 
 def design_of(sample: LabelledSample) -> SamplingDesign:
-    """Sizes and weights of the strata. Raises ValueError for a stratum of several questions with fewer than two
-    drawn.
+    """Return the sizes and weights of the strata.
+
+    Raises ValueError for a stratum of several questions with fewer than two drawn.
     """
     strata = sample.stratum[sample.question_index]
     count = int(sample.stratum.max()) + 1
@@ -88,7 +95,7 @@ def design_of(sample: LabelledSample) -> SamplingDesign:
 def rectified(
     sample: LabelledSample, coefficients: Floats, level: float, seed: int = 0, folds: int = FOLDS
 ) -> RectifiedEstimate:
-    """theta = sum_k c_k E[h_k] with a t interval; the verifier's weight lambda_k is chosen on other questions.
+    """Estimate theta = sum_k c_k E[h_k] with a t interval; the verifier's weight lambda_k is chosen on other questions.
 
     With g = c f (its question means over all N) and y = sum_k c_k h_k: theta = mean_N(lambda g) + mean_m(y - lambda g)
     (Angelopoulos et al. 2023, PPI++, with a lambda for each k and one response of each labelled question),
@@ -130,14 +137,13 @@ def rectified(
 
 
 def _degrees(errors: Floats, design: SamplingDesign) -> float:
-    """Degrees of freedom of theta's t: 2 V^2 / Var(V), V the variance estimated by the labelled questions. (m,) ->
-    number.
+    """Return the degrees of freedom of theta's t: 2 V^2 / Var(V), V the variance estimated by the labelled questions.
 
-    V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum u^2)^2 / m_s]; for
-    one stratum 2m / (kurtosis of e - 1). An estimated variance gets the degrees that its own variance has
-    (Satterthwaite 1946), here by the fourth moment instead of the normal law's (Box 1953). If 15 of 300 labels carry
-    the correction, s_e is as precise as from about 30 normal errors, not 300. At most m - S, at least 4. Derivation:
-    docs/statistics.md, section 8.2.
+    errors: e, (m,). V = sum u^2 over them, u = weight x (e - its stratum's mean), and Var(V) = sum_s [sum u^4 - (sum
+    u^2)^2 / m_s]; for one stratum 2m / (kurtosis of e - 1). An estimated variance gets the degrees that its own
+    variance has (Satterthwaite 1946), here by the fourth moment instead of the normal law's (Box 1953). If 15 of 300
+    labels carry the correction, s_e is as precise as from about 30 normal errors, not 300. At most m - S, at least 4.
+    Derivation: docs/statistics.md, section 8.2.
     """
     m = errors.size
     most = max(1.0, m - float(np.count_nonzero(design.drawn)))
@@ -155,11 +161,11 @@ def _degrees(errors: Floats, design: SamplingDesign) -> float:
 def best_lambda(
     means: Floats, own: Floats, single: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]
 ) -> Floats:
-    """The lambda in [0, 1]^K with the smallest variance, estimated on the labelled questions ``use``. Returns (K,).
+    """Return the lambda in [0, 1]^K with the smallest variance, estimated on the labelled questions ``use``. (K,).
 
     Var(lambda) = lambda' A lambda - 2 b' lambda + constant. A and b follow from the formula above with cov(g of the
     question, g of its one response) = S_g, which holds because the response is drawn at random among the question's.
-    means (N, K), own and single (m, K), y (m,).
+    Shapes: means (N, K), own and single (m, K), y (m,).
     """
     n = len(means)
     weights = np.where(use, design.weights, 0.0)
@@ -178,7 +184,7 @@ def best_lambda(
 
 
 def _folds(strata: Ints, folds: int, seed: int) -> Ints:
-    """Fold of each labelled question, at random, with strata spread evenly over the folds: (m,) -> (m,)."""
+    """Assign each labelled question to a random fold, with strata spread evenly over the folds: (m,) -> (m,)."""
     m = strata.size
     rng = np.random.default_rng([seed, m, folds])
     order = rng.permutation(m)
@@ -189,7 +195,7 @@ def _folds(strata: Ints, folds: int, seed: int) -> Ints:
 
 
 def _covariances(x: Floats, y: Floats, weights: Floats) -> Floats:
-    """Weighted covariances with m/(m - 1): (m, K), (m, J), (m,) adding up to 1 -> (K, J)."""
+    """Return weighted covariances with m/(m - 1): (m, K), (m, J), (m,) adding up to 1 -> (K, J)."""
     m = weights.size
     if m < 2:
         return np.zeros((x.shape[1], y.shape[1]))
@@ -203,7 +209,7 @@ def _covariance(x: Floats, y: Floats, weights: Floats) -> float:
 
 
 def _within(x: Floats, y: Floats, design: SamplingDesign, use: NDArray[np.bool_]) -> Floats:
-    """sum_s W_s^2 (1/m_s - 1/N_s) cov_s(x, y), the sampling variance within strata: (m, K), (m,) or (m, J)."""
+    """Return sum_s W_s^2 (1/m_s - 1/N_s) cov_s(x, y), the sampling variance within strata: (m, K), (m,) or (m, J)."""
     y = y[:, None] if y.ndim == 1 else y
     total = np.zeros((x.shape[1], y.shape[1]))
     share = design.sizes / design.sizes.sum()

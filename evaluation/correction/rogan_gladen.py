@@ -27,8 +27,9 @@ class Replicates:
 class VerifierQuality:
     """Quality of the verifier on the labelled responses of an arm, weighted by the draw.
 
-    sensitivity: flagged share of the hallucinated (by label); specificity: share of the others that is not flagged.
-    youden: their sum minus 1, with its limits; None if no label or every label is hallucinated.
+    sensitivity: flagged share of the responses that are hallucinated by label. specificity: share of the others that is
+    not flagged. youden: sensitivity + specificity - 1, with its limits; None if no label or every label is
+    hallucinated.
     """
 
     sensitivity: HallucinationEstimate
@@ -40,8 +41,10 @@ class VerifierQuality:
 
 @dataclass(frozen=True, slots=True)
 class RoganGladen:
-    """quality: of the verifier. rate: corrected; undefined, with a reason, if the verifier may be no better than
-    chance.
+    """Rate of one arm by the Rogan-Gladen correction.
+
+    quality: quality of the verifier. rate: corrected rate; undefined, with a reason, if the verifier may be no better
+    than chance.
     """
 
     quality: VerifierQuality
@@ -49,7 +52,7 @@ class RoganGladen:
 
 
 def corrected_prevalence(seen: Floats, sensitivity: Floats, specificity: Floats) -> Floats:
-    """(p + Sp - 1) / (Se + Sp - 1) (Rogan and Gladen 1978), clipped to [0, 1]; NaN unless Se + Sp > 1."""
+    """Return (p + Sp - 1) / (Se + Sp - 1) (Rogan and Gladen 1978), clipped to [0, 1]; NaN unless Se + Sp > 1."""
     youden = sensitivity + specificity - 1.0
     top = seen + specificity - 1.0
     result: Floats = np.divide(top, youden, out=np.full_like(top, np.nan), where=youden > 1e-9)
@@ -57,7 +60,7 @@ def corrected_prevalence(seen: Floats, sensitivity: Floats, specificity: Floats)
 
 
 def verifier_quality(sample: LabelledSample, k: int, level: float) -> VerifierQuality:
-    """Sensitivity and specificity for quantity k, each with the default interval by question."""
+    """Estimate sensitivity and specificity for quantity k, each with the default interval by question."""
     design = design_of(sample)
     f, h, w = sample.verifier[:, k], sample.labels[:, k], design.weights * design.weights.size
     se = _share(w * f * h, w * h, level, "no labelled response is hallucinated")
@@ -73,7 +76,7 @@ def verifier_quality(sample: LabelledSample, k: int, level: float) -> VerifierQu
 
 
 def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples) -> RoganGladen:
-    """Corrected quantity k, with percentile limits over resamples that repeat every step."""
+    """Correct quantity k, with percentile limits over resamples that repeat every step."""
     quality = verifier_quality(sample, k, level)
     if quality.youden is None or quality.youden_lower is None:
         reason = quality.sensitivity.reason or quality.specificity.reason
@@ -112,17 +115,18 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
 
 @dataclass(frozen=True, slots=True)
 class Resamples:
-    """Bootstrap weights of labelled and unlabelled questions by stratum: B resamples from a seed.
+    """Bootstrap weights of labelled and unlabelled questions by stratum.
 
-    The weights are the same for the same sample, so arms are resampled together.
+    count: number of resamples. The weights are the same for the same sample, so arms are resampled together.
     """
 
     seed: int
     count: int
 
     def replicates(self, sample: LabelledSample, k: int) -> Replicates:
-        """Corrected rate of quantity k in each resample; observed rate, sensitivity and specificity are recomputed
-        each time.
+        """Return the corrected rate of quantity k in each resample.
+
+        Observed rate, sensitivity and specificity are recomputed each time.
         """
         design = design_of(sample)
         n = len(sample.predicted)
@@ -154,7 +158,7 @@ def _multinomial(rng: np.random.Generator, size: int, rows: int) -> Floats:
 
 
 def _corrected(seen: Floats, f: Floats, h: Floats, weights: Floats) -> Floats:
-    """Corrected rate from the observed rate () or (B,) and weighted labelled responses (m,) or (B, m)."""
+    """Return the corrected rate from the observed rate () or (B,) and weighted labelled responses (m,) or (B, m)."""
     positive, negative = weights @ h, weights @ (1.0 - h)
     se = np.divide(weights @ (f * h), positive, out=np.full_like(positive, np.nan), where=positive > 0)
     sp = np.divide(weights @ ((1.0 - f) * (1.0 - h)), negative, out=np.full_like(negative, np.nan), where=negative > 0)

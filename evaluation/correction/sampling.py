@@ -1,4 +1,4 @@
-"""Drawing responses for human labels: random questions, then one sample of each arm, with probabilities."""
+"""Draw of responses for human labels: random questions, then one sample of each arm, with probabilities."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ ONE_STRATUM = "all"
 
 @dataclass(frozen=True, slots=True)
 class DrawnSample:
-    """One response to label. probability: of being drawn among its question's responses in that arm."""
+    """One response to label.
+
+    probability: probability of being drawn among its question's responses in that arm.
+    """
 
     arm: str
     sample: int
@@ -27,7 +30,10 @@ class DrawnSample:
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestion:
-    """A drawn question, with one response per arm. probability: of the question being drawn within its stratum."""
+    """A drawn question, with one response per arm.
+
+    probability: probability of the question being drawn within its stratum.
+    """
 
     question_id: str
     stratum: str
@@ -37,7 +43,7 @@ class DrawnQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Number of questions in a stratum, and number drawn."""
+    """Numbers of questions in a stratum and of those that were drawn."""
 
     name: str
     questions: int
@@ -46,12 +52,13 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class LabelDraw:
-    """Draw without replacement. questions: in random order. population: number of eligible questions.
+    """A draw of questions without replacement.
 
-    left_out: number of questions that are not eligible because they lack an arm.
+    questions: drawn questions in random order. population: number of eligible questions. left_out: number of questions
+    that are not eligible because they lack an arm.
     members: stratum (index into ``strata``) of each question in the population; empty if there is only one.
-    floor: above 0 for an active draw, in which each question is drawn independently with its own probability of at
-        least this (evaluation.guarantee.active_draw).
+    floor: 0, or the smallest drawing probability of an active draw, in which each question is drawn independently with
+    its own probability (evaluation.guarantee.active_draw).
     """
 
     seed: int
@@ -69,10 +76,10 @@ class LabelDraw:
         return self.floor > 0.0
 
     def first(self, questions: int) -> LabelDraw:
-        """The draw restricted to its first questions. The beginning of a random order is a random draw too.
+        """Return the draw restricted to its first questions. The beginning of a random order is a random draw too.
 
-        For labelling that stopped early. Raises EvaluationError for a stratified draw (its strata would not be filled
-        in proportion), an active draw, and a number outside its range.
+        This serves labelling that stopped early. Raises EvaluationError for a stratified draw (its strata would not be
+        filled in proportion), an active draw, and a number outside its range.
         """
         if self.active:
             raise EvaluationError("an active draw cannot be cut short: label all of it, or draw again with fewer")
@@ -95,11 +102,12 @@ def draw_labels(
 ) -> LabelDraw:
     """Draw ``questions`` questions without replacement, and one sample of each arm in each.
 
-    strata: stratum of every question, by id. Questions are drawn within strata, in proportion to their sizes or in
+    strata: stratum of every question, by ID. Questions are drawn within strata, in proportion to their sizes or in
     equal numbers, at least two per stratum (one question has no variance).
 
     The draw depends on the seed and on the set of responses, not on their order. Raises EvaluationError if there is
-    nothing to draw, more is wanted than available, an arm does not exist, or a question has no stratum.
+    nothing to draw, if more questions are requested than available, if an arm does not exist, or if a question has no
+    stratum.
     """
     responses: dict[str, dict[str, list[int]]] = {}
     for record in records:
@@ -144,9 +152,10 @@ def draw_labels(
 
 
 def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> dict[str, int]:
-    """Number to draw from each stratum: adds up to ``total``, each at least 2 (or all of a smaller stratum).
+    """Return the number to draw from each stratum: adds up to ``total``, each at least 2 (or all of a smaller stratum).
 
-    Rounded by largest remainders. Raises EvaluationError if ``total`` is too small for two of each.
+    The stratum furthest below its ideal number gets the next question. Raises EvaluationError if ``total`` is too small
+    for two of each.
     """
     least = {name: min(2, size) for name, size in sizes.items()}
     if sum(least.values()) > total:
@@ -165,7 +174,7 @@ def allocate(sizes: Mapping[str, int], total: int, allocation: Allocation) -> di
 
 
 def strata_by_verdict(records: Iterable[OutcomeRecord]) -> dict[str, str]:
-    """Stratum of each question: "flagged" if the verifier calls a response hallucinated, else "clear".
+    """Return the stratum of each question: "flagged" if the verifier calls a response hallucinated, else "clear".
 
     Drawing the strata in equal numbers finds more of the rarer kind of verifier errors.
     """
@@ -179,7 +188,7 @@ def strata_by_verdict(records: Iterable[OutcomeRecord]) -> dict[str, str]:
 
 
 def drawn_items(draw: LabelDraw) -> tuple[tuple[str, str, int], ...]:
-    """(question, arm, sample) of each response to label; the arms of a question are in random order.
+    """Return (question, arm, sample) of each response to label; the arms of a question are in random order.
 
     A fixed order would reveal the arms to the annotator.
     """

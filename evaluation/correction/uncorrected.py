@@ -1,7 +1,7 @@
 """Uncorrected figures for comparison with the corrected ones, taken from the run's summary.
 
-Nothing is computed here, so an arm and a pair have one uncorrected figure each, over all their questions. Labels may
-have been drawn from fewer questions, those that have every labelled arm.
+They cover all questions of an arm or pair. Labels may have been drawn from fewer questions, those that have every
+labelled arm.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ class Uncorrected:
     level: float
 
     def hallucinated(self, arm: str) -> HallucinationEstimate:
-        """Rate over all responses of an arm."""
+        """Return the rate over all responses of an arm."""
         found = self._arm(arm)
         return found.hallucinated.default if found else undefined(self.level, NO_SUMMARY)
 
     def answered(self, arm: str) -> HallucinationEstimate:
-        """Rate over an arm's answers."""
+        """Return the rate over an arm's answers."""
         found = self._arm(arm)
         return found.hall_answered.default if found else undefined(self.level, NO_SUMMARY)
 
     def difference(self, baseline: str, other: str) -> HallucinationEstimate:
-        """Difference of a pair, undefined if the summary does not compare the two arms."""
+        """Return the difference of a pair; undefined if the summary does not compare the two arms."""
         if self.summary is None:
             return undefined(self.level, NO_SUMMARY)
         for pair in self.summary.pairs:

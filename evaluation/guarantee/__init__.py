@@ -1,4 +1,4 @@
 """Certificates of a hallucination rate: tests, thresholds, label draws, and monitoring (docs/guarantees.md).
 
-Pure statistics on arrays, without access to a store, a clock or a key.
+This package contains statistics on arrays only. It does not access a store, a clock or a key.
 """

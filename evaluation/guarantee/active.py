@@ -1,4 +1,4 @@
-"""Active draws of labels: more likely where the verifier is uncertain, never below a floor, independent by question."""
+"""Active draws of labels: independent by question, more likely where the verifier is uncertain, never below a floor."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from evaluation.statistics.counts import Floats
 FLOOR_SHARE = 0.5
 """Floor of the probabilities, as a share of the probability in a uniform draw of the same size."""
 LEAST_DOUBT = 0.05
-"""Lowest uncertainty assumed of a verifier. Without it, a verifier that is confident and wrong makes the interval
-wide.
-"""
+"""Minimum uncertainty assumed of a verifier. It keeps a confident but wrong verifier from widening the interval."""
 _ROUNDS = 60
 
 
 def uncertainty(predicted: Floats) -> Floats:
-    """sqrt(f (1 - f)) of the verifier's probability f, clipped to [0.05, 0.95]. (N,).
+    """Return sqrt(f (1 - f)) of the verifier's probability f, clipped to [0.05, 0.95]. predicted: f, (N,).
 
-    It is the standard deviation of the label if f is right. Probabilities in proportion to it minimise the variance of
-    the estimate (Zrnic and Candes 2024, section 4). Raises EvaluationError for a probability outside [0, 1].
+    This is the standard deviation of the label if f is right. Probabilities in proportion to it minimise the variance
+    of the estimate (Zrnic and Candes 2024, section 4). Raises EvaluationError for a probability outside [0, 1].
     """
     bad = ~((predicted >= 0.0) & (predicted <= 1.0))
     if bad.any():
@@ -32,10 +30,11 @@ def uncertainty(predicted: Floats) -> Floats:
 
 
 def active_probabilities(predicted: Floats, labels: int, floor_share: float = FLOOR_SHARE) -> Floats:
-    """Drawing probabilities that add up to ``labels``: max(floor, min(1, c sqrt(f (1 - f)))). (N,) -> (N,).
+    """Return drawing probabilities that add up to ``labels``: max(floor, min(1, c sqrt(f (1 - f)))). (N,) -> (N,).
 
-    floor: ``floor_share`` times labels / N, so that confident errors of the verifier are still found. c is found by
-    bisection. Raises EvaluationError for more labels than questions, none, or a share outside (0, 1].
+    labels: expected number of drawn questions. floor_share: the floor is this share of labels / N, so that confident
+    errors of the verifier are still found. The factor c is found by bisection. Raises EvaluationError unless labels is
+    1 to N, and for a share outside (0, 1].
     """
     n = len(predicted)
     if not 1 <= labels <= n:
@@ -60,6 +59,9 @@ def active_probabilities(predicted: Floats, labels: int, floor_share: float = FL
 
 
 def draw(probability: Floats, seed: int) -> NDArray[np.bool_]:
-    """Draw each question independently. (N,). The number drawn is random; its mean is the sum of the probabilities."""
+    """Draw each question independently and return a mask, (N,).
+
+    The number drawn is random; its mean is the sum of the probabilities.
+    """
     rng = np.random.default_rng([seed, len(probability)])
     return np.asarray(rng.random(len(probability)) < probability)

@@ -1,4 +1,4 @@
-"""Draw of labels that prefers questions with uncertain verdicts, as a LabelDraw with its probabilities."""
+"""Draw of labels that prefers questions with uncertain verdicts, as a LabelDraw with drawing probabilities."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def draw_active_labels(
 ) -> LabelDraw:
     """Draw about ``questions`` questions independently, and one sample of every arm in each.
 
-    scores: the verifier's score of each response, None if it has none. The uncertainty of a question is the mean over
-    its responses in these arms. The number drawn is random with mean ``questions``. Raises EvaluationError if no
-    question has all arms, more are wanted than available, or fewer than 2 were drawn.
+    scores: the verifier's score of each response, None if it has none. The uncertainty of a question is that of its
+    mean score over these arms. The number drawn is random with mean ``questions``. Raises EvaluationError if no
+    question has all arms, if more questions are requested than available, or if fewer than 2 were drawn.
     """
     responses: dict[str, dict[str, list[int]]] = {}
     for question, arm, sample in scores:

@@ -1,4 +1,4 @@
-"""LabelledAnswers: scores and labels of answers, and the answers at or above a threshold."""
+"""Labelled answers with the verifier's scores, and the selection of answers at or above a threshold."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Bools = NDArray[np.bool_]
 
 
 def answer_score(evaluation: AnswerEvaluation) -> float | None:
-    """Support of an answer's least supported claim, in [0, 1].
+    """Return the support of an answer's least supported claim, in [0, 1].
 
     None for an answer without claims (an abstention, or a text that cannot be judged) and for an answer with an
-    unscored claim: no threshold accepts it.
+    unscored claim. No threshold accepts such answers.
     """
     supports = [verdict.support for verdict in evaluation.verdicts]
     if not supports or any(support is None for support in supports):
@@ -32,11 +32,13 @@ def answer_score(evaluation: AnswerEvaluation) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class LabelledAnswers:
-    """N labelled answers; all arrays have shape (N,). question: integers, equal for samples of one question.
+    """N labelled answers; all arrays have shape (N,).
 
-    score: the verifier's, ``NO_SCORE`` if there is none. hallucinated: by label; "could not tell" counts as
-    hallucinated. declined: labelled as an abstention, at every threshold. Raises EvaluationError for arrays of unequal
-    lengths and for scores that are neither in [0, 1] nor ``NO_SCORE``.
+    question: integers that are equal for samples of one question. score: the verifier's score, ``NO_SCORE`` if there is
+    none. hallucinated: label; "could not tell" counts as hallucinated. declined: whether the answer is labelled as an
+    abstention; such an answer passes no threshold.
+
+    Raises EvaluationError for arrays of unequal lengths and for scores that are neither in [0, 1] nor ``NO_SCORE``.
     """
 
     question: NDArray[np.intp]
@@ -61,11 +63,11 @@ class LabelledAnswers:
         return self.questions == len(self.question)
 
     def passes(self, threshold: float) -> Bools:
-        """Answers with at least this score, (N,): those that a policy that abstains below the threshold gives."""
+        """Return a mask of the answers that a policy would give that abstains below the threshold, (N,)."""
         return (self.score >= threshold) & ~self.declined
 
     def part(self, chosen: NDArray[np.intp] | Bools) -> LabelledAnswers:
-        """Subset of the answers, by index or mask."""
+        """Return the answers selected by index or mask."""
         return LabelledAnswers(
             self.question[chosen], self.score[chosen], self.hallucinated[chosen], self.declined[chosen]
         )
@@ -81,8 +83,9 @@ def check_scores(scores: Floats) -> None:
 def labelled_answers(
     questions: Sequence[str], scores: Sequence[float | None], labels: Sequence[Outcome]
 ) -> LabelledAnswers:
-    """Create LabelledAnswers from ids, scores and labels of N answers. Raises EvaluationError as LabelledAnswers
-    does.
+    """Create LabelledAnswers from the question IDs, scores and labels of N answers.
+
+    Raises EvaluationError as LabelledAnswers does.
     """
     names = {name: place for place, name in enumerate(dict.fromkeys(questions))}
     return LabelledAnswers(

@@ -1,4 +1,4 @@
-"""Unlabelled data of a prediction-powered test: the verifier's scores of all answers without a label."""
+"""Unlabelled data of a prediction-powered test: the verifier's scores of the answers without a label."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class UniformBeside:
-    """Labelled questions were drawn uniformly at random. others: (M,) scores of unlabelled questions."""
+    """Scores of unlabelled questions, where the labelled ones were drawn uniformly at random. others: (M,) scores."""
 
     others: Floats
 
     def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
-        """p-value of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers per
-        question.
+        """Return the p-value of "the rate is at least alpha" at the threshold.
+
+        Raises EvaluationError for several labelled answers per question.
         """
         _one_each(answers)
         gain = _gain(answers, threshold, alpha)
@@ -29,15 +30,16 @@ class UniformBeside:
         )
 
     def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
-        """Share of the labelled answers that reach the threshold."""
+        """Return the share of the labelled answers that reach the threshold."""
         return float(answers.passes(threshold).mean())
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveBeside:
-    """Each labelled question was drawn with its own probability. probability: (n,), of the labelled answers.
+    """Scores of unlabelled questions, where each labelled question was drawn with its own probability.
 
-    others: (N - n,), scores of all questions that were not drawn. floor: the smallest probability in use.
+    others: (N - n,), scores of all questions that were not drawn. probability: (n,), drawing probabilities of the
+    labelled answers. floor: smallest probability in use.
     """
 
     others: Floats
@@ -45,8 +47,9 @@ class ActiveBeside:
     floor: float
 
     def p_value(self, answers: LabelledAnswers, threshold: float, alpha: float) -> float:
-        """p-value of "the rate is at least alpha" at the threshold. Raises EvaluationError for several answers per
-        question.
+        """Return the p-value of "the rate is at least alpha" at the threshold.
+
+        Raises EvaluationError for several labelled answers per question.
         """
         _one_each(answers)
         gain = _gain(answers, threshold, alpha)
@@ -63,8 +66,9 @@ class ActiveBeside:
         )
 
     def answer_rate(self, answers: LabelledAnswers, threshold: float) -> float:
-        """Share of all questions that reach the threshold. Unlabelled abstentions are unknown and count by their
-        score.
+        """Return the share of all questions that reach the threshold.
+
+        Unlabelled abstentions are unknown and count by their score.
         """
         passing = int(answers.passes(threshold).sum()) + int((self.others >= threshold).sum())
         return passing / (len(answers.score) + len(self.others))
@@ -74,14 +78,15 @@ Beside = UniformBeside | ActiveBeside
 
 
 def _gain(answers: LabelledAnswers, threshold: float, alpha: float) -> Floats:
-    """alpha A - H A by label."""
+    """Return alpha A - H A by label."""
     result: Floats = np.where(answers.passes(threshold), alpha - answers.hallucinated.astype(np.float64), 0.0)
     return result
 
 
 def _guess(score: Floats, threshold: float, alpha: float) -> Floats:
-    """alpha A - H A by the verifier, in [alpha - 1, alpha]: H is 1 - score, A whether the score reaches the
-    threshold.
+    """Return alpha A - H A as the verifier predicts it, in [alpha - 1, alpha].
+
+    H is 1 - score, and A is whether the score reaches the threshold.
     """
     predicted = np.where(score > NO_SCORE, 1.0 - np.where(score > NO_SCORE, score, 0.0), 0.0)
     passes: Bools = score >= threshold

@@ -1,6 +1,6 @@
-"""Certificate: the certified rate, the deployment and data it holds for, and the changes that invalidate it.
+"""Certificates: the certified rate, the deployment and data that it applies to, and the changes that invalidate it.
 
-Signing and storing are the application's task.
+The application signs and stores them.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """Components of a deployment that the rate depends on. A component may be "" if there is none.
+    """Components of a deployment that the rate depends on. A component is "" if the deployment has none.
 
     model: fingerprint of the generator, which covers weights, precision, tokenizer and prompt.
-    verifier: name with version and threshold.
-    generation: hash of the collection's index.
-    encoder: fingerprint.
+    prompt: hash of the prompt.
+    verifier: name of the verifier with version and threshold.
+    generation: hash of the collection's index generation.
+    encoder: fingerprint of the encoder.
     retrieval: settings of the arm (k, mode, fusion).
     decoding: label of the sampling settings.
-    policy: what happens to answers after verification.
+    policy: policies that are applied to answers after verification.
     """
 
     model: str
@@ -45,15 +46,17 @@ class Deployment:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """The rate among answered questions is at most alpha, with probability at least 1 - delta over calibrations.
+    """A certificate that the rate among answered questions is at most alpha.
 
-    id: the first 16 hexadecimal digits of the SHA-256 of the other fields.
-    run, arm: whose answers were labelled.
-    data_sha256: of questions, answers, scores and labels.
-    level: of the test, delta divided by ``offers``, the number of certificates offered together.
-    labels: labelled answers in the test; questions: number of their questions.
-    answered, hallucinated: numbers at the threshold.
-    answer_rate: with its 95 % limits.
+    The statement holds with probability at least 1 - delta over calibrations.
+
+    id: first 16 hexadecimal digits of the SHA-256 hash of the other fields.
+    run, arm: run and arm whose answers were labelled.
+    data_sha256: hash of the questions, answers, scores and labels.
+    level: level of the test: delta divided by ``offers``, the number of certificates offered together.
+    labels: number of labelled answers in the test. questions: number of their questions.
+    answered, hallucinated: numbers of labelled answers at the threshold.
+    answer_rate: share of the questions answered, with its 95 % limits.
     looks: number of earlier calibrations of this run with other labels, thresholds or levels.
     created_at: UTC, ISO 8601.
 
@@ -115,7 +118,7 @@ class Certificate:
             raise EvaluationError(f"created_at is {self.created_at!r}: it must be ISO 8601") from error
 
     def to_json(self) -> dict[str, Any]:
-        """All fields as JSON values; ``certificate_from_json`` is the inverse."""
+        """Return all fields as JSON values; ``certificate_from_json`` is the inverse."""
         return asdict(self)
 
     @property
@@ -125,18 +128,18 @@ class Certificate:
 
 
 def content_id(values: Mapping[str, Any]) -> str:
-    """Id of a certificate with these fields."""
+    """Return the ID of a certificate with these fields."""
     rest = {name: value for name, value in values.items() if name != "id"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()[:16]
 
 
 def canonical(value: object) -> str:
-    """Canonical JSON text of a value: sorted keys, no blanks, ASCII."""
+    """Return the canonical JSON text of a value: sorted keys, no blanks, ASCII."""
     return json.dumps(value, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def certificate_from_json(values: object) -> Certificate:
-    """Read the result of ``to_json``.
+    """Create a certificate from the result of ``to_json``.
 
     Raises EvaluationError, naming the field, if it is missing, unknown, of another type or invalid.
     """
@@ -176,7 +179,7 @@ class Change:
 
 
 def changes(certificate: Certificate, now: Deployment) -> tuple[Change, ...]:
-    """Fields of the deployment that changed. The certificate is valid for the deployment only if there are none."""
+    """Return the fields of the deployment that changed. The certificate is valid for ``now`` only if there are none."""
     certified = certificate.deployment
     return tuple(
         Change(field.name, getattr(certified, field.name), getattr(now, field.name))

@@ -1,7 +1,7 @@
 """Conformal risk control: a bound on the share of all questions that are answered *and* hallucinated, E[H A].
 
-It is weaker than a certificate in two ways. It bounds E[H A], not the rate among answers E[H A] / E[A]: a policy that
-answers 5 % of the questions and hallucinates in all of them has E[H A] = 0.05. And it holds on average over
+It is weaker than a certificate in two ways. First, it bounds E[H A], not the rate among answers E[H A] / E[A]. A policy
+that answers 5 % of the questions and hallucinates in all of them has E[H A] = 0.05. Second, it holds on average over
 calibrations, not with probability 1 - delta for this calibration.
 """
 
@@ -20,7 +20,10 @@ MEANING = "share of all questions that are answered and hallucinated, E[H A], on
 
 @dataclass(frozen=True, slots=True)
 class ConformalThreshold:
-    """threshold: None if even answering nothing exceeds alpha. joint: observed E[H A]; answered: observed E[A]."""
+    """Threshold chosen by conformal risk control.
+
+    threshold: None if even answering nothing exceeds alpha. joint: observed E[H A]. answered: observed E[A].
+    """
 
     alpha: float
     threshold: float | None
@@ -30,10 +33,10 @@ class ConformalThreshold:
 
 
 def conformal_threshold(answers: LabelledAnswers, alpha: float) -> ConformalThreshold:
-    """Smallest threshold t with n/(n + 1) R(t) + 1/(n + 1) <= alpha, R(t) the mean of H A at t.
+    """Return the smallest threshold t with n/(n + 1) R(t) + 1/(n + 1) <= alpha, where R(t) is the mean of H A at t.
 
-    Angelopoulos et al. 2024, "Conformal risk control", eq. 4 with B = 1. The theorem requires that H 1[score >= t]
-    falls as t rises, which it does. Raises EvaluationError if a question has several labelled answers, or alpha is
+    Angelopoulos et al. 2024, "Conformal risk control", eq. 4 with B = 1. The theorem requires that H 1[score >= t] does
+    not increase with t, which is true. Raises EvaluationError if a question has several labelled answers, or alpha is
     outside (0, 1).
     """
     check_level("alpha", alpha)

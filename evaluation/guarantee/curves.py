@@ -18,9 +18,11 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """One threshold: share of questions answered, and hallucinated share of these answers (None without answers).
+    """Rates at one threshold.
 
-    lower, upper: limits of that rate. band_lower, band_upper: limits of the simultaneous band over all thresholds.
+    answered: number of answered questions. answer_rate: share of questions answered. rate: hallucinated share of the
+    answers, None without answers. lower, upper: limits of that rate. band_lower, band_upper: limits of the simultaneous
+    band over all thresholds.
     """
 
     threshold: float
@@ -35,9 +37,11 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class RateCurve:
-    """points: from strict to loose. area: under the curve (AURC), of the answers with a score.
+    """Rate among answers as a function of the share answered.
 
-    best_area: for a perfect order of the same answers; random_area: for a random order. None if no answer has a score.
+    points: from strict to loose. area: area under the curve (AURC) of the answers with a score. best_area: area for a
+    perfect order of the same answers. random_area: area for a random order. All areas are None if no answer has a
+    score.
     """
 
     level: float
@@ -49,7 +53,7 @@ class RateCurve:
 
 
 def clopper_pearson(events: Floats, trials: Floats, level: float) -> tuple[Floats, Floats]:
-    """Clopper-Pearson limits of a binomial rate (1934); 0 and 1 without trials. Shapes broadcast."""
+    """Return Clopper-Pearson limits of a binomial rate (1934); 0 and 1 without trials. Shapes broadcast."""
     tail = (1.0 - level) / 2.0
     x, n = np.broadcast_arrays(np.asarray(events, dtype=np.float64), np.asarray(trials, dtype=np.float64))
     with np.errstate(invalid="ignore"):
@@ -59,7 +63,7 @@ def clopper_pearson(events: Floats, trials: Floats, level: float) -> tuple[Float
 
 
 def rate_curve(answers: LabelledAnswers, thresholds: Sequence[float], level: float = 0.95) -> RateCurve:
-    """The curve at these thresholds, which must be fixed without knowledge of the labels.
+    """Compute the curve at these thresholds, which must be fixed without knowledge of the labels.
 
     Limits are Clopper-Pearson's. The band uses Clopper-Pearson at level 1 - (1 - level) / T for T thresholds
     (Bonferroni), which needs no assumption on their dependence. The labels must not come from the verifier that scores.

@@ -1,4 +1,4 @@
-"""Exact binomial test of "at most alpha of the answers hallucinate", and the number of labels that it needs.
+"""Exact binomial test of "at most alpha of the answers are hallucinated", and the number of labels that it needs.
 
 At a threshold that does not depend on the labels, answers to independent questions are hallucinated independently with
 the same probability r. The number of hallucinated answers among n is then Binomial(n, r). The null hypothesis is r >=
@@ -23,7 +23,7 @@ _MOST_ERRORS = 200_000
 
 
 def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: float) -> Floats:
-    """p-value of r >= alpha for k hallucinated of n answered: P[Bin(n, alpha) <= k]. Shapes broadcast.
+    """Return the p-value of r >= alpha for k hallucinated of n answered: P[Bin(n, alpha) <= k]. Shapes broadcast.
 
     Exact and super-uniform: P[p <= u] <= u for every r >= alpha (Clopper and Pearson 1934). It is 1 if n = 0. Raises
     EvaluationError for invalid counts, or alpha outside (0, 1).
@@ -37,17 +37,17 @@ def exceedance_p_value(hallucinated: ArrayLike, answered: ArrayLike, alpha: floa
 
 
 def fewest_answered(alpha: float, delta: float) -> int:
-    """Smallest number of answered questions that can certify: the least n with (1 - alpha)^n <= delta.
+    """Return the smallest number of answered questions that can certify: the least n with (1 - alpha)^n <= delta.
 
-    With fewer, even zero hallucinations give p > delta. 59, 29 and 14 for alpha 0.05, 0.10, 0.20 at delta 0.05. Raises
-    EvaluationError for levels outside (0, 1).
+    With fewer, even zero hallucinations give p > delta. Examples: 59, 29 and 14 for alpha 0.05, 0.10 and 0.20 at delta
+    0.05. Raises EvaluationError for levels outside (0, 1).
     """
     ratio = math.log(check_level("delta", delta)) / math.log1p(-check_level("alpha", alpha))
     return max(1, math.ceil(ratio - 1e-9))
 
 
 def answered_needed(rate: float, alpha: float, delta: float, power: float = 0.8) -> int | None:
-    """Smallest number of answered questions that certifies a rate with probability ``power``.
+    """Return the smallest number of answered questions that certifies a rate with probability ``power``.
 
     For c = 0, 1, 2 ... allowed hallucinations, the least n with P[Bin(n, alpha) <= c] <= delta is a quantile of the
     negative binomial. The result is the first of these n with P[Bin(n, rate) <= c] >= power. None if the rate is not
@@ -74,10 +74,10 @@ def answered_needed(rate: float, alpha: float, delta: float, power: float = 0.8)
 
 
 def labels_needed(rate: float, answer_rate: float, alpha: float, delta: float, power: float = 0.8) -> int | None:
-    """Number of labelled questions that gives ``answered_needed`` answers if a share ``answer_rate`` is answered.
+    """Return the number of labels that gives ``answered_needed`` answers if a share ``answer_rate`` is answered.
 
-    The expected number, rounded up. None if no number suffices. Raises EvaluationError for numbers outside their
-    ranges.
+    This is the expected number, rounded up. None if no number suffices. Raises EvaluationError for numbers outside
+    their ranges.
     """
     if not 0.0 <= answer_rate <= 1.0:
         raise EvaluationError(f"answer rate is {answer_rate:g}: it must lie between 0 and 1")

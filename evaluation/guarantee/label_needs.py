@@ -1,4 +1,4 @@
-"""Number of labels that a certificate needs, computed before labelling."""
+"""Number of labels that a certificate needs, which is computed before labelling."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ SHARES_OF_ALPHA = (0.0, 0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class LabelNeed:
-    """Answered and labelled questions needed for a true rate among answers; None if no number certifies it."""
+    """Numbers of questions needed to certify a rate.
+
+    rate: true rate among answers. answered, labels: numbers of answered and of labelled questions; None if no number
+    suffices.
+    """
 
     rate: float
     answered: int | None
@@ -23,9 +27,10 @@ class LabelNeed:
 
 @dataclass(frozen=True, slots=True)
 class LabelNeeds:
-    """level: of each test; delta is shared by the certificates offered together. needs: by rate.
+    """Plan of the labels for one alpha.
 
-    fewest: minimum number of answered questions, without any hallucination.
+    level: level of each test; the certificates that are offered together share delta. fewest: minimum number of
+    answered questions if none is hallucinated. needs: numbers needed, by true rate.
     """
 
     alpha: float
@@ -39,10 +44,11 @@ class LabelNeeds:
 def label_needs(
     alphas: Sequence[float], delta: float, answer_rate: float, rates: Sequence[float] = (), power: float = 0.8
 ) -> tuple[LabelNeeds, ...]:
-    """One plan per alpha, for certificates offered together. rates: by default 0, 1/4, 1/2 and 3/4 of alpha.
+    """Return one plan per alpha, for certificates offered together.
 
-    With ``labels`` labels, the first threshold, fixed in advance and answering ``answer_rate``, passes with probability
-    ``power``. Raises EvaluationError for numbers outside their ranges, and for an answer rate of 0.
+    rates: true rates to plan for; by default 0, 1/4, 1/2 and 3/4 of alpha. With the planned number of labels, the first
+    threshold passes with probability ``power`` if it is fixed in advance and answers ``answer_rate`` of the questions.
+    Raises EvaluationError for numbers outside their ranges, and for an answer rate of 0.
     """
     if not 0.0 < answer_rate <= 1.0:
         raise EvaluationError(f"answer rate is {answer_rate:g}: it must be above 0 and at most 1")

@@ -15,7 +15,7 @@ def check_level(name: str, value: float) -> float:
 
 
 def share_of_delta(delta: float, offers: int) -> float:
-    """Level of each of several certificates offered together, delta / offers (Bonferroni 1936).
+    """Return the level of each of several certificates offered together, delta / offers (Bonferroni 1936).
 
     The probability that any of them is wrong is then at most delta, whatever their dependence. Raises EvaluationError
     for delta outside (0, 1) or fewer than one offer.

@@ -2,10 +2,10 @@
 
 The verifier's scores never replace labels. Each value below has the mean of alpha A - H A over all questions, whatever
 the verifier's quality; a good verifier only reduces its variance. The test is the betting test of
-evaluation.guarantee.betting, so the certificate is exact for every number of labels.
+evaluation.guarantee.betting, so the certificate is valid for every number of labels.
 
-gain: alpha A - H A by label. guess: the same by the verifier, any function of question and answer alone. Both lie in
-[alpha - 1, alpha].
+gain: alpha A - H A by label. guess: the verifier's prediction of it, any function of question and answer alone. Both
+lie in [alpha - 1, alpha].
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evaluation.guarantee.betting import log_capitals, mean_capital
 from evaluation.statistics.counts import Floats
 
 WEIGHTS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Weights of the verifier. The capitals of all weights are averaged, so the labels choose none of them."""
+"""Weights of the verifier. The capitals of all weights are averaged, so no weight is chosen by the labels."""
 
 
 def check_probabilities(probability: Floats) -> None:
@@ -32,9 +32,10 @@ def check_probabilities(probability: Floats) -> None:
 
 
 def weighted_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, weight: float) -> Floats:
-    """w f + (g - w f) xi / pi of each question: mean g for every f (Zrnic and Candes 2024, eq. 3). (..., N).
+    """Return w f + (g - w f) xi / pi of each question, (..., N). Its mean is that of g for every f.
 
-    labelled: g, ignored where drawn is 0. predicted: f. drawn: xi, 0 or 1. probability: pi, of an independent draw.
+    Zrnic and Candes 2024, eq. 3. labelled: g, ignored where drawn is 0. predicted: f. drawn: xi, 0 or 1. probability:
+    pi, of an independent draw. weight: w.
     """
     f = weight * predicted
     result: Floats = f + np.where(drawn > 0, (labelled - f) / probability, 0.0)
@@ -42,9 +43,9 @@ def weighted_values(labelled: Floats, predicted: Floats, drawn: Floats, probabil
 
 
 def active_p_value(gain: Floats, guess: Floats, drawn: Floats, probability: Floats, alpha: float) -> Floats:
-    """p-value of E[(H - alpha) A] >= 0, questions drawn independently with known probabilities. (..., N) -> (...).
+    """Return the p-value of E[(H - alpha) A] >= 0, for questions drawn independently with known probabilities.
 
-    gain: any number where drawn is 0. Raises EvaluationError for a probability outside (0, 1].
+    (..., N) -> (...). gain: any number where drawn is 0. Raises EvaluationError for a probability outside (0, 1].
     """
     check_probabilities(probability)
     least = float(probability.min())
@@ -57,7 +58,7 @@ def active_p_value(gain: Floats, guess: Floats, drawn: Floats, probability: Floa
 
 
 def uniform_p_value(gain: Floats, guess: Floats, others: Floats, alpha: float) -> Floats:
-    """p-value of E[(H - alpha) A] >= 0 from m questions drawn uniformly and M others without labels.
+    """Return the p-value of E[(H - alpha) A] >= 0 from m questions drawn uniformly and M others without labels.
 
     gain, guess: (..., m). others: the verifier's guesses of the others, (..., M). Every labelled question is assigned
     floor(M / m) distinct others, so the m values g - w f + w mean(f of its others) are independent with mean E[g].
@@ -78,7 +79,10 @@ def _p_value(capitals: list[Floats]) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class WeightedEstimate:
-    """A mean with its interval. method: always "asymptotic". The level holds for many labels; it certifies nothing."""
+    """A mean with its interval.
+
+    method: always "asymptotic": the level holds only for many labels, so the interval certifies nothing.
+    """
 
     mean: float
     lower: float
@@ -91,9 +95,9 @@ class WeightedEstimate:
 def weighted_mean(
     labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats, level: float = 0.95
 ) -> WeightedEstimate:
-    """Mean of a labelled quantity over N questions from a draw with known probabilities, with its interval. (N,).
+    """Estimate the mean of a labelled quantity over N questions from a draw with known probabilities.
 
-    Raises EvaluationError for fewer than 4 labels or a probability outside (0, 1].
+    All arrays: (N,). Raises EvaluationError for fewer than 4 labels or a probability outside (0, 1].
     """
     check_probabilities(probability)
     labels = int(np.count_nonzero(drawn))
@@ -106,7 +110,7 @@ def weighted_mean(
 
 
 def regressed_values(labelled: Floats, predicted: Floats, drawn: Floats, probability: Floats) -> Floats:
-    """g xi / pi - (a + b f) (xi / pi - 1), with the a and b that minimise its variance. (..., N) -> (..., N).
+    """Return g xi / pi - (a + b f) (xi / pi - 1), with the a and b that minimise its variance. (..., N) -> (..., N).
 
     The difference estimator with the verifier's predictions (Zrnic and Candes 2024, eq. 3), where the prediction is an
     affine function of the verifier's (Cassel, Sarndal and Wretman 1976; the weight of PPI++, Angelopoulos et al. 2023).
@@ -125,7 +129,10 @@ def regressed_values(labelled: Floats, predicted: Floats, drawn: Floats, probabi
 
 
 def half_width(values: Floats, labels: Floats, level: float) -> Floats:
-    """Half width of a t interval for the mean of N values, labels - 3 degrees of freedom. (..., N), (...) -> (...)."""
+    """Return the half width of a t interval for the mean of N values. (..., N), (...) -> (...).
+
+    labels: number of labels; the interval has labels - 3 degrees of freedom.
+    """
     quantile = stats.t.ppf(0.5 + level / 2.0, np.maximum(labels - 3.0, 1.0))
     result: Floats = quantile * values.std(axis=-1, ddof=1) / math.sqrt(values.shape[-1])
     return result

@@ -1,9 +1,9 @@
 """Fixed-sequence testing of thresholds, strictest first: each at the full level, up to the first failure.
 
-Tests in an order that does not depend on the labels, stopped at the first p-value above delta, reject any true null
-hypothesis with probability at most delta together (Maurer, Hothorn and Lehmacher 1995; for thresholds: Angelopoulos et
-al. 2021, "Learn then Test", section 3). A wrong rejection requires that the first true null is rejected, which happens
-with probability delta. Nothing is assumed about how the rate changes with the threshold.
+The order of the tests does not depend on the labels, and they stop at the first p-value above delta. Together they
+reject any true null hypothesis with probability at most delta (Maurer, Hothorn and Lehmacher 1995; for thresholds:
+Angelopoulos et al. 2021, "Learn then Test", section 3). A wrong rejection requires that the first true null is
+rejected, which has probability at most delta. Nothing is assumed about how the rate changes with the threshold.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from evaluation.statistics.counts import Floats
 TestName = Literal["exact_binomial", "betting", "prediction_powered_betting"]
 STEPS = 20
 _EASY_RATE, _LEAST_SHARE = 0.25, 1.0 / 3.0
-"""Target of the first threshold: it should certify a rate of this share of alpha, and answer this share of
-questions.
+"""Targets of the first threshold.
+
+It should certify a rate of this share of alpha, and answer this share of the questions.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTest:
-    """Test of one threshold. answered, hallucinated: labelled answers at or above it; questions: labelled.
+    """Test of one threshold.
 
-    answer_rate: share of the questions' answers. p_value: of "the rate is at least alpha"; None if it was not tested
-    because a stricter threshold failed. passed: tested with p <= delta.
+    answered, hallucinated: numbers of labelled answers at or above the threshold. answer_rate: share of the questions'
+    answers that reach it. p_value: p-value of "the rate is at least alpha"; None if the threshold was not tested
+    because a stricter one failed. passed: whether it was tested with p <= delta.
     """
 
     threshold: float
@@ -59,7 +61,7 @@ class ThresholdSequence:
 
     @property
     def chosen(self) -> ThresholdTest | None:
-        """The loosest threshold that passed, which answers most questions."""
+        """The loosest threshold that passed, which answers most questions; None if none passed."""
         passed = [test for test in self.tests if test.passed]
         return passed[-1] if passed else None
 
@@ -67,15 +69,15 @@ class ThresholdSequence:
 def threshold_grid(
     scores: Floats, labels: int, alpha: float, delta: float, steps: int = STEPS, start: float | None = None
 ) -> tuple[float, ...]:
-    """Thresholds from strict to loose, from the scores of answers outside the test (a separate split).
+    """Return thresholds from strict to loose, based on the scores of answers outside the test (a separate split).
 
     scores: (M,), ``NO_SCORE`` if there is none. labels: number of labelled questions in the test. start: share of the
-    first threshold, in place of the default.
+    questions that the first threshold answers, in place of the default.
 
-    The first threshold answers a third of the questions. It answers more if that is needed to certify, in expectation,
-    a rate of alpha / 4 in 80 of 100 cases, or to have ``fewest_answered`` answers in 99 of 100. The last threshold
-    answers every question with a score. Duplicates are removed. Raises EvaluationError for fewer than two scores, no
-    numeric score, or steps below 1.
+    By default the first threshold answers a third of the labelled questions. It answers more if that is needed to
+    certify a rate of alpha / 4 with the default power in expectation, or to have ``fewest_answered`` answers in 99 of
+    100 cases. The last threshold answers every question with a score. Duplicates are removed. Raises EvaluationError
+    for fewer than two scores, no numeric score, or steps below 1.
     """
     check_scores(scores)
     if len(scores) < 2 or steps < 1:
@@ -91,7 +93,7 @@ def threshold_grid(
 
 
 def start_share(labels: int, alpha: float, delta: float) -> float:
-    """Share of the questions that the first threshold should answer; at most 1. See ``threshold_grid``."""
+    """Return the share of the questions that the first threshold should answer; at most 1. See ``threshold_grid``."""
     if labels < 1:
         raise EvaluationError(f"{labels} labelled questions: at least one is needed")
     least = fewest_answered(alpha, delta)
@@ -102,8 +104,9 @@ def start_share(labels: int, alpha: float, delta: float) -> float:
 
 
 def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
-    """Return the thresholds. Raises EvaluationError unless they lie in [0, 1] and strictly decrease (strictest
-    first).
+    """Return the thresholds.
+
+    Raises EvaluationError unless they lie in [0, 1] and strictly decrease (strictest first).
     """
     if not thresholds:
         raise EvaluationError("no threshold is given: name at least one")

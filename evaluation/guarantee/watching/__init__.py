@@ -1,4 +1,4 @@
 """Monitoring of a certified deployment: confidence sequence, alarm, covariate shift and verifier anchors.
 
-All bounds hold at every look, however often one looks.
+All bounds hold at every look, regardless of the number of looks.
 """

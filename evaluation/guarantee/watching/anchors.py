@@ -1,7 +1,7 @@
 """Anchors: a fixed set of labelled answers that the verifier judges again after every change of model or version.
 
-The monitored rate rests on human labels, the threshold on the verifier's scores. A change of the verifier shows on
-answers with fixed labels.
+The monitored rate is based on human labels, but the threshold is based on the verifier's scores. A change of the
+verifier shows on answers with fixed labels.
 """
 
 from __future__ import annotations
@@ -19,11 +19,14 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class AnchorCheck:
-    """worse, better: anchors on which only the old, or only the new, verdict agrees with the label.
+    """Comparison of two verdicts on each anchor with its label.
 
-    unscored: anchors now without a score; they count as below the threshold. p_value: of "the verifier did not get
-    worse". level: of this check. alarm: whether p_value is at most level. passed_before, passed_now: anchors at or
-    above the threshold.
+    anchors: number of anchors. worse, better: anchors on which only the old, or only the new, verdict agrees with the
+    label.
+    unscored: anchors that have no score now; they count as below the threshold. passed_before, passed_now: anchors at
+    or above the threshold.
+    p_value: p-value of "the verifier did not get worse". level: level of this check. alarm: whether p_value is at most
+    the level.
     """
 
     anchors: int
@@ -45,10 +48,10 @@ def check_anchors(
     number: int = 1,
     delta: float = 0.05,
 ) -> AnchorCheck:
-    """Compare scores of the same anchors, (N,) each, NO_SCORE for none, with labels at the certificate's threshold.
+    """Compare two scores of the same anchors with labels at the certificate's threshold.
 
-    number: of this check, from 1. Its level is delta / (number (number + 1)), so all checks together raise a false
-    alarm with probability at most delta.
+    before, now: (N,) scores, NO_SCORE for none. hallucinated: (N,) labels. number: number of this check, from 1. Its
+    level is delta / (number (number + 1)), so all checks together raise a false alarm with probability at most delta.
 
     A verdict agrees with the label if it accepts a supported answer or rejects a hallucinated one. The test is the
     one-sided exact test of McNemar 1947: of the anchors on which the verdicts differ, the number of worse ones is

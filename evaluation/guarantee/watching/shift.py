@@ -1,10 +1,9 @@
-"""ShiftWatch: an alarm for questions unlike those of the calibration, whatever their answers are.
+"""Alarm for questions that differ from those of the calibration, whatever their answers are.
 
-A certificate holds for questions like the labelled ones. Each new question gets a distance from questions of the
+A certificate applies to questions like the labelled ones. Each new question gets a distance from questions of the
 calibration; its conformal p-value is its rank among all distances so far. While questions are exchangeable, these
 p-values are independent and uniform (Vovk, Gammerman and Shafer 2005, theorem 8.2), and bets on small or large values
-do not grow: with probability at least 1 - delta the alarm is never raised. The alarm says nothing about the rate
-itself.
+do not grow. The alarm is then never raised, with probability at least 1 - delta. It says nothing about the rate itself.
 """
 
 from __future__ import annotations
@@ -20,28 +19,28 @@ from evaluation.guarantee.levels import check_level
 from evaluation.statistics.counts import Floats
 
 _POWERS: Floats = np.array([0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
-"""Bets epsilon p^(epsilon - 1), each of mean 1 under a uniform p (Vovk et al., section 8.1)."""
+"""Powers epsilon of the bets epsilon p^(epsilon - 1), each of mean 1 under a uniform p (Vovk et al., section 8.1)."""
 FEWEST = 20
 
 
 def distances(questions: Floats, reference: Floats) -> Floats:
-    """1 minus the greatest cosine similarity to a reference question. (N, E), (M, E) unit vectors -> (N,).
+    """Return 1 minus the greatest cosine similarity to a reference question. (N, E), (M, E) unit vectors -> (N,).
 
     reference: some of the calibration's questions. ShiftWatch starts from the distances of the others, measured like
-    new questions; distances of the reference questions to themselves would not be exchangeable with these.
+    new questions. Distances of the reference questions to themselves would not be exchangeable with these.
     """
     result: Floats = 1.0 - (questions @ reference.T).max(axis=1)
     return result
 
 
 class ShiftWatch:
-    """Takes distances one by one and keeps all of them sorted."""
+    """A sequential test for covariate shift. It takes distances one by one and keeps all of them sorted."""
 
     def __init__(self, calibration: Floats, delta: float = 0.05, seed: int = 0) -> None:
         """Start from the calibration.
 
-        calibration: (N,), distances of calibration questions, at least 20. delta: the false-alarm rate over the whole
-        life of the watch. seed: for the ranks of equal distances. Raises EvaluationError for too few or non-finite
+        calibration: (N,), distances of calibration questions, at least 20. delta: false-alarm rate over the entire life
+        of the watch. seed: seed of the ranks of equal distances. Raises EvaluationError for too few or non-finite
         distances.
         """
         self.delta = check_level("delta", delta)

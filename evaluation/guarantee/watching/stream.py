@@ -1,12 +1,13 @@
-"""RateWatch: the rate among answers in service, from audited answers drawn with known probabilities.
+"""Monitoring of the rate among answers in service, from audited answers drawn with known probabilities.
 
-It combines two test martingales (Ville 1939). The alarm bets against r <= alpha; while the rate is at most alpha, it is
-ever raised with probability at most delta. To detect a rise after a long good period, the alarm's capital is split over
-gamblers who start at every answer t with 1 / (t (t + 1)) of it (a mixture of martingales is a martingale; for changes:
-Shin, Ramdas and Rinaldo 2024, "E-detectors"). The confidence sequence is the set of rates m for which neither "the rate
-is at most m" nor "at least m" is rejected. It covers the rate at all times together with probability at least 1 - delta
-(Waudby-Smith and Ramdas 2024, section 4, with the mean of constant bets in place of a predictable one). Both update one
-answer at a time in constant memory.
+RateWatch combines two test martingales (Ville 1939). The alarm bets against r <= alpha. While the rate is at most
+alpha, it is ever raised with probability at most delta. To detect a rise after a long good period, the alarm's capital
+is split over gamblers who start at every answer t with 1 / (t (t + 1)) of it (a mixture of martingales is a martingale;
+for changes: Shin, Ramdas and Rinaldo 2024, "E-detectors").
+
+The confidence sequence is the set of rates m for which neither "the rate is at most m" nor "at least m" is rejected. It
+covers the rate at all times together with probability at least 1 - delta (Waudby-Smith and Ramdas 2024, section 4, with
+the mean of constant bets in place of a predictable one). Both update one answer at a time in constant memory.
 
 An audited answer with drawing probability pi represents 1 / pi answers. Its value is (h - m) / pi, that of an unaudited
 answer is 0, and the mean over all answers is r - m. The capital's factor is 1 + b (floor / pi) (h - m) / m, where floor
@@ -35,12 +36,13 @@ _REFUTED = 1e6
 
 @dataclass(frozen=True, slots=True)
 class WatchReading:
-    """State after ``audited`` answers: the observed rate (weighted; None before the first), its confidence sequence,
-    the alarm.
+    """State of a watch after ``audited`` answers.
 
-    log_capital: of the alarm's martingale; most: its maximum. changed: no constant rate fits the whole stream, so lower
-    and upper are meaningless. raised: whether the alarm ever reached log(1 / delta). raised_after: number of audited
-    answers until then, None if it was not raised.
+    rate: observed rate, weighted by the drawing probabilities; None before the first answer. lower, upper: limits of
+    its confidence sequence. changed: whether no constant rate fits the entire stream; lower and upper are then
+    meaningless.
+    log_capital: log capital of the alarm's martingale. most: its maximum so far. raised: whether it ever reached log(1
+    / delta). raised_after: number of audited answers until then, None if the alarm was not raised.
     """
 
     audited: int
@@ -55,14 +57,17 @@ class WatchReading:
 
 
 class RateWatch:
-    """Takes audited answers one by one. The state has a small, fixed size; ``reading`` may be called at any time."""
+    """A sequential monitor of the rate, which takes audited answers one by one.
+
+    The state has a small, fixed size; ``reading`` may be called at any time.
+    """
 
     def __init__(self, alpha: float | None, delta: float = 0.05, floor: float = 1.0) -> None:
         """Start a watch.
 
-        alpha: the certified rate; None for the confidence sequence alone, without an alarm. delta: the alarm's
-        false-alarm rate, and 1 minus the sequence's coverage, over the whole life of the watch. floor: the smallest
-        drawing probability that will be used. Raises EvaluationError for values outside their ranges.
+        alpha: certified rate; None for the confidence sequence alone, without an alarm. delta: the alarm's false-alarm
+        rate, and 1 minus the sequence's coverage, over the entire life of the watch. floor: smallest drawing
+        probability that will be used. Raises EvaluationError for values outside their ranges.
         """
         self.alpha, self.delta = None if alpha is None else check_level("alpha", alpha), check_level("delta", delta)
         if not 0.0 < floor <= 1.0:
@@ -79,9 +84,8 @@ class RateWatch:
     def lower_floor(self, probability: float) -> None:
         """Use this smallest drawing probability from the next answer on, if it is below the present one.
 
-        The bets on later answers are smaller then; earlier bets stay. Valid if the probability was lowered without
-        regard to the answers that it applies to, such as by a setting of the service. Raises EvaluationError unless it
-        is in (0, 1].
+        Later bets become smaller; earlier bets stay. This is valid if the probability was lowered without regard to the
+        answers that it applies to, such as by a setting of the service. Raises EvaluationError unless it is in (0, 1].
         """
         if not 0.0 < probability <= 1.0:
             raise EvaluationError(f"the drawing probability is {probability:g}: it must be above 0 and at most 1")
@@ -119,7 +123,7 @@ class RateWatch:
 
     @property
     def reading(self) -> WatchReading:
-        """The current state."""
+        """Current state of the watch."""
         return WatchReading(
             self._audited,
             self._events / self._weight if self._weight else None,
@@ -134,7 +138,7 @@ class RateWatch:
 
 
 def log_factors(event: float | Floats, rate: float | Floats, size: float | Floats = 1.0) -> Floats:
-    """log(1 + b size (event - m) / m) for every bet b: the capital's factor against "the mean is at most m".
+    """Return log(1 + b size (event - m) / m) for every bet b: the capital's factor against "the mean is at most m".
 
     event: in [0, 1]. rate: m; any event refutes a mean of 0. size: in (0, 1]. Shapes (...) -> (..., B).
     """
@@ -145,27 +149,33 @@ def log_factors(event: float | Floats, rate: float | Floats, size: float | Float
 
 
 def after_answer(capital: Floats, factors: Floats, number: int) -> Floats:
-    """Log capital of the alarm by bet after answer ``number`` (from 1), with the gambler who starts now. (..., B).
+    """Return the alarm's log capital by bet after answer ``number`` (from 1), including the gambler who starts now.
 
-    S_t = (S_{t-1} + 1 / (t (t + 1))) times the factor of answer t; before the first answer -infinity.
+    S_t = (S_{t-1} + 1 / (t (t + 1))) times the factor of answer t; before the first answer -infinity. Shape (..., B).
     """
     result: Floats = np.logaddexp(capital, -math.log(number * (number + 1.0))) + factors
     return result
 
 
 def alarm_capital(capital: Floats, number: int) -> Floats:
-    """Log of all capital after answer ``number``: the mean over bets, plus the 1 / (t + 1) that is not staked yet."""
+    """Return the log of all capital after answer ``number``.
+
+    It is the mean over bets, plus the 1 / (t + 1) that is not staked yet.
+    """
     result: Floats = np.logaddexp(mean_capital(capital), -math.log(number + 1.0))
     return result
 
 
 def _lowest(possible: NDArray[np.bool_]) -> float:
-    """Smallest possible rate of the grid, minus one step, because rates between two grid points are unresolved."""
+    """Return the smallest possible rate of the grid, minus one step.
+
+    The step is subtracted because rates between two grid points are unresolved.
+    """
     place = int(np.argmax(possible)) if possible.any() else RATES.size - 1
     return float(RATES[max(0, place - 1)])
 
 
 def _highest(possible: NDArray[np.bool_]) -> float:
-    """Greatest possible rate of the grid, plus one step."""
+    """Return the greatest possible rate of the grid, plus one step."""
     place = RATES.size - 1 - int(np.argmax(possible[::-1])) if possible.any() else 0
     return float(RATES[min(RATES.size - 1, place + 1)])
