@@ -1,5 +1,4 @@
-"""Parts of corrected estimates: labels alone, verifier alone, clipping of limits, and reasons to prefer labels alone.
-"""
+"""Parts of corrected estimates: labels alone, the verifier alone, clipping of limits, and when labels are too few."""
 
 from __future__ import annotations
 

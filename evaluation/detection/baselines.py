@@ -21,23 +21,29 @@ _ALL_WORDS = TokenisingParams(stemming="none", stop_words="none")
 
 
 class TokenOverlapScorer:
-    """Support is the share of the claim's content words (lower case, no stop words) that occur in the evidence."""
+    """A scorer whose support is the share of the claim's content words that occur in the evidence.
+
+    Words are compared in lower case, without stop words.
+    """
 
     @property
     def name(self) -> str:
-        """ "token-overlap" and the version of the rule."""
+        """Name "token-overlap" with the version of the rule."""
         return "token-overlap/1"
 
     def room(self, claim: str, question: str = "") -> int:
-        """250 words, whatever the claim."""
+        """Return the window size in words, which is 250 for every claim."""
         return _WINDOW_WORDS
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """Words between white space."""
+        """Return the number of words of each text, separated by white space."""
         return [len(text.split()) for text in texts]
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Score pairs. Repeated words of the claim count each time. A claim of stop words only is judged by those."""
+        """Score pairs. Repeated words of the claim count each time.
+
+        A claim that consists of stop words is judged by them. Raises ModelError for a claim without words.
+        """
         scores = []
         claims = zip(
             tokenise_all((pair.claim for pair in pairs), _CONTENT),
@@ -56,8 +62,9 @@ class TokenOverlapScorer:
 
 
 class CosineScorer:
-    """Support is the cosine of claim (with its question) and evidence by a sentence encoder; negative values become
-    0.
+    """A scorer whose support is the cosine of a claim (with its question) and its evidence by a sentence encoder.
+
+    Negative values become 0.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -65,19 +72,22 @@ class CosineScorer:
 
     @property
     def name(self) -> str:
-        """ "cosine" and the encoder's fingerprint."""
+        """Name "cosine" with the encoder's fingerprint."""
         return f"cosine/{self._encoder.fingerprint[:12]}"
 
     def room(self, claim: str, question: str = "") -> int:
-        """The encoder's maximum length minus its two special tokens; claim and evidence are encoded separately."""
+        """Return the encoder's maximum length minus its two special tokens.
+
+        Claim and evidence are encoded separately.
+        """
         return max(1, self._encoder.max_tokens - 2)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """The encoder's tokens."""
+        """Return the number of the encoder's tokens of each text."""
         return self._encoder.count_tokens(texts)
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Each distinct text is encoded once."""
+        """Score pairs. Each distinct text is encoded once. Raises ModelError for an empty claim."""
         if not pairs:
             return ()
         for pair in pairs:
@@ -94,7 +104,7 @@ class CosineScorer:
 
 
 def _distinct(texts: Sequence[str]) -> tuple[list[str], NDArray[np.intp]]:
-    """The distinct texts in order, and for each text the index of its distinct text."""
+    """Return the distinct texts in order, and for each text the index of its distinct text."""
     row_of: dict[str, int] = {}
     rows = [row_of.setdefault(text, len(row_of)) for text in texts]
     return list(row_of), np.array(rows, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Calibration of a verifier's logits on labelled pairs: logistic regression in one or several variables."""
+"""Calibration of a verifier's logits on labelled pairs by logistic regression in one or several variables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from evaluation.errors import EvaluationError
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """support = sigmoid(slope * logit + intercept + offset); the offset belongs to the claim and is 0 by default."""
+    """A logistic curve: support = sigmoid(slope * logit + intercept + offset).
+
+    The offset belongs to the claim and is 0 by default.
+    """
 
     slope: float
     intercept: float
@@ -26,7 +29,7 @@ def fit_platt(
     weights: Sequence[float] | None = None,
     offsets: Sequence[float] | None = None,
 ) -> Calibration:
-    """Maximum-likelihood logistic curve (Platt 1999, eq. 2) with his smoothed targets (eq. 6).
+    """Fit the maximum-likelihood logistic curve (Platt 1999, eq. 2) with Platt's smoothed targets (eq. 6).
 
     logits, supported: (N,). weights: (N,), relative weight of each claim. offsets: (N,), added after the curve, such as
     the penalty of a rule; the curve is fitted given the offsets. Raises EvaluationError as ``fit_logistic``.
@@ -41,13 +44,14 @@ def fit_logistic(
     weights: Sequence[float] | None = None,
     offsets: Sequence[float] | None = None,
 ) -> tuple[tuple[float, ...], float]:
-    """Platt's curve in K variables: one slope each and an intercept. columns: K of N; else as ``fit_platt``.
+    """Fit Platt's curve in K variables and return one slope for each and an intercept.
 
-    The targets (n1 + 1)/(n1 + 2) and 1/(n0 + 2) keep the curve finite if the classes do not overlap. n1 and n0 count
-    claims, not weights, so weights equal repetition up to that smoothing.
+    columns: K sequences of N logits. The other parameters are those of ``fit_platt``. The targets (n1 + 1)/(n1 + 2) and
+    1/(n0 + 2) keep the curve finite if the classes do not overlap. n1 and n0 count claims, not weights, so weights
+    equal repetition up to that smoothing.
 
-    Raises EvaluationError if a slope is negative (the logits contradict the labels, given the other variables), a class
-    is missing, a logit or offset is not finite, a weight is not positive, or the lengths differ.
+    Raises EvaluationError if a slope is not positive (the logits contradict the labels, given the other variables), a
+    class is missing, a logit or offset is not finite, a weight is not positive, or the lengths differ.
     """
     y = np.asarray(supported, dtype=bool)
     w = np.ones(y.shape) if weights is None else np.asarray(weights, dtype=np.float64)

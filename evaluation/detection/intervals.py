@@ -1,4 +1,7 @@
-"""Intervals for a verifier's metrics. Statements are resampled by group, because those of one source are dependent."""
+"""Intervals for a verifier's metrics.
+
+Statements are resampled by group, because those of one source are dependent.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,10 @@ _BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
 
 @dataclass(frozen=True, slots=True)
 class ScoreEstimate:
-    """A metric with 95 % limits. All three are None if it is undefined; the limits are None if nothing bounds it.
+    """A metric with 95 % limits.
 
-    reason: why a value is None, or why the limits are unreliable; otherwise empty.
+    estimate: None if the metric is undefined. lower, upper: None if the metric is undefined or has no limits. reason:
+    why a value is None, or why the limits are unreliable; otherwise empty.
     """
 
     estimate: float | None
@@ -42,21 +46,25 @@ class ScoreEstimate:
 
 
 def undefined(reason: str) -> ScoreEstimate:
-    """An undefined metric with its reason."""
+    """Return an undefined metric with its reason."""
     return ScoreEstimate(None, None, None, reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Draws:
-    """B resamples of G groups. The same (G, seed) gives the same resamples, so metrics of one table are comparable."""
+    """Resamples of G groups. The same (G, seed) gives the same resamples, so metrics of one table are comparable.
+
+    replicates: number of resamples B.
+    """
 
     groups: int
     seed: int
     replicates: int = REPLICATES
 
     def over(self, statistic: Callable[[Floats], Floats], cells: int) -> Floats:
-        """Apply statistic((b, G) counts of each group) -> (b, ...) in blocks; returns (B, ...). cells: numbers per
-        row.
+        """Apply a statistic to all resamples in blocks and return its values, (B, ...).
+
+        statistic: maps (b, G) counts of each group to (b, ...). cells: number of values that it needs per row.
         """
         rng = np.random.default_rng([self.seed, self.groups, self.replicates])
         block = int(max(1, min(self.replicates, _BLOCK_CELLS // max(cells, self.groups, 1))))
@@ -71,11 +79,11 @@ class Draws:
 
 
 def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: int) -> ScoreEstimate:
-    """Percentile limits (Efron 1979) of a metric in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
+    """Return percentile limits (Efron 1979) of a metric in [0, 1]; at exactly 0 or 1 the Clopper-Pearson limit instead.
 
     carrying: number of groups with the rarer class. At 0 or 1 the resamples do not differ, but zero width would be
-    wrong: with m groups that all went one way, the limit is (1 - level) / 2 to the power 1 / m. If the resamples do not
-    differ elsewhere (all scores tied), there are no limits.
+    wrong. With m groups that all have the same result, the limit is (1 - level) / 2 to the power 1 / m. If the
+    resamples do not differ elsewhere (all scores tied), there are no limits.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
@@ -89,10 +97,11 @@ def share_estimate(estimate: float, replicates: Floats, carrying: int, groups: i
 
 
 def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
-    """sum h / sum a over groups, 0 <= h <= a, sum a > 0: (G,), (G,), with limits that never have zero width.
+    """Estimate sum h / sum a over groups with limits that never have zero width.
 
-    Clopper-Pearson at the clustered effective sample size (evaluation.statistics.intervals). A single group carries
-    almost no information, and its limits are as wide. counted: number of statements.
+    h, a: (G,), with 0 <= h <= a and sum a > 0. counted: number of statements. The limits are Clopper-Pearson's at the
+    clustered effective sample size (evaluation.statistics.intervals). A single group carries almost no information, so
+    its limits are wide.
     """
     estimate = min(1.0, float(h.sum() / a.sum()))
     limits = effective_limits(h, a, counted, LEVEL)
@@ -105,7 +114,7 @@ def ratio_estimate(h: Floats, a: Floats, counted: float) -> ScoreEstimate:
 
 
 def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> ScoreEstimate:
-    """Mean of two shares over the same groups, each (h, a) as in ``ratio_estimate`` with counts in a.
+    """Estimate the mean of two shares over the same groups, each (h, a) as in ``ratio_estimate`` with counts in a.
 
     MOVER for a sum (Zou and Donner 2008, eq. 3) from each share's limits, with the correlation r of the two over
     groups: lower = m - sqrt(d1^2 + 2 r d1 d2 + d2^2) / 2, d the distance from a share to its limit.
@@ -124,10 +133,11 @@ def mean_of_ratios(one: tuple[Floats, Floats], two: tuple[Floats, Floats]) -> Sc
 
 
 def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str = "") -> ScoreEstimate:
-    """Basic bootstrap limits, 2 e - quantiles (Davison and Hinkley 1997, eq. 5.6), not below 0.
+    """Return basic bootstrap limits, 2 e - quantiles (Davison and Hinkley 1997, eq. 5.6), not below 0.
 
-    For the calibration error: resampling increases it about as much as sampling did, so percentile limits would be
-    biased upwards twice. The limits always contain the estimate. There are none if the resamples do not differ.
+    They are used for the calibration error. Resampling increases it about as much as sampling did, so percentile limits
+    would be biased upwards twice. The limits always contain the estimate. There are none if the resamples do not
+    differ.
     """
     if groups < 2:
         return ScoreEstimate(estimate, None, None, ONE_GROUP)
@@ -136,9 +146,10 @@ def error_estimate(estimate: float, replicates: Floats, groups: int, reason: str
 
 
 def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, seed: int = 0) -> ScoreEstimate:
-    """``what`` per second over timed blocks of work: a ratio of totals with percentile limits over the blocks.
+    """Estimate the number of ``what`` per second over timed blocks of work.
 
-    The limits describe this run, that is the variation between blocks of these data, not other machines or loads.
+    The rate is a ratio of totals with percentile limits over the blocks. The limits describe the variation between the
+    blocks of this run, not other machines or loads.
     """
     total = float(sum(seconds))
     if not counts or total <= 0.0:
@@ -152,9 +163,9 @@ def rate_estimate(counts: Sequence[int], seconds: Sequence[float], what: str, se
 
 
 def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> ScoreEstimate:
-    """Mean of independent metrics; limits by MOVER (Zou and Donner 2008, eq. 5) from the limits of each.
+    """Estimate the mean of independent metrics, with limits by MOVER (Zou and Donner 2008, eq. 5).
 
-    lower = mean - sqrt(sum of (e - l)^2) / k, upper likewise. reason: shown with the result.
+    lower = mean - sqrt(sum of (e - l)^2) / k, upper likewise. reason: remark that is kept with the result.
     """
     values = [e.estimate for e in estimates if e.estimate is not None]
     if not values:
@@ -176,7 +187,7 @@ def mean_estimate(estimates: Sequence[ScoreEstimate], reason: str = "") -> Score
 
 
 def _bounded(estimate: float, lower: float, upper: float, reason: str) -> ScoreEstimate:
-    """The metric with limits around it; without limits if they have zero width."""
+    """Return the metric with limits around it; without limits if they have zero width."""
     lower, upper = min(lower, estimate), max(upper, estimate)
     if upper - lower <= NO_WIDTH:
         return ScoreEstimate(estimate, None, None, CONSTANT)
@@ -188,7 +199,7 @@ def _few(groups: int, what: str) -> str:
 
 
 def _limits(replicates: Floats) -> tuple[float, float]:
-    """Two quantiles of the level; resamples without one of the classes (NaN) are ignored."""
+    """Return the two quantiles of the level. Resamples without one of the classes (NaN) are ignored."""
     finite = replicates[np.isfinite(replicates)]
     lower, upper = np.quantile(finite, [(1.0 - LEVEL) / 2.0, 1.0 - (1.0 - LEVEL) / 2.0])
     return float(lower), float(upper)

@@ -1,7 +1,7 @@
 """Detection metrics on arrays: how well support in [0, 1] separates supported from hallucinated statements.
 
-n statements: support (n,) of floats, supported (n,) of booleans, the labels. The positive class is *hallucinated*. A
-metric is None, never 0 or NaN, if it is undefined.
+There are n statements, with support (n,) of floats and labels supported (n,) of booleans. The positive class is
+*hallucinated*. An undefined metric is None or NaN, never 0.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ from evaluation.statistics.counts import Floats
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.intp]
 THRESHOLD = 0.5
-"""Statements with support below this are called hallucinated. Fixed beforehand, independent of evaluation data."""
+"""Statements with support below this are called hallucinated.
+
+It was fixed before any evaluation, not chosen on its data.
+"""
 CALIBRATION_BINS = 15
 
 
@@ -29,18 +32,19 @@ class BestThreshold:
 
 
 def auroc(support: Floats, supported: Bools) -> float | None:
-    """P(a supported statement has more support than a hallucinated one), ties counting half (Hanley and McNeil 1982).
+    """Return P(a supported statement has more support than a hallucinated one), ties counting half.
 
-    The Mann-Whitney U divided by the number of pairs. None where a class is missing.
+    This is the Mann-Whitney U divided by the number of pairs (Hanley and McNeil 1982). None if a class is missing.
     """
     value = float(weighted_auroc(support, supported, np.ones((1, support.size)))[0])
     return value if np.isfinite(value) else None
 
 
 def weighted_auroc(support: Floats, supported: Bools, weights: Floats) -> Floats:
-    """AUROC with each statement counted weights[b, i] times: (n,), (n,), (B, n) -> (B,); NaN where a class is missing.
+    """Return the AUROC with each statement counted weights[b, i] times: (n,), (n,), (B, n) -> (B,).
 
-    One sort serves all B: U = sum over distinct values v of pos(v) (neg(below v) + neg(v) / 2).
+    NaN if a class is missing. One sort serves all B: U = sum over distinct values v of pos(v) (neg(below v) + neg(v) /
+    2).
     """
     order = np.argsort(support, kind="stable")
     values = support[order]
@@ -57,7 +61,7 @@ def weighted_auroc(support: Floats, supported: Bools, weights: Floats) -> Floats
 
 
 def confusion(support: Floats, supported: Bools, threshold: float = THRESHOLD) -> Floats:
-    """One-hot cells of the confusion matrix: (n, 4).
+    """Return the one-hot cells of the confusion matrix: (n, 4).
 
     The columns are hallucinated flagged, hallucinated passed, supported flagged, supported passed; flagged means
     support < threshold. The formulae below take sums of rows.
@@ -68,13 +72,13 @@ def confusion(support: Floats, supported: Bools, threshold: float = THRESHOLD) -
 
 
 def balanced_accuracy(cells: Floats) -> Floats:
-    """Mean recall of the two classes (Brodersen et al. 2010): (..., 4) -> (...); NaN with one class."""
+    """Return the mean recall of the two classes (Brodersen et al. 2010): (..., 4) -> (...); NaN with one class."""
     caught, missed, false_alarm, passed = np.moveaxis(cells, -1, 0)
     return (_ratio(caught, caught + missed) + _ratio(passed, passed + false_alarm)) / 2.0
 
 
 def f1_hallucinated(cells: Floats) -> Floats:
-    """2 TP / (2 TP + FP + FN) with hallucinated as the positive class (van Rijsbergen 1979): (..., 4) -> (...).
+    """Return 2 TP / (2 TP + FP + FN) with hallucinated as the positive class (van Rijsbergen 1979): (..., 4) -> (...).
 
     NaN if no statement is hallucinated and none is flagged.
     """
@@ -83,9 +87,10 @@ def f1_hallucinated(cells: Floats) -> Floats:
 
 
 def equal_mass_bins(support: Floats, bins: int = CALIBRATION_BINS) -> Ints:
-    """Bin 0..bins-1 of each statement, about n / bins in each: (n,) -> (n,) (adaptive bins, Nixon et al. 2019).
+    """Return the bin 0..bins-1 of each statement, about n / bins in each: (n,) -> (n,).
 
-    Equal values share the bin of their middle rank, so the order of the statements does not matter.
+    These are the adaptive bins of Nixon et al. 2019. Equal values share the bin of their middle rank, so the order of
+    the statements does not matter.
     """
     _, inverse, counts = np.unique(support, return_inverse=True, return_counts=True)
     middle = np.cumsum(counts) - counts / 2.0
@@ -94,23 +99,30 @@ def equal_mass_bins(support: Floats, bins: int = CALIBRATION_BINS) -> Ints:
 
 
 def calibration_gaps(support: Floats, supported: Bools, bins: Ints, count: int = CALIBRATION_BINS) -> Floats:
-    """(n, count): label minus support in the column of the statement's bin, else 0; input of calibration_error."""
+    """Return label minus support in the column of the statement's bin, else 0: (n, count).
+
+    This is the input of ``calibration_error``.
+    """
     gaps = np.zeros((support.size, count))
     gaps[np.arange(support.size), bins] = supported - support
     return gaps
 
 
 def calibration_error(gap_sums: Floats, totals: Floats) -> Floats:
-    """Expected calibration error: (..., bins), (...) -> (...).
+    """Return the expected calibration error: (..., bins), (...) -> (...).
 
-    sum_b n_b / n |acc_b - conf_b| (Naeini et al. 2015; Guo et al. 2017, eq. 3); since n_b acc_b and n_b conf_b are sums
-    over the bin, that is sum_b |sum of (label - support)| / n. Biased upwards in small samples: noise has no sign.
+    sum_b n_b / n |acc_b - conf_b| (Naeini et al. 2015; Guo et al. 2017, eq. 3). Since n_b acc_b and n_b conf_b are sums
+    over the bin, this is sum_b |sum of (label - support)| / n. It is biased upwards in small samples, because noise
+    adds to the absolute value.
     """
     return _ratio(np.abs(gap_sums).sum(axis=-1), totals)
 
 
 def best_threshold(support: Floats, supported: Bools) -> BestThreshold | None:
-    """The threshold with the best balanced accuracy; ties go to the one nearest to 0.5. None if a class is missing."""
+    """Return the threshold with the best balanced accuracy; ties go to the one nearest to 0.5.
+
+    None if a class is missing.
+    """
     if not supported.any() or supported.all():
         return None
     values = np.unique(support)

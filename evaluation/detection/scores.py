@@ -39,8 +39,8 @@ from evaluation.statistics.counts import Floats
 class ScoredStatement:
     """A statement with the verifier's support and its label.
 
-    support: in [0, 1], None if it is unscored; reason then says why. group: id of dependent statements (of one source
-    text). source: name of the data set.
+    support: in [0, 1]; None if the statement is unscored, and ``reason`` says why. supported: label. group: ID that
+    dependent statements share, such as those of one source text. source: name of the data set.
     """
 
     support: float | None
@@ -52,7 +52,10 @@ class ScoredStatement:
 
 @dataclass(frozen=True, slots=True)
 class DetectionScores:
-    """Metrics of one set of statements. n: scored statements, of them hallucinated; groups: number of groups."""
+    """Metrics of one set of statements.
+
+    n: number of scored statements. hallucinated: number of them with this label. groups: number of groups.
+    """
 
     n: int
     hallucinated: int
@@ -73,9 +76,11 @@ class SourceScores:
 
 @dataclass(frozen=True, slots=True)
 class DetectionTable:
-    """overall: all statements together. macro_auroc: mean over the sources with both classes, with equal weight.
+    """Metrics of a verifier overall and by source.
 
-    best_threshold: chosen on these data. unscored: (reason, number), most frequent first; they are in no metric.
+    overall: metrics of all statements together. macro_auroc: mean AUROC over the sources with both classes, with equal
+    weights. best_threshold: chosen on these data. unscored: (reason, number), most frequent first; these statements are
+    in no metric.
     """
 
     overall: DetectionScores
@@ -94,7 +99,7 @@ class _Arrays:
 
 
 def detection_table(judged: Sequence[ScoredStatement], seed: int = 0) -> DetectionTable:
-    """All metrics with 95 % limits, resampled by group with ``seed``. Takes seconds for 50,000 statements."""
+    """Compute all metrics with 95 % limits, resampled by group with ``seed``. Takes seconds for 50,000 statements."""
     scored = [item for item in judged if item.support is not None]
     unscored = Counter(item.reason or "no reason given" for item in judged if item.support is None)
     # With one seed, sources with equally many groups would get the same resamples, as if they were dependent.
@@ -145,7 +150,7 @@ def _scores(arrays: _Arrays, seed: int) -> DetectionScores:
 
 
 def _by_group(arrays: _Arrays, rows: Floats) -> Floats:
-    """(n, k) -> (groups, k): sums, so that a resample costs one product."""
+    """Sum the rows of each group, so that a resample costs one product: (n, k) -> (groups, k)."""
     sums = np.zeros((arrays.groups, rows.shape[1]))
     np.add.at(sums, arrays.group, rows)
     return sums

@@ -1,4 +1,4 @@
-"""Overlap of marked characters with those that annotators marked: precision, recall and F1 over all responses."""
+"""Overlap of the characters that a verifier marked with those that annotators marked: precision, recall and F1."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A response of ``length`` characters. found, true: (start, end) spans of the verifier and of the annotators."""
+    """A response with marked characters.
+
+    length: number of characters. found, true: (start, end) spans of the verifier and of the annotators. group: ID that
+    dependent responses share.
+    """
 
     length: int
     found: tuple[tuple[int, int], ...]
@@ -26,7 +30,7 @@ class MarkedText:
 class SpanScores:
     """Micro-averages over characters: precision = both / found, recall = both / true, F1 their harmonic mean.
 
-    As RAGTruth scores spans (Niu et al. 2024, section 4.2). characters: number marked by annotators.
+    This is how RAGTruth scores spans (Niu et al. 2024, section 4.2). characters: number marked by annotators.
     """
 
     precision: ScoreEstimate
@@ -36,7 +40,7 @@ class SpanScores:
 
 
 def span_scores(texts: Sequence[MarkedText]) -> SpanScores:
-    """Metrics of all responses together, with limits by group."""
+    """Compute the metrics of all responses together, with limits by group."""
     names = {name: index for index, name in enumerate(dict.fromkeys(text.group for text in texts))}
     sums = np.zeros((len(names), 3))  # found, true, both
     for text in texts:
@@ -56,7 +60,7 @@ def span_scores(texts: Sequence[MarkedText]) -> SpanScores:
 
 
 def _share(h: Floats, a: Floats, texts: Sequence[MarkedText], nothing: str) -> ScoreEstimate:
-    """A ratio of characters; its effective sample size is at most the number of responses."""
+    """Return a ratio of characters. Its effective sample size is at most the number of responses."""
     return ratio_estimate(h, a, float(len(texts))) if a.any() else undefined(nothing)
 
 

@@ -1,7 +1,7 @@
 """Support of claims by long evidence: the evidence is cut into windows, and each claim takes its best window.
 
-Works for any PairScorer. Windows are created lazily and scored in blocks, so evidence of any length needs the memory of
-one block. A scorer that supports it reads the claims of one statement together.
+This works for any PairScorer. Windows are created lazily and scored in blocks, so evidence of any length needs the
+memory of one block. If the scorer can, it reads the claims of one statement together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SMALLEST_BLOCK, _LARGEST_BLOCK, _BLOCKS = 4, 1024, 20
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Claims of one text that share the same evidence. question: the question they answer, may be empty."""
+    """Claims of one text that share the same evidence. question: question that they answer; may be empty."""
 
     evidence: str
     claims: tuple[str, ...]
@@ -34,10 +34,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class ClaimSupport:
-    """support: of the best window, in [0, 1]; None if it is unscored; reason then says why.
+    """Support of one claim.
 
-    window: text of the evidence that supports best, empty if there is none. answer: the claims read together with it
-    there.
+    support: support by the best window, in [0, 1]; None if the claim is unscored, and ``reason`` says why. window: text
+    of the best window, empty if there is none. answer: claims that were read together with this one in that window.
     """
 
     support: float | None
@@ -48,7 +48,10 @@ class ClaimSupport:
 
 @dataclass(frozen=True, slots=True)
 class ScoredBlock:
-    """pairs: of window and claim scored in the block. seconds: wall time, with tokenisation."""
+    """Timing of one scored block.
+
+    pairs: number of pairs of window and claim in the block. seconds: wall time, including tokenisation.
+    """
 
     pairs: int
     seconds: float
@@ -56,7 +59,10 @@ class ScoredBlock:
 
 @dataclass(frozen=True, slots=True)
 class SupportResult:
-    """claims: for each statement, in order, the support of each of its claims. blocks: timings of the scoring."""
+    """Result of ``claim_supports``.
+
+    claims: for each statement, in order, the support of each of its claims. blocks: timings of the scoring.
+    """
 
     claims: tuple[tuple[ClaimSupport, ...], ...]
     blocks: tuple[ScoredBlock, ...]
@@ -64,7 +70,11 @@ class SupportResult:
 
 @dataclass(frozen=True, slots=True)
 class SupportProgress:
-    """statements: number whose windows are all scored or in the current block; pairs: number scored so far."""
+    """Progress of ``claim_supports``.
+
+    statements: number of statements with all windows scored or in the current block. total: number of statements.
+    pairs: number of pairs scored so far.
+    """
 
     statements: int
     total: int
@@ -73,7 +83,10 @@ class SupportProgress:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """A window and a claim, or a part of a claim longer than a scorer reads, by their indices."""
+    """A pair to score: a window, and a claim or a part of a claim that is longer than the scorer reads.
+
+    statement, claim, part: indices.
+    """
 
     statement: int
     claim: int
@@ -88,10 +101,10 @@ def claim_supports(
     *,
     together: bool = True,
 ) -> SupportResult:
-    """Score every claim with every window of its evidence; a claim's support is that of its best window.
+    """Score every claim with every window of its evidence. A claim's support is that of its best window.
 
     A claim longer than MAX_CLAIM_TOKENS is split into parts and takes the support of its worst part. together: whether
-    a scorer that can (``answer_tokens``) reads neighbouring claims of a statement together.
+    neighbouring claims of a statement are read together if the scorer supports it (``answer_tokens``).
 
     A claim without a letter or digit, empty evidence, and a score that is not a number in [0, 1] leave the claim
     unscored with a reason. The first pair is scored once beforehand, without timing, because libraries initialise on
@@ -141,7 +154,7 @@ def _jobs(
     kept: OrderedDict[tuple[str, int], tuple[Window, ...]] = OrderedDict()
 
     def cut(evidence: str, room: int) -> tuple[Window, ...]:
-        # Steps, so that claims of nearly the same length share the cut of evidence that recurs.
+        # The size is rounded so that claims of nearly the same length share the windows of recurring evidence.
         key = (evidence, room - room % ROOM_STEP if room > 2 * ROOM_STEP else room)
         if key not in kept:
             kept[key] = evidence_windows(read_evidence(evidence).text, key[1], scorer.count)
@@ -159,7 +172,7 @@ def _jobs(
             room = min(scorer.room(text, statement.question) for text in parts)
             windows = cut(statement.evidence, room)
             if len(windows) > 1 and not full_text:
-                # As it is read: of a record the sentences, which the windows are cut from.
+                # For a record, these are its sentences, which the windows are cut from.
                 full_text = read_evidence(statement.evidence).text
             for window in windows:
                 for (claim, part), text in zip(claim_parts, answer, strict=True):
@@ -171,14 +184,14 @@ def _jobs(
 def _read_together(
     scorer: PairScorer, statement: Statement, claims: Sequence[int], at_once: int
 ) -> Iterator[tuple[list[tuple[int, int]], tuple[str, ...]]]:
-    """((claim, part) of each, their texts) that share one window.
+    """Yield the claims or parts of claims that share one window, as (indices (claim, part), their texts).
 
-    at_once: maximum number of tokens read together; 0: each claim is read alone, but all share windows of the room that
-    the longest claim leaves.
+    at_once: maximum number of tokens read together. With 0, each claim is read alone, but all claims share windows of
+    the size that the longest claim permits.
     """
     claim_texts = [statement.claims[i] for i in claims]
     sizes = list(scorer.count(claim_texts))
-    # A claim that is too long is read in parts, each alone: its end would not be read at all.
+    # A claim that is too long is read in separate parts. Otherwise its end would not be read.
     long = [i for i, size in enumerate(sizes) if size > MAX_CLAIM_TOKENS]
     parts = {
         i: [w.text for w in evidence_windows(claim_texts[i], MAX_CLAIM_TOKENS, scorer.count, overlap_sentences=0)]
@@ -211,7 +224,7 @@ def _better(best: ClaimSupport | None, score: float, pair: Pair, scorer: str) ->
 
 
 def _worse(worst: ClaimSupport | None, part: ClaimSupport) -> ClaimSupport:
-    """The worse of two parts of a claim: unscored if either is."""
+    """Return the worse of two parts of a claim; unscored if either is."""
     if worst is None or part.support is None:
         return part
     return worst if worst.support is None or worst.support <= part.support else part

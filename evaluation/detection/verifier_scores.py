@@ -1,4 +1,4 @@
-"""Evaluation of a verifier on pair files, and on responses with marked spans."""
+"""Evaluation of a verifier on pair files and on responses with marked spans."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ _EMPTY = ClaimSupport(None, reason="the response makes no claim")
 
 @dataclass(frozen=True, slots=True)
 class VerifierReport:
-    """Metrics of a verifier on one file. abstained: responses that decline; they count as supported.
+    """Metrics of a verifier on one file.
 
-    pairs_per_second: pairs of evidence window and claim; pairs: number scored.
-    spans: characters of the sentences below the threshold against those that annotators marked; None for pair files.
+    abstained: number of responses that decline; they count as supported.
+    pairs: number of scored pairs of evidence window and claim. pairs_per_second: speed of the scoring.
+    spans: characters of the sentences below the threshold compared with those that annotators marked; None for pair
+    files.
     word_spans: the same for the weak words of those sentences, or the entire sentence if it has none; None if not
-        computed.
+    computed.
     """
 
     table: DetectionTable
@@ -49,7 +51,7 @@ def score_pairs(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> VerifierReport:
-    """Score each claim against the windows of its evidence; resampled by PairExample.group.
+    """Score each claim against the windows of its evidence; metrics are resampled by PairExample.group.
 
     A claim of several sentences takes the support of its worst sentence, as a response does. together: as in
     ``claim_supports``. Claims and evidence without text are unscored. Raises ModelError as the scorer does.
@@ -75,10 +77,10 @@ def score_responses(
     progress: Progress | None = None,
     marking: Callable[[int, int], None] | None = None,
 ) -> VerifierReport:
-    """Score responses; the support of a response is that of its worst sentence. Resampled by source_id.
+    """Score responses; metrics are resampled by source_id. A response's support is that of its worst sentence.
 
-    together: as in ``claim_supports``, for the sentences of a response. words: also find the words that lower the score
-    of sentences below the threshold (up to 24 more pairs each); marking is called with (sentences done, total).
+    together: as in ``claim_supports``, for the sentences of a response. words: whether to find the words that lower the
+    score of sentences below the threshold (up to 24 more pairs each). marking: called with (sentences done, total).
 
     A response that declines has support 1: it claims nothing, and an abstention is not a hallucination
     (docs/architecture.md, rule 2). An empty response is unscored. If a sentence could not be scored, the response is
@@ -115,7 +117,7 @@ def score_responses(
 
 
 def _sentences(claim: str) -> tuple[str, ...]:
-    """The sentences of a labelled claim, or the entire claim if it has at most one sentence that claims anything."""
+    """Return the sentences of a labelled claim, or the entire claim if at most one sentence claims anything."""
     claims = extract_sentences(claim).claims
     return tuple(plain_claim_text(c.text) for c in claims) if len(claims) > 1 else (claim,)
 
@@ -125,7 +127,7 @@ def _spans(
     low: Sequence[tuple[Weakness, ...] | None],
     marked: Callable[[Weakness], tuple[tuple[int, int], ...]],
 ) -> SpanScores:
-    """Metrics of the marked spans in the sentences below the threshold."""
+    """Compute the metrics of the marked spans in the sentences below the threshold."""
     texts = [
         MarkedText(len(r.text), tuple(span for w in weak for span in marked(w)), r.spans, r.source_id)
         for r, weak in zip(responses, low, strict=True)
@@ -153,7 +155,10 @@ def _weak_spans(
 
 
 def worst(supports: Sequence[ClaimSupport]) -> ClaimSupport:
-    """The lowest support of a response's claims; unscored if a claim is and no other is below the threshold."""
+    """Return the lowest support of a response's claims.
+
+    Unscored if a claim is unscored and no other is below the threshold.
+    """
     if not supports:
         return _EMPTY
     scored = [s for s in supports if s.support is not None]

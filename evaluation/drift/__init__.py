@@ -1,1 +1,1 @@
-"""Dependence between neighbouring unsupported claims. Dependence is measured, not causation."""
+"""Dependence between neighbouring unsupported claims. It measures dependence, not causation."""

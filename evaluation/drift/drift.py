@@ -1,4 +1,4 @@
-"""Observed drift: both null hypotheses, the position curves, and a cautious conclusion in words."""
+"""Observed drift: tests of two null hypotheses, position curves, and a cautious conclusion as text."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ NOT_CONTAGION = (
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """shuffled: null 1, the order within a response is random; permuted: null 2, question and position explain it.
+    """Result of measuring drift.
 
-    reading: "dependence" if both reject at 5 % in the same direction; "positions" if only null 1 does; "levels" if only
-        null 2 does; "none"; "untested" if one cannot be tested.
-    p_both: the larger of the two p-values, that of "both".
-    summary: the conclusion in words.
+    shuffled: test of null 1, the order within a response is random. permuted: test of null 2, question and position
+    explain the order.
+    reading: "dependence" if both tests reject at 5 % in the same direction; "positions" if only null 1 is rejected, or
+    both in opposite directions; "levels" if only null 2 is rejected; "none"; "untested" if one cannot be tested.
+    p_both: larger of the two p-values, which tests both hypotheses together; None if one cannot be tested.
+    summary: conclusion as text.
     never_unsupported: share of responses without an unsupported claim up to each position.
     """
 
@@ -59,7 +61,7 @@ class Drift:
     trend: PositionTrend
 
     def to_json(self) -> dict[str, Any]:
-        """Nested dicts, lists, numbers, strings and None."""
+        """Return nested dicts, lists, numbers, strings and None."""
         result: dict[str, Any] = dataclasses.asdict(self)
         return result
 
@@ -101,7 +103,7 @@ def drift(
 
 
 def read(shuffled: NullTest, permuted: NullTest) -> Reading:
-    """Joint conclusion of the two tests. If one cannot be tested, the other is not interpreted alone."""
+    """Return the joint conclusion of the two tests. If one cannot be tested, the other is not interpreted alone."""
     if shuffled.p_value is None or permuted.p_value is None:
         return "untested"
     one, two = shuffled.p_value <= ALPHA, permuted.p_value <= ALPHA
@@ -113,7 +115,7 @@ def read(shuffled: NullTest, permuted: NullTest) -> Reading:
 
 
 def summarise_reading(reading: Reading, shuffled: NullTest, permuted: NullTest, trend: PositionTrend) -> str:
-    """The conclusion in words, with the alternative explanations."""
+    """Describe the conclusion as text, with the alternative explanations."""
     if reading == "untested":
         return f"Dependence cannot be tested: {shuffled.reason or permuted.reason}."
     found = f"(p = {shuffled.p_value:.3g} against order by chance, p = {permuted.p_value:.3g} against position)"

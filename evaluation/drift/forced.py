@@ -22,8 +22,9 @@ Planted = Literal["false", "true", "none"]
 class Continuation:
     """Continuation after a planted first claim (or after none).
 
-    unsupported: of each later claim, None if unscored. follows: whether the claim restates or follows from the planted
-    one. Such claims are excluded, because they are false by the planting and not by the model.
+    unsupported: for each later claim, whether it is unsupported; None if unscored. follows: for each, whether it
+    restates or follows from the planted claim. Such claims are excluded, because they are false by the planting, not by
+    the model.
     """
 
     question_id: str
@@ -42,10 +43,12 @@ class Continuation:
 class ForcedDrift:
     """Unsupported share of later claims after each planting, on the questions with both, and the difference.
 
-    effect: after a false claim minus after a true one; test: false and true are exchangeable within each question.
-    unforced: the same questions without planting.
-    left_out: questions without both plantings.
-    excluded: claims that restate or follow from the planted one; unscored: later claims without a verdict.
+    effect: share after a false claim minus share after a true one. test: test that false and true are exchangeable
+    within each question.
+    unforced: share on the same questions without planting.
+    left_out: number of questions without both plantings.
+    excluded: number of claims that restate or follow from the planted one. unscored: number of later claims without a
+    verdict.
     """
 
     questions: int
@@ -61,7 +64,10 @@ class ForcedDrift:
 
 
 def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) -> ForcedDrift:
-    """The paired estimate. Raises EvaluationError if no question has both a false and a true planting."""
+    """Estimate the effect of a planted false claim, paired by question.
+
+    Raises EvaluationError if no question has both a false and a true planting.
+    """
     by: dict[str, dict[Planted, list[Continuation]]] = {}
     for c in continuations:
         by.setdefault(c.question_id, {}).setdefault(c.planted, []).append(c)
@@ -98,9 +104,7 @@ def forced_drift(continuations: Sequence[Continuation], resampler: Resampler) ->
 
 
 def _shares(ids: list[str], by: dict[str, dict[Planted, list[Continuation]]], kind: Planted) -> tuple[Floats, Floats]:
-    """(Q,), (Q,): unsupported and scored later claims of a continuation, averaged over each question's
-    continuations.
-    """
+    """Return the unsupported and the scored later claims, averaged over each question's continuations: (Q,), (Q,)."""
     h, a = np.zeros(len(ids)), np.zeros(len(ids))
     for row, question in enumerate(ids):
         chains = by[question].get(kind, [])

@@ -1,4 +1,4 @@
-"""Two null hypotheses for neighbouring unsupported claims, each tested by permutations that it leaves invariant."""
+"""Tests of two null hypotheses for neighbouring unsupported claims, each by permutations that leave it invariant."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Bools = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class NullTest:
-    """excess: adjacent unsupported pairs minus their expectation under the null, summed over questions. pairs:
-    observed.
+    """Permutation test of one null hypothesis.
 
-    expected: number of pairs under the null.
-    statistic: excess over the root of the sum of squares by question, None if nothing can be rearranged.
+    pairs: observed number of adjacent unsupported pairs. expected: its expectation under the null. excess: pairs minus
+    expected. All three are sums over questions.
+    statistic: excess divided by the root of the sum of squares by question; None if nothing can be rearranged.
     p_value: two-sided, (1 + b) / (1 + B).
     questions: number of questions that can vary.
     reason: why there is no test.
@@ -38,7 +38,7 @@ class NullTest:
 
 
 def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTest:
-    """Null 1: the order within a response is random, given its number of unsupported claims.
+    """Test null 1: the order within a response is random, given its number of unsupported claims.
 
     All responses to a question are shuffled by one random order of positions (a shorter response by the induced order),
     so that samples with the same errors do not count as independent evidence. The test is exact if they have one length
@@ -70,11 +70,11 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
 
 
 def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTest:
-    """Null 2: given question, length and position, each sample is equally likely to have the unsupported claim.
+    """Test null 2: given question, length and position, each sample is equally likely to have the unsupported claim.
 
-    This keeps the share at each position of each question, hence every trend over positions and every topic that is
-    hard at a position for all samples. Samples of different length, or with unscored claims at different positions, are
-    not mixed.
+    This keeps the share at each position of each question. It therefore keeps every trend over positions, and every
+    topic that is hard at a position for all samples. Samples of different length, or with unscored claims at different
+    positions, are not mixed.
     """
     groups = _groups(sequences)
     sizes = np.bincount(groups)
@@ -130,20 +130,26 @@ def _test(
 
 
 def studentised(differences: Floats) -> float:
-    """sum d_q / sqrt(sum d_q^2), 0 where no question differs: (Q,) -> number."""
+    """Return sum d_q / sqrt(sum d_q^2), or 0 if no question differs: (Q,) -> number."""
     scale = float(np.sqrt((differences**2).sum()))
     return float(differences.sum()) / scale if scale > 1e-12 else 0.0
 
 
 def _movable(sequences: Sequences) -> Bools:
-    """(R,): responses that shuffling can change: scored claims of both kinds and two scored neighbours."""
+    """Return a mask of the responses that shuffling can change, (R,).
+
+    They have scored claims of both kinds and two scored neighbours.
+    """
     u, k = sequences.unsupported.sum(axis=1), sequences.scored.sum(axis=1)
     result: Bools = (u > 0) & (u < k) & (adjacent_pairs(sequences.scored) > 0)
     return result
 
 
 def _groups(sequences: Sequences) -> Ints:
-    """(R,): group number of responses with the same question, length and pattern of scored positions."""
+    """Return the group number of each response, (R,).
+
+    A group has the same question, length and pattern of scored positions.
+    """
     _, pattern = np.unique(sequences.scored, axis=0, return_inverse=True)
     key = np.stack([sequences.question, sequences.length, np.ravel(pattern)], axis=1)
     _, groups = np.unique(key, axis=0, return_inverse=True)
@@ -151,7 +157,10 @@ def _groups(sequences: Sequences) -> Ints:
 
 
 def _varies(sequences: Sequences, groups: Ints) -> Bools:
-    """(R,): whether the group's responses differ at two or more neighbouring positions, so that pairs can change."""
+    """Return a mask of the responses whose group differs at two or more neighbouring positions, (R,).
+
+    Only in such groups can a permutation change the number of pairs.
+    """
     count = int(groups.max()) + 1
     totals = np.zeros((count, sequences.unsupported.shape[1]))
     np.add.at(totals, groups, sequences.unsupported)

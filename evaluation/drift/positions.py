@@ -15,9 +15,10 @@ from evaluation.statistics.measure import Resampler
 
 @dataclass(frozen=True, slots=True)
 class PositionCurve:
-    """band: rate at each of positions 1..K with simultaneous limits. responses, questions: scored (or at risk) there.
+    """Rate at each position in a response.
 
-    Only longer responses have later positions, so a rise may be due to them and not to the position.
+    band: rate at each of positions 1..K with simultaneous limits. responses, questions: numbers scored (or at risk) at
+    each position. Only longer responses have later positions, so a rise may be due to them and not to the position.
     """
 
     band: Band
@@ -36,13 +37,13 @@ class PositionTrend:
 
 
 def unsupported_by_position(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
-    """Unsupported share of scored claims at position k, k up to ``most``; ratios of totals by question."""
+    """Compute the unsupported share of scored claims at positions 1..``most``, as ratios of totals by question."""
     k = min(most, sequences.scored.shape[1])
     return _curve(sequences, sequences.unsupported[:, :k], sequences.scored[:, :k], resampler)
 
 
 def first_unsupported(sequences: Sequences, resampler: Resampler, most: int = 30) -> PositionCurve:
-    """Share of responses whose first unsupported claim is the k-th, of those without one before (a hazard).
+    """Compute the share of responses whose first unsupported claim is the k-th, of those without one before (a hazard).
 
     A response is censored at its first unscored claim and at its end.
     """
@@ -54,7 +55,7 @@ def first_unsupported(sequences: Sequences, resampler: Resampler, most: int = 30
 
 
 def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
-    """Share without an unsupported claim up to each position: prod (1 - hazard) (Kaplan and Meier 1958)."""
+    """Return the share without an unsupported claim up to each position: prod (1 - hazard) (Kaplan and Meier 1958)."""
     left: list[float | None] = []
     share: float | None = 1.0
     for rate in hazard.band.rates:
@@ -64,10 +65,10 @@ def never_unsupported(hazard: PositionCurve) -> tuple[float | None, ...]:
 
 
 def position_trend(sequences: Sequences, resampler: Resampler) -> PositionTrend:
-    """Least-squares slope of unsupported on position, centred within responses: BCa by question.
+    """Fit the least-squares slope of unsupported on position, centred within responses, with BCa limits by question.
 
-    sum of d_k y_k over sum of d_k^2, d_k the position minus its mean over the response's scored claims. A different
-    level of longer responses does not affect the slope.
+    It is the sum of d_k y_k over the sum of d_k^2, d_k the position minus its mean over the response's scored claims. A
+    different level of longer responses does not affect the slope.
     """
     positions = np.arange(sequences.scored.shape[1], dtype=np.float64) * sequences.scored
     counts = sequences.scored.sum(axis=1, keepdims=True)

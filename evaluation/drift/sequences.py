@@ -24,9 +24,10 @@ class ClaimSequence:
 
 @dataclass(frozen=True, slots=True)
 class Sequences:
-    """R responses to Q questions, padded to K claims. unsupported, scored: (R, K) of 0 and 1; question: (R,), from 0.
+    """R responses to Q questions, padded to K claims.
 
-    length: (R,), number of claims, scored or not.
+    question: (R,), index of each response's question, from 0. length: (R,), number of claims, scored or not.
+    unsupported, scored: (R, K) of 0 and 1.
     """
 
     question_ids: tuple[str, ...]
@@ -41,14 +42,14 @@ class Sequences:
         return len(self.question_ids)
 
     def by_question(self, values: Floats) -> Floats:
-        """Sums over the responses of each question: (R, ...) -> (Q, ...)."""
+        """Return the sums over the responses of each question: (R, ...) -> (Q, ...)."""
         totals = np.zeros((self.questions, *values.shape[1:]))
         np.add.at(totals, self.question, values)
         return totals
 
 
 def gather(responses: Sequence[ClaimSequence]) -> Sequences:
-    """Convert responses with at least one claim to arrays; questions are sorted by id.
+    """Convert responses with at least one claim to arrays; questions are sorted by ID.
 
     Raises EvaluationError if no response has a claim.
     """
@@ -73,17 +74,17 @@ def gather(responses: Sequence[ClaimSequence]) -> Sequences:
 
 
 def adjacent_pairs(unsupported: Floats) -> Floats:
-    """Number of adjacent unsupported pairs: (..., K) -> (...). Unscored claims form no pairs."""
+    """Return the number of adjacent unsupported pairs: (..., K) -> (...). Unscored claims form no pairs."""
     result: Floats = (unsupported[..., 1:] * unsupported[..., :-1]).sum(axis=-1)
     return result
 
 
 def expected_pairs(unsupported: Floats, scored: Floats) -> Floats:
-    """Expected adjacent unsupported pairs if the scored claims are in random order: (..., K), (..., K) -> (...).
+    """Return the expected number of adjacent unsupported pairs if the scored claims are in random order.
 
-    u (u - 1) / (K (K - 1)) for each of the J adjacent scored positions; without unscored claims J = K - 1, and it is
-    u (u - 1) / K (docs/architecture.md, rule 6). The share of successes after a success would be biased downwards
-    (Miller and Sanjurjo 2018).
+    Shapes: (..., K), (..., K) -> (...). The expectation is u (u - 1) / (K (K - 1)) for each of the J adjacent scored
+    positions. Without unscored claims J = K - 1, and it is u (u - 1) / K (docs/architecture.md, rule 6). The share of
+    successes after a success would be biased downwards (Miller and Sanjurjo 2018).
     """
     u, k = unsupported.sum(axis=-1), scored.sum(axis=-1)
     pairs = adjacent_pairs(scored)

@@ -1,1 +1,1 @@
-"""Evidence for verifiers: passages, windows, and records as sentences."""
+"""Evidence for verifiers: passages, windows, and structured records converted to sentences."""

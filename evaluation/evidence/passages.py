@@ -1,4 +1,4 @@
-"""Sources of chunks for arms and verifiers: a search, a collection's chunks, a question's gold passages."""
+"""Sources of chunks for arms and verifiers: a search, a collection's chunks, and a question's gold passages."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def gold_chunks(question: Question, source: PassageSource, ranked: Sequence[Retr
 
 
 def _in_turns(rows: Sequence[Sequence[Chunk]]) -> list[Chunk]:
-    """Yield the first element of every row, then the second of every row, and so on."""
+    """Return the first element of every row, then the second of every row, and so on."""
     longest = max((len(row) for row in rows), default=0)
     return [row[index] for index in range(longest) for row in rows if index < len(row)]

@@ -1,4 +1,4 @@
-"""Renders evidence for a scorer: prose unchanged, records as sentences, with offsets into the original."""
+"""Rendering of evidence for a scorer: prose unchanged, records as sentences, with offsets into the original."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ reliably."""
 class EvidenceReading:
     """Evidence as a scorer reads it.
 
-    text: the text that windows are cut from.
-    sentences: the sentences of a record in order, with offsets in the original.
-    starts: the offset of each sentence in ``text``.
-
-    ``sentences`` and ``starts`` are empty for prose, whose text is the original.
+    text: text that windows are cut from. sentences: sentences of a record in order, with offsets in the original.
+    starts: offset of each sentence in ``text``. ``sentences`` and ``starts`` are empty for prose, whose text is the
+    original.
     """
 
     text: str
@@ -30,8 +28,10 @@ class EvidenceReading:
     starts: tuple[int, ...] = ()
 
     def source_span(self, start: int, end: int) -> Span:
-        """Return the span of the original for ``text[start:end]``, which must not be empty; for a record, of all
-        sentences in it."""
+        """Return the span of the original for ``text[start:end]``, which must not be empty.
+
+        For a record, it is the span of all sentences that this range touches.
+        """
         if not self.sentences:
             return Span(start, end)
         first = max(bisect_right(self.starts, start) - 1, 0)

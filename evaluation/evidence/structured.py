@@ -1,4 +1,4 @@
-"""Converts structured evidence (JSON, key-value lines, tables) to plain sentences with offsets.
+"""Conversion of structured evidence (JSON, key-value lines, tables) to plain sentences with offsets.
 
 Independent of verifiers. Safe for untrusted input: a single pass, no recursion, bounded size. Malformed input is
 converted up to the error.
@@ -35,7 +35,7 @@ StructuredKind = Literal["json", "lines", "table"]
 
 @dataclass(frozen=True, slots=True)
 class StructuredReading:
-    """The sentences of a piece of structured evidence, in order."""
+    """Sentences of a piece of structured evidence, in order."""
 
     kind: StructuredKind
     sentences: tuple[StructuredSentence, ...]

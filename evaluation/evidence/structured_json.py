@@ -1,4 +1,4 @@
-"""Converts JSON, Python literals and malformed variants to sentences in one pass over tokens, without recursion."""
+"""Conversion of JSON, Python literals and malformed variants to sentences, in one pass over tokens."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from retrieval.chunking.sentences import sentence_spans
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
 _LONG_VALUE, _LONGEST_KEY, _FIELDS_IN_A_ROW = 160, 200, 12
 
-# Possessive quantifiers, and an unterminated string extends to the end of the text, so that no two tokens scan the same
-# characters.
+# Quantifiers are possessive, and an unterminated string extends to the end of the text, so that no character is scanned
+# twice.
 _TOKEN = re.compile(
     r"""(?P<open>[{\[(])|(?P<close>[}\])])|(?P<colon>:)|(?P<comma>,)"""
     r"""|u?(?P<quoted>"(?:[^"\\]++|\\.)*+"?|'(?:[^'\\]++|\\.|(?<=\w)'(?=\w))*+'?)"""
@@ -39,9 +39,10 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Level:
-    """An open bracket: its name (the key it belongs to), its current key, and the pending values.
+    """State of one open bracket.
 
-    row: the fields of an object in a list, emitted together when it closes; None for any other bracket.
+    name: key that the bracket belongs to. key: current key within it. items: pending values. row: fields of an object
+    in a list, emitted together when it closes; None for any other bracket.
     """
 
     name: str
@@ -184,8 +185,10 @@ def _emit_value(
 
 
 def _emit_row(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[StructuredSentence, bool]]:
-    """Yield the fields of an object in a list as one sentence, like a table row; as one sentence each if there are
-    many."""
+    """Yield the fields of an object in a list as one sentence, like a table row.
+
+    Many or long fields become one sentence each.
+    """
     level = stack[-1]
     if not level.row:
         return
@@ -210,7 +213,7 @@ def _value(path: str, value: str, key_start: int, start: int, end: int) -> Itera
     if len(shown) <= _LONG_VALUE:
         yield StructuredSentence(ended(f"{path}: {shown}" if path else shown), key_start, end), bool(path)
         return
-    # A value with escapes is shorter than its source: its sentences refer to the entire value.
+    # A value with escapes is shorter than its source, so its sentences refer to the entire value.
     quote = (end - start - len(value)) // 2
     exact = end - start in (len(value), len(value) + 2)
     for span in sentence_spans(value):

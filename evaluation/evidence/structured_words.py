@@ -1,4 +1,4 @@
-"""Writes keys and values of records as words: camel case, underscores, booleans, null, opening hours."""
+"""Conversion of a record's keys and values to words: camel case, underscores, booleans, null, opening hours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ class StructuredSentence:
 
 
 def humanised(key: str) -> str:
-    """Split a key into words: "RestaurantsTakeOut" and "restaurants_take_out" become "restaurants take out". Short
-    capitals are kept ("HasTV")."""
+    """Split a key into words: "RestaurantsTakeOut" and "restaurants_take_out" become "restaurants take out".
+
+    Short words in capitals are kept ("HasTV").
+    """
     words = re.sub(r"[_\s]+", " ", key.strip().replace("WiFi", "Wifi")).split()
     parts = [part for word in words for part in _CAMEL.sub(" ", word).split()]
     shown = [part if part.isupper() and len(part) < 5 else part.lower() for part in parts]
@@ -33,8 +35,10 @@ def humanised(key: str) -> str:
 
 
 def shown_value(value: str) -> str:
-    """Write a value as words: booleans as yes and no, null as "not stated", "17:30-23:0" as two times, others
-    unchanged."""
+    """Write a value as words: booleans as yes and no, null as "not stated", "17:30-23:0" as two times.
+
+    Other values are unchanged.
+    """
     value = value.strip()
     if (word := _WORDS.get(value.lower())) is not None:
         return word
@@ -48,8 +52,10 @@ def shown_value(value: str) -> str:
 
 
 def path_in_words(outer: Sequence[str], key: str) -> str:
-    """Return the key after its nearest enclosing keys: "business parking garage", "hours on Monday". Generic wrappers
-    are omitted."""
+    """Return the key after its nearest enclosing keys: "business parking garage", "hours on Monday".
+
+    Generic wrappers are omitted.
+    """
     kept = [name for name in outer if name and name.lower() not in _WRAPPERS]
     around = humanised(" ".join(kept[-3:]))
     if _WEEKDAY.fullmatch(key.strip()):
@@ -63,7 +69,7 @@ def is_weekday(word: str) -> bool:
 
 
 def ended(sentence: str) -> str:
-    """Return the sentence with a full stop, unless it ends with a mark."""
+    """Return the sentence with a full stop, unless it already ends with a punctuation mark."""
     return sentence if sentence.endswith((".", "!", "?")) else sentence + "."
 
 

@@ -1,5 +1,7 @@
-"""Splits evidence into windows that fit a scorer: runs of complete sentences that overlap. Independent of the
-scorer."""
+"""Splitting of evidence into windows that fit a scorer: runs of complete sentences that overlap.
+
+Independent of the scorer.
+"""
 
 from __future__ import annotations
 
@@ -27,9 +29,8 @@ def evidence_windows(
 ) -> tuple[Window, ...]:
     """Return windows of at most ``room`` tokens that together contain every non-space character of the text, in order.
 
-    room: the maximum number of tokens of a window, at least 1.
-    count: returns the number of tokens of each text.
-    overlap_sentences: the number of sentences repeated at the start of the next window, if they fit.
+    room: maximum number of tokens of a window, at least 1. count: function that returns the number of tokens of each
+    text. overlap_sentences: number of sentences repeated at the start of the next window, if they fit.
 
     Complete sentences are packed until the next one does not fit. A sentence longer than ``room`` is cut between lines,
     then between words; a longer word is cut between characters. Linear in the text. An empty text has no windows.

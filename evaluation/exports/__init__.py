@@ -1,1 +1,1 @@
-"""Exports of a run to other formats. Each reports what the format cannot hold."""
+"""Exports of a run to other formats. Each reports the samples that the format cannot hold."""

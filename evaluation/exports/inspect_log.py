@@ -18,11 +18,11 @@ from evaluation.outcomes import OUTCOMES
 from evaluation.runs.records import SampleRecord
 
 _VALUES = {"supported": "C", "hallucinated": "I", "abstained": "N", "unscored": "N"}
-"""Inspect's letters: correct, incorrect, no answer. The score's metadata has the outcome in words."""
+"""Inspect's letter for each outcome: correct, incorrect, no answer. The score's metadata has the outcome itself."""
 
 
 def inspect_log(run: ExportRun) -> dict[str, Any]:
-    """The whole log as one JSON document."""
+    """Return the log as one JSON document."""
     several = len(run.arms) > 1
     samples = [_sample(question, sample, several) for question, sample in run.answered()]
     tally = Counter(s.evaluation.outcome for s in run.samples)

@@ -2,8 +2,8 @@
 
 Semantic conventions 1.38.0 for generative AI: the event ``gen_ai.evaluation.result`` with gen_ai.evaluation.name,
 .score.value, .score.label and .explanation. A response that already belongs to a trace gets a child span (or a log
-record with its ids); any other gets a span of its own with its question, answer and passages, which are also written
-under OpenInference's names. Ids are derived from the response, so that it has the same ids in every export.
+record with the IDs of its trace and span). Any other response gets a new span with its question, answer and passages,
+which are also written under OpenInference's names. IDs are derived from the response, so every export has the same IDs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVENT: Final = "gen_ai.evaluation.result"
 HALLUCINATED, SUPPORT = "plumbline.hallucinated", "plumbline.support"
 Signal = Literal["traces", "logs"]
 AT_ONCE: Final = 50
-"""Responses in one document (one request)."""
+"""Number of responses in one document (one request)."""
 _INTERNAL: Final = 1  # SpanKind
 _INFO: Final = 9  # SeverityNumber
 _LONGEST: Final = 2000  # of an explanation, in characters
@@ -30,7 +30,7 @@ _LONGEST: Final = 2000  # of an explanation, in characters
 def otlp_documents(
     responses: Iterable[JudgedResponse], signal: Signal, version: str, at_once: int = AT_ONCE
 ) -> Iterator[dict[str, Any]]:
-    """Yield export requests, each with up to ``at_once`` responses. version: of Plumbline."""
+    """Yield export requests, each with up to ``at_once`` responses. version: version of Plumbline."""
     iterator = iter(responses)
     while batch := list(islice(iterator, at_once)):
         resource = {"attributes": _attributes({"service.name": "plumbline", "service.version": version})}
@@ -49,7 +49,7 @@ def evaluation_results(response: JudgedResponse) -> list[dict[str, Any]]:
     """Return the attributes of a response's events.
 
     plumbline.hallucinated: 1 or 0, with the outcome as label; without a value if the response is unscored, never 0.
-    plumbline.support: of the worst claim, in [0, 1], if a claim was scored.
+    plumbline.support: support of the worst claim, in [0, 1]; present if a claim was scored.
     """
     evaluation = response.evaluation
     explanation = evaluation.reason or "; ".join(f"not supported: {text}" for text in response.unsupported)
@@ -106,7 +106,7 @@ def _spans(response: JudgedResponse) -> Iterator[dict[str, Any]]:
 
 
 def _own(response: JudgedResponse) -> dict[str, Any]:
-    """Attributes of Plumbline's own."""
+    """Return the attributes that Plumbline defines itself."""
     return {
         "plumbline.run.id": response.run or None,
         "plumbline.question.id": response.question_id,
@@ -159,7 +159,7 @@ def _message(role: str, text: str, finish_reason: str = "") -> str:
 
 
 def _attributes(values: dict[str, Any]) -> list[dict[str, Any]]:
-    """OTLP's list of keys and typed values; None is left out."""
+    """Return OTLP's list of keys and typed values; None is left out."""
     return [{"key": key, "value": _typed(value)} for key, value in values.items() if value is not None]
 
 

@@ -1,4 +1,7 @@
-"""OTLP's JSON documents as protobuf. opentelemetry-proto is an extra ("otel"), imported on first use."""
+"""Conversion of OTLP's JSON documents to protobuf.
+
+opentelemetry-proto is an extra ("otel"), which is imported on first use.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,7 @@ def protobuf_bytes(document: dict[str, Any], signal: Signal) -> bytes:
 
 
 def _with_base64_ids(value: Any) -> Any:
-    """OTLP's JSON writes ids in hexadecimal, protobuf's JSON writes bytes in base64."""
+    """Convert IDs from hexadecimal, as in OTLP's JSON, to base64, as protobuf's JSON writes bytes."""
     if isinstance(value, dict):
         return {
             name: base64.b64encode(bytes.fromhex(inner)).decode() if name in _IDS else _with_base64_ids(inner)

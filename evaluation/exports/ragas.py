@@ -14,7 +14,7 @@ from evaluation.exports.records import ExportResult, ExportRun, contexts_of, tex
 
 
 def ragas_records(run: ExportRun) -> Iterator[dict[str, Any]]:
-    """One record per generated response."""
+    """Yield one record per generated response."""
     for question, sample in run.answered():
         if sample.completion is None:
             continue

@@ -14,7 +14,10 @@ from evaluation.exports.records import ExportResult, ExportRun, contexts_of, tex
 
 
 def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """(responses, sources). A source holds the passages of one question; arms with the same passages share it."""
+    """Return (responses, sources).
+
+    A source holds the passages of one question; arms with the same passages share it.
+    """
     sources: dict[tuple[str, tuple[str, ...]], dict[str, Any]] = {}
     numbers: dict[str, int] = {}
     responses = []
@@ -57,7 +60,10 @@ def ragtruth_rows(run: ExportRun) -> tuple[list[dict[str, Any]], list[dict[str, 
 
 
 def export_ragtruth(run: ExportRun, folder: Path) -> ExportResult:
-    """Write both files into a folder, which is created. Raises EvaluationError with its path."""
+    """Write both files into a folder, which is created if necessary.
+
+    Raises EvaluationError with the path, or if no response can be exported.
+    """
     responses, sources = ragtruth_rows(run)
     if not responses:
         raise EvaluationError(

@@ -29,11 +29,11 @@ class ExportRun:
 
     @property
     def arms(self) -> tuple[str, ...]:
-        """The arms with samples, in the order of the run."""
+        """Arms with samples, in the order of the run."""
         return tuple(dict.fromkeys(s.arm for s in self.samples))
 
     def answered(self) -> Iterator[tuple[Question, SampleRecord]]:
-        """Every sample with its question, in order."""
+        """Yield every sample with its question, in order."""
         by_id = {q.id: q for q in self.questions}
         for sample in self.samples:
             yield by_id[sample.question_id], sample
@@ -41,7 +41,11 @@ class ExportRun:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """rows: number written. left_out: numbers of samples that the format cannot hold, by reason."""
+    """Result of an export.
+
+    rows: number of rows written. left_out: number of samples that the format cannot hold. reason: why they were left
+    out.
+    """
 
     rows: int
     left_out: int = 0
@@ -49,17 +53,17 @@ class ExportResult:
 
 
 def text_of(sample: SampleRecord) -> str:
-    """Text of the completion; empty if nothing was generated."""
+    """Return the text of the completion; empty if nothing was generated."""
     return sample.completion.text if sample.completion else ""
 
 
 def contexts_of(sample: SampleRecord) -> list[str]:
-    """Texts shown in the prompt, in order."""
+    """Return the texts shown in the prompt, in order."""
     return [chunk.text for chunk in sample.chunks]
 
 
 def unsupported_spans(sample: SampleRecord) -> list[dict[str, Any]]:
-    """Spans of the claims that are contradicted or unverifiable."""
+    """Return the spans of the claims that are contradicted or unverifiable."""
     return [
         {"start": v.claim.start, "end": v.claim.end, "text": v.claim.text, "label": v.label}
         for v in sample.evaluation.verdicts
@@ -94,7 +98,7 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def chosen(run: ExportRun, arms: Sequence[str]) -> ExportRun:
-    """The run with these arms only; all arms if none is named. Raises EvaluationError for an unknown arm."""
+    """Return the run with these arms only; all arms if none is named. Raises EvaluationError for an unknown arm."""
     unknown = [arm for arm in arms if arm not in run.arms]
     if unknown:
         raise EvaluationError(f"run {run.id} has no arm {unknown[0]!r}: it has {', '.join(run.arms)}")

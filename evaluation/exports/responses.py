@@ -1,4 +1,4 @@
-"""JudgedResponse: one judged answer of a run or of another system, as tables and traces need it."""
+"""Judged responses of a run or of another system, in the form that tables and traces need."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ COLUMNS: Final = (
     *("outcome", "support", "reason", "claims", "unsupported", "contexts", "context_documents", "cited", "model"),
     *("verifier", "finish_reason", "prompt_tokens", "completion_tokens", "failure"),
 )
-"""Columns of tables with one response a row."""
+"""Columns of tables with one response per row."""
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedResponse:
     """A response with its outcome.
 
-    sample: its number in arm and question, from 0. cited: numbers of contexts, from 1. created: Unix time in
-    nanoseconds. origin: distinguishes responses of different files. trace_id, span_id: of the span that gave the
-    answer, in hexadecimal, "" if there is none. tokens: (prompt, completion), None if unknown.
+    sample: number of the sample in its arm and question, from 0. cited: numbers of the cited contexts, from 1. created:
+    Unix time in nanoseconds. origin: name that distinguishes responses of different files. trace_id, span_id: IDs of
+    the span that gave the answer, in hexadecimal, "" if there is none. tokens: (prompt, completion), None if unknown.
     """
 
     run: str
@@ -65,7 +65,7 @@ class JudgedResponse:
 
     @property
     def key(self) -> str:
-        """Hexadecimal digest (64) of what identifies the response: equal in every export of it."""
+        """Hexadecimal digest (64 digits) that identifies the response in every export."""
         parts = (self.run, self.origin, self.question_id, self.arm, self.decoding, str(self.sample))
         return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -131,8 +131,9 @@ def response_row(response: JudgedResponse) -> dict[str, Any]:
 
 
 def valid_ids(trace_id: str, span_id: str) -> tuple[str, str]:
-    """Return the ids in lower case if they are OpenTelemetry's (32 and 16 hexadecimal digits, not all zero), else ""
-    for both. A UUID is a trace id without its dashes.
+    """Return the IDs in lower case if both are valid in OpenTelemetry, else "" for both.
+
+    Valid IDs have 32 and 16 hexadecimal digits, not all zero. A UUID is a trace ID without its dashes.
     """
     trace, span = (text.replace("-", "").casefold() for text in (trace_id, span_id))
     if _is_id(trace, 32) and _is_id(span, 16):

@@ -20,7 +20,7 @@ _INTEGERS = ("sample", "claims", "unsupported", "prompt_tokens", "completion_tok
 
 
 def data_frame(responses: Iterable[JudgedResponse]) -> pd.DataFrame:
-    """Return a DataFrame with one response a row (COLUMNS). Unknown numbers are missing values of nullable types.
+    """Return a DataFrame with one response per row (COLUMNS). Unknown numbers are missing values of nullable types.
 
     Raises EvaluationError if pandas is not installed.
     """
@@ -35,7 +35,7 @@ def data_frame(responses: Iterable[JudgedResponse]) -> pd.DataFrame:
 
 
 def write_parquet(path: Path, responses: Iterable[JudgedResponse]) -> int:
-    """Write one response a row (COLUMNS) as Parquet and return their number; atomic.
+    """Write one response per row (COLUMNS) as Parquet, atomically, and return their number.
 
     Raises EvaluationError with the path, and if pyarrow is not installed.
     """

@@ -1,6 +1,6 @@
-"""TREC run of the documents shown in an arm's prompts, each at the rank of its first chunk.
+"""Export of the documents shown in an arm's prompts as a TREC run, each at the rank of its first chunk.
 
-Chunks that did not fit the prompt are left out: a run stores only their ids.
+Chunks that did not fit the prompt are left out, because a run stores only their IDs.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from evaluation.retrieval.rankings import RankedDocument, ranked_documents, writ
 
 
 def shown_documents(run: ExportRun, arm: str) -> dict[str, tuple[RankedDocument, ...]]:
-    """Documents shown in this arm's prompts, by question (equal for all samples); questions without any are left
-    out.
+    """Return the documents shown in this arm's prompts, by question. They are equal for all samples of a question.
+
+    Questions without any document are left out.
     """
     found: dict[str, tuple[RankedDocument, ...]] = {}
     for sample in run.samples:
@@ -25,7 +26,10 @@ def shown_documents(run: ExportRun, arm: str) -> dict[str, tuple[RankedDocument,
 
 
 def retrieving_arm(run: ExportRun) -> str:
-    """The arm to export: ``rag``, else the only one with passages. Raises EvaluationError."""
+    """Return the arm to export: ``rag``, else the only arm with passages.
+
+    Raises EvaluationError if no arm or several other arms have passages.
+    """
     found = tuple(dict.fromkeys(s.arm for s in run.samples if s.chunks))
     if "rag" in found:
         return "rag"
@@ -37,7 +41,7 @@ def retrieving_arm(run: ExportRun) -> str:
 
 
 def export_trec(run: ExportRun, path: Path) -> ExportResult:
-    """Write the run of ``retrieving_arm``. Raises EvaluationError with the path."""
+    """Write the TREC run of ``retrieving_arm``. Raises EvaluationError with the path."""
     arm = retrieving_arm(run)
     shown = shown_documents(run, arm)
     try:

@@ -1,1 +1,1 @@
-"""Regression gate: comparison of a run with a baseline file."""
+"""Regression gate, which compares a run with a baseline file."""

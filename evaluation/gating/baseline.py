@@ -1,4 +1,4 @@
-"""The baseline file: a run's outcomes by question, its estimates, and the conditions they hold for."""
+"""Baseline files: a run's outcomes by question, its estimates, and the conditions under which they hold."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ SCHEMA: Final = 1
 _MOST_BYTES: Final = 100_000_000
 _TRUSTED: Final = re.compile(r" in ([0-9a-f]{12})(?![0-9a-f])")
 Counts = tuple[int, int, int, int]
-"""Responses by outcome, in the order of evaluation.outcomes.OUTCOMES."""
+"""Numbers of responses by outcome, in the order of evaluation.outcomes.OUTCOMES."""
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """run: id. created: when it finished, ISO 8601. estimates: by arm and quantity, for readers; they are not compared.
+    """Contents of a baseline file.
 
-    premises: by name; those that a comparison requires to be equal (verifier, questions, ...), and those that may
-        change (model, collection, ...).
-    questions: SHA-256 of the content, by id.
-    counts: by arm and question id.
+    run: ID of the run. created: time at which it finished, ISO 8601.
+    premises: conditions of the run by name. A comparison requires some to be equal (verifier, questions, ...); others
+    may change (model, collection, ...).
+    questions: SHA-256 hash of each question's content, by ID. counts: numbers of responses by arm and question ID.
+    estimates: estimates by arm and quantity, for readers of the file; they are not compared.
     """
 
     run: str
@@ -44,9 +45,9 @@ class Baseline:
 
 
 def premises_of(config: RunConfig) -> dict[str, str]:
-    """Premises of a run by name.
+    """Return the premises of a run by name.
 
-    The verifier's name omits the index that it retrieves evidence from: the index changes with every document and is
+    The verifier's name omits the index that it retrieves evidence from. The index changes with every document, so it is
     listed as ``evidence``.
     """
     trusted = _TRUSTED.search(config.verifier)
@@ -64,13 +65,13 @@ def premises_of(config: RunConfig) -> dict[str, str]:
 
 
 def question_hash(question: Question) -> str:
-    """SHA-256 (hex) of a question and its accepted answers."""
+    """Return the SHA-256 hash (hex) of a question and its accepted answers."""
     content = [question.text, sorted(question.references), question.answerable]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False).encode()).hexdigest()
 
 
 def outcome_counts(records: Sequence[OutcomeRecord]) -> dict[str, dict[str, Counts]]:
-    """Responses by arm, question and outcome."""
+    """Count responses by arm, question and outcome."""
     found: dict[str, dict[str, list[int]]] = {}
     for record in records:
         row = found.setdefault(record.arm, {}).setdefault(record.question_id, [0, 0, 0, 0])
@@ -149,5 +150,5 @@ def _counts(row: object) -> Counts:
 
 
 def iso(moment: datetime) -> str:
-    """ISO 8601 to the second."""
+    """Format a time as ISO 8601 to the second."""
     return moment.isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""A gate's result as Markdown for a pull request, JUnit XML and JSON."""
+"""Formats of a gate's result: Markdown for a pull request, JUnit XML and JSON."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_json(report: GateReport) -> dict[str, Any]:
-    """Nested dicts and lists."""
+    """Return nested dicts and lists."""
     return {**dataclasses.asdict(report), "failed": report.failed}
 
 
 def to_markdown(report: GateReport) -> str:
-    """A comment for a pull request."""
+    """Return a comment for a pull request."""
     verdict = "failed" if report.failed else "passed"
     lines = [f"### Plumbline gate {verdict}", ""]
     lines += [f"- **broken premise** {_cell(text)}" for text in report.broken]
@@ -44,7 +44,7 @@ def to_markdown(report: GateReport) -> str:
 
 
 def to_junit(report: GateReport) -> str:
-    """One test case for the premises, one for each comparison, one for the conditions."""
+    """Return JUnit XML with one test case for the premises, one for each comparison and one for the conditions."""
     cases: list[tuple[str, str]] = [("premises", "\n".join(report.broken))]
     cases += [(f"{one.arm}: {one.quantity}", _sentence(one) if one.regressed else "") for one in report.compared]
     if report.conditions:

@@ -1,4 +1,4 @@
-"""Test whether a run is worse than the baseline beyond noise: paired by question, one-sided, family-wise level."""
+"""Test of whether a run is worse than the baseline beyond noise: paired by question, one-sided, family-wise level."""
 
 from __future__ import annotations
 
@@ -24,12 +24,19 @@ _FEWEST: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One arm and quantity. change: run less baseline; lower, upper: its one-sided limits. Supported is a share of all
-    responses, hallucinated one of the pairs of responses that are both scored: what could not be judged is no answer
-    that is free of hallucinations. worse_by: the one-sided lower limit of the change for the worse (up for
-    hallucinated, down for supported). regressed: whether worse_by is above the margin, or nothing can be compared; then
-    the figures are None and reason says why. unscored: questions left out for that. worst: questions that changed most
-    for the worse, at most ten."""
+    """Comparison of one arm and quantity with the baseline.
+
+    "supported" is a share of all responses. "hallucinated" is a share of the pairs of responses that are both scored,
+    because an unscored answer is not an answer without hallucinations.
+
+    before, after: shares of the baseline and of the run. change: after minus before. lower, upper: its one-sided
+    limits.
+    worse_by: one-sided lower limit of the change for the worse (up for hallucinated, down for supported).
+    regressed: whether worse_by is above the margin, or nothing can be compared. In the latter case the figures are None
+    and ``reason`` says why.
+    unscored: number of questions left out because no pair of their responses is scored.
+    worst: questions that changed most for the worse, at most ten.
+    """
 
     arm: str
     quantity: Quantity
@@ -48,14 +55,15 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class GateReport:
-    """Result of a gate. run, baseline: ids.
+    """Result of a gate.
 
-    level: of the entire family of one-sided tests.
+    run, baseline: IDs of the two runs.
+    level: level of the entire family of one-sided tests.
     margin: tolerated change.
-    broken: violated premises, in words.
-    changed: permitted changes that happened, in words.
+    broken: violated premises, as text.
+    changed: permitted changes that happened, as text.
     compared: all tests.
-    conditions: additional failure conditions that are met, in words.
+    conditions: additional failure conditions that are met, as text.
     """
 
     run: str
@@ -74,7 +82,7 @@ class GateReport:
 
 
 def broken_premises(baseline: Baseline, premises: Mapping[str, str], other_questions: bool) -> list[str]:
-    """Reasons why the two cannot be compared. other_questions: whether another question set is allowed."""
+    """Return the reasons why the two cannot be compared. other_questions: whether another question set is allowed."""
     fixed = ["verifier", *([] if other_questions else ["questions"]), "samples", "decoding"]
     return [
         f"{name}: the baseline has {baseline.premises.get(name, '')!r}, the run has {premises.get(name, '')!r}"
@@ -84,7 +92,7 @@ def broken_premises(baseline: Baseline, premises: Mapping[str, str], other_quest
 
 
 def changed_premises(baseline: Baseline, premises: Mapping[str, str]) -> list[str]:
-    """Permitted changes since the baseline."""
+    """Return the permitted changes since the baseline."""
     return [
         f"{name}: {baseline.premises.get(name, '')[:16] or 'none'} → {premises.get(name, '')[:16] or 'none'}"
         for name in ("model", "collection", "evidence", "encoder", "version", "questions")
@@ -102,9 +110,9 @@ def compare_to_baseline(
 ) -> tuple[Compared, ...]:
     """Compare every arm and quantity of the baseline, on questions that are the same in both.
 
-    level: in (0.5, 1), of the family: each one-sided test uses 1 - (1 - level) / tests (Bonferroni). Raises
-    EvaluationError for an invalid level or margin, or an arm that the run lacks; BaselineError for fewer than 2 shared
-    questions.
+    level: level of the family, in (0.5, 1). Each one-sided test uses 1 - (1 - level) / tests (Bonferroni). margin:
+    tolerated change for the worse. Raises EvaluationError for an invalid level or margin, or an arm that the run lacks.
+    Raises BaselineError for fewer than 2 shared questions.
     """
     if not 0.5 < level < 1:
         raise EvaluationError(f"the level is {level}: it must be above 0.5 and below 1, e.g. 0.95")
@@ -170,7 +178,10 @@ def _compared(
 
 
 def _supported(one: Floats, two: Floats) -> ScoredPairs:
-    """Pairs of all responses, "not supported" in the place of hallucinated: a gate opens for what was confirmed."""
+    """Return pairs of all responses, with "not supported" in place of hallucinated.
+
+    Unscored and abstained responses count as not supported, because a gate requires confirmed answers.
+    """
     bad1, bad2 = (1.0 - shares(counts)[:, _SUPPORTED] for counts in (one, two))
     return ScoredPairs(
         np.ones(len(one), dtype=bool),
