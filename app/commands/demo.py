@@ -116,8 +116,8 @@ def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSu
 
     Samples that could not be scored are counted in the table, but do not make the demo fail.
     """
-    from app.commands.evaluate import plan_of
-    from app.commands.report import report_run
+    from app.commands.evaluation_options import plan_of
+    from app.commands.report_output import ReportFiles, report_run
     from app.runs.evaluate import evaluate, judge_of
     from app.runs.report import report_data
 
@@ -134,5 +134,5 @@ def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSu
             progress=lambda progress: bar.update("samples", progress.done, progress.total),
             retry_failed=arguments.retry_failed,
         )
-    report_run(line, result.run_id, arguments.report, output, judge.entailment)
+    report_run(line, result.run_id, ReportFiles(arguments.report), output, judge.entailment)
     return report_data(line, result.run_id).summary

@@ -18,11 +18,10 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from app.commands.choices import VERIFIERS
 from app.commands.dry_run import show_dry_run
+from app.commands.evaluation_options import add_grid, add_judging, plan_of
 from app.commands.parser import rare
 from app.console import Output
 from app.errors import EXIT_OK, EXIT_PARTIAL, EXIT_THRESHOLD, UsageError
@@ -86,29 +85,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(reparse=parser.parse_args)
 
 
-def add_grid(parser: argparse.ArgumentParser) -> None:
-    """Declare --temperatures, --top-ps and --top-ks."""
-    group = parser.add_argument_group("decoding grid")
-    group.add_argument("--temperatures", metavar="LIST", default=None, help="such as 0,0.7,1; greedy is drawn as well")
-    group.add_argument("--top-ps", metavar="LIST", default=None, help="such as 0.5,0.9,1")
-    group.add_argument("--top-ks", metavar="LIST", default=None, help="such as 5,50,all")
-
-
-def add_judging(parser: argparse.ArgumentParser) -> None:
-    """Declare --trusted and the options of ``add_verifier``."""
-    from app.commands.verifier_options import add_verifier
-
-    group = parser.add_argument_group("judging")
-    add_verifier(group, VERIFIERS, "reference answers for questions that have some, else entailment")
-    group.add_argument(
-        "--trusted",
-        metavar="NAME",
-        default=None,
-        help="collection whose documents count as truth (default: --collection)",
-    )
-    rare(group, "--trusted")
-
-
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Run the experiment, print the tables and write the report."""
     from evaluation.policies.plan import PolicyError
@@ -146,7 +122,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
     from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
-    from app.commands.report import report_run
+    from app.commands.report_output import ReportFiles, report_run
     from app.runs.distributed import run_workers
     from app.runs.evaluate import with_arms
 
@@ -169,15 +145,8 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
     own.model = None  # All samples are stored, so the report needs no model.
     with open_pipeline(own) as opened:
         first, second = runs
-        shown = report_run(
-            opened,
-            second,
-            arguments.report,
-            output,
-            gate=gate,
-            against=first,
-            answers_file=arguments.answers_csv,
-        )
+        files = ReportFiles(arguments.report, answers=arguments.answers_csv)
+        shown = report_run(opened, second, files, output, gate=gate, against=first)
     for model, run_id in zip(models, runs, strict=True):
         output.say(f"{model}: plumbline report {run_id}")
     return EXIT_THRESHOLD if shown.failed else EXIT_PARTIAL if shown.unscored else EXIT_OK
@@ -190,7 +159,7 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline:
     """
     from app.commands.engine_options import block_executor, check_run
     from app.commands.fail_if import checked_gate
-    from app.commands.report import report_run
+    from app.commands.report_output import ReportFiles, report_run
     from app.runs.analysis import AnalysisOptions
     from app.runs.distributed import run_workers
     from app.runs.evaluate import arms_of, with_arms
@@ -200,12 +169,10 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline:
     plan = with_arms(pipeline, plan)
     gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
     looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
-    answers = getattr(arguments, "answers_csv", None)
     with block_executor(arguments, output) as executor, run_workers(executor, pipeline) as workers:
         run_id, judge = _draw(arguments, output, pipeline, plan, command, workers)
-        shown = report_run(
-            pipeline, run_id, arguments.report, output, judge.entailment, gate, looking=looking, answers_file=answers
-        )
+        files = ReportFiles(arguments.report, answers=getattr(arguments, "answers_csv", None))
+        shown = report_run(pipeline, run_id, files, output, judge.entailment, gate, looking=looking)
     if shown.failed:
         return EXIT_THRESHOLD
     return EXIT_PARTIAL if shown.unscored else EXIT_OK
@@ -258,61 +225,3 @@ def _draw(
     if result.resumed:
         output.say(f"{result.resumed} of {result.total} samples were already committed")
     return result.run_id, judge
-
-
-def plan_of(arguments: argparse.Namespace) -> EvaluationPlan:
-    """Build the plan from the arguments. Raises UsageError for invalid values, DataError for question files."""
-    from app.commands.options import checked_k, sampling
-    from app.commands.policy_options import run_policies
-    from app.commands.verifier_options import check_threshold, verifier_choice, verifier_source
-    from app.judging.run_judge import VerifierChoice, VerifierPlan
-    from app.runs.decoding_grid import SEVERAL, decoding_grid
-    from app.runs.evaluate import EvaluationPlan
-    from data.loaders import load_question_files
-    from data.samples_paths import sample_question_paths
-    from evaluation.runs.run_config import Decoding
-
-    arms, policies = run_policies(arguments)
-    if arms is not None and arguments.temperature is None and any("best_of_n" in arm for arm in arms):
-        arguments = argparse.Namespace(**(vars(arguments) | {"temperature": SEVERAL}))
-    params = sampling(arguments)
-    judging = VerifierPlan(
-        cast("VerifierChoice", verifier_choice(arguments)),
-        arguments.verifier_model,
-        arguments.trusted,
-        arguments.threshold,
-        source=verifier_source(arguments),
-    )
-    if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError(f"--limit is {arguments.limit}: it must be at least 1")
-    check_threshold(arguments)
-    single = Decoding(
-        params.temperature,
-        params.top_k,
-        params.top_p,
-        params.max_tokens,
-        params.stop,
-        params.min_p,
-        params.repetition_penalty,
-    )
-    lists = (arguments.temperatures, arguments.top_ps, arguments.top_ks)
-    # Signals need the verdict on an additional greedy answer. Other runs do not.
-    greedy = arguments.signals is not None or any(given is not None for given in lists)
-    grid = decoding_grid(single, *lists, greedy=greedy)
-    paths: list[Path] = []
-    for name in arguments.questions:
-        paths.extend(sample_question_paths() if name == "samples" else [Path(name)])
-    return EvaluationPlan(
-        questions=load_question_files(paths)[: arguments.limit],
-        arms=arms,
-        collection=arguments.collection,
-        samples=params.n,
-        k=checked_k(arguments),
-        mode=arguments.mode,
-        fusion=arguments.fusion,
-        decoding=grid.headline,
-        grid=grid.others,
-        seed=params.seed,
-        judging=judging,
-        policies=policies,
-    )

@@ -17,7 +17,7 @@ from sqlalchemy import delete
 import app.judging.run_judge
 from app.cli import build_parser, main
 from app.commands.evaluate import evaluate_and_report
-from app.commands.report import show
+from app.commands.report_output import ReportFiles, report_run
 from app.console import Output
 from app.errors import AppError
 from app.judging.run_judge import VerifierPlan, open_judge, reopen_judge
@@ -275,7 +275,7 @@ def test_the_command_end_to_end(
     page = report.read_text("utf-8")
     assert 'weak">Zeppelin</span>' in page and "0.8 (this run)" in page
     assert "The warranty of the Heron 4 lasts for three years." in page
-    show(pipeline, one["run"], report, Output(as_json=True))
+    report_run(pipeline, one["run"], ReportFiles(report), Output(as_json=True))
     assert 'weak">' not in report.read_text("utf-8")
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.commands.report import report_run
+from app.commands.report_output import ReportFiles, report_run
 from app.console import Output
 from app.judging.run_judge import VerifierPlan, open_judge, reopen_judge
 from app.pipeline import Pipeline
@@ -65,7 +65,7 @@ def test_one_search_judges_what_the_documents_do_not_answer_in_every_arm(
     data = report_data(pipeline, run_id)
     (pair,) = data.summary.pairs
     assert (pair.questions, pair.excluded, pair.difference.default.rate) == (2, 0, 1.0)
-    assert report_run(pipeline, run_id, tmp_path / "r.html", Output(as_json=True)).unscored == 0
+    assert report_run(pipeline, run_id, ReportFiles(tmp_path / "r.html"), Output(as_json=True)).unscored == 0
     assert json.loads(capsys.readouterr().out)["unscored"] == 0
 
 
