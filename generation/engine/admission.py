@@ -1,6 +1,6 @@
-"""Request admission: memory for prompts and rows, shared prefixes, and the prompt cache.
+"""Admit requests: allocate memory for prompts and rows, share prefixes, and manage the prompt cache.
 
-Requests are admitted first come, first served; one that does not fit yet waits, and so do those after it, so that no
+Requests are admitted first come, first served. If one does not fit yet, it waits, and so do those after it, so that no
 request starves. A request's samples may be admitted in several parts.
 """
 
@@ -17,12 +17,15 @@ from model.engine_state.ranges import KeyRange, RangeAllocator
 
 
 class Admission:
-    """Memory and the queue. runs: prompts being read, in order; one run serves all rows that need its prompt."""
+    """The queue of requests, and the memory that they share.
+
+    runs: prompts that are being read, in order. One run serves all rows that need its prompt.
+    """
 
     def __init__(self, config: DecoderConfig, arena: KeyValueArena, options: EngineOptions) -> None:
         self._arena, self._options, self._prefix = arena, options, config.prefix
         self._free = RangeAllocator(arena.total)
-        self.spare = self._taken(1).start  # padding rows of a block write here
+        self.spare = self._taken(1).start  # padding rows of a block write to this position
         self._cache = PrefixCache(options.shared_block, options.cache_bytes // arena.position_bytes)
         self.runs: dict[PromptKey, PromptRun] = {}
         self._waiting: deque[Ticket] = deque()
@@ -35,12 +38,12 @@ class Admission:
 
     @property
     def free(self) -> int:
-        """Available positions: free ones, and those of cached prompts without users."""
+        """Number of available positions: free ones, and those of cached prompts without users."""
         return self._free.free + self._cache.idle_positions
 
     @property
     def queued(self) -> int:
-        """Requests with samples that have no row yet."""
+        """Number of requests with samples that have no row yet."""
         return len(self._waiting)
 
     def enqueue(self, ticket: Ticket) -> None:
@@ -48,12 +51,12 @@ class Admission:
         self._waiting.append(ticket)
 
     def leave_queue(self, ticket: Ticket) -> None:
-        """Remove the request from the queue (cancelled, failed)."""
+        """Remove a cancelled or failed request from the queue."""
         if ticket in self._waiting:
             self._waiting.remove(ticket)
 
     def admit(self) -> list[Rows]:
-        """Allocate rows for as many waiting samples as fit, in order; their prompts may still have to be read."""
+        """Allocate and return rows for as many waiting samples as fit, in order. Their prompts may still be unread."""
         admitted = []
         while self._waiting:
             ticket = self._waiting[0]
@@ -66,12 +69,12 @@ class Admission:
         return admitted
 
     def prompt_done(self, run: PromptRun) -> None:
-        """Register a prompt that has been read in the cache. Its rows are its users."""
+        """Add a prompt that has been read to the cache. Its rows are its users."""
         del self.runs[run.kept.key]
         self._cache.add(run.kept, beginnings=not self._prefix)
 
     def shrink(self, rows: Rows, count: int) -> None:
-        """Keep only the first ``count`` rows and free the others' memory; at 0 the prompt loses a user."""
+        """Keep only the first ``count`` rows and free the others' memory. If none remain, the prompt loses a user."""
         self._rows -= len(rows.samples) - count
         kept = rows.own.first(count * rows.stride)
         self._free.give_back(rows.own.without_first(kept.length))
@@ -83,7 +86,7 @@ class Admission:
             self._release(rows.prompt)
             return
         rows.prompt.users -= 1
-        if not rows.prompt.users:  # it has no users and is not fully read
+        if not rows.prompt.users:  # nobody needs the prompt, which is not fully read
             del self.runs[rows.prompt.key]
             self._free.give_back(rows.prompt.own)
             for parent in rows.prompt.parents:
@@ -112,7 +115,7 @@ class Admission:
             self._unuse(prompt)
             if self._rows:
                 return None
-            # Nothing runs: only the prompt itself, in the middle of the free memory, blocks its rows.
+            # Nothing runs, so only the cached prompt itself, in the middle of the free memory, blocks its rows.
             self._give_up_all()
             return self._admit_new(ticket, most)
         if ticket.shared_tokens < 0:
@@ -145,7 +148,8 @@ class Admission:
             return None
         own = taken.first(length)
         if self._options.invariant:
-            # A copy, so that a prompt is in one range: the split of its sums must not depend on other requests.
+            # Copy the prefix, so that the prompt is in one range: the order of summation must not depend on other
+            # requests.
             target = own.start
             for part in beginning.ranges:
                 self._arena.copy(part, target)
@@ -168,8 +172,10 @@ class Admission:
         return Rows(ticket, prompt, samples, own, stride)
 
     def _worth_waiting(self, tokens: tuple[int, ...], owner: str, found: int) -> bool:
-        """Whether one of the owner's prompts being read shares a quarter more of these tokens than the cache does
-        now.
+        """Return whether to wait for a prompt that is being read, to share its prefix.
+
+        This is the case if one of the owner's prompts has at least a quarter of these tokens in addition to those that
+        the cache shares now. found: number of tokens that the cache shares.
         """
         block = self._options.shared_block
         for run in self.runs.values():
@@ -184,8 +190,9 @@ class Admission:
         return False
 
     def _rows_of(self, fixed: int, stride: int, most: int) -> tuple[KeyRange | None, int]:
-        """Allocate a range for ``fixed`` positions and as many rows as fit; returns it with their number, None if no
-        row fits.
+        """Allocate a range for ``fixed`` positions and as many rows as fit.
+
+        Returns the range and the number of rows, or None and 0 if no row fits.
         """
         count = most
         while count:

@@ -1,4 +1,4 @@
-"""Compaction: rows that still decode move into the slots of finished rows."""
+"""Move rows that still decode into the slots of finished rows."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from model.engine_state.arena import KeyValueArena
 
 
 def close_gaps(rows: Rows, arena: KeyValueArena) -> int:
-    """Move the last decoding rows, with keys and values, into the slots of finished ones; returns how many rows decode.
+    """Move the last decoding rows, with keys and values, into the slots of finished rows.
 
-    The caller frees the slots after that number.
+    Returns the number of rows that decode. The caller frees the slots after them.
     """
     live = [row for row, sample in enumerate(rows.samples) if sample.finish is None]
     count = len(live)

@@ -1,4 +1,4 @@
-"""The engine: submit, step, cancel, result. Synchronous, for one caller; engine/front.py is for several."""
+"""The engine, which is synchronous and serves one caller. engine/front.py serves several."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _NOT_FINITE = "the model returned NaN or infinite probabilities: its weights are
 
 
 class Engine:
-    """Decodes many requests at once on one model; they join and leave at every step.
+    """An engine that decodes many requests at once on one model. Requests join and leave at every step.
 
-    A step admits requests that fit, generates one token for every decoding row, and reads one chunk of the waiting
-    prompts. clock: seconds, for deadlines. Raises ModelError if the memory cannot be allocated.
+    A step admits the requests that fit, generates one token for every decoding row, and reads one chunk of the waiting
+    prompts. options: EngineOptions() if None. clock: function that returns the time in seconds, for deadlines. Raises
+    ModelError if the memory cannot be allocated.
     """
 
     def __init__(
@@ -61,12 +62,12 @@ class Engine:
 
     @property
     def busy(self) -> bool:
-        """Whether a step would do anything."""
+        """Whether any request is unfinished."""
         return any(not ticket.done for ticket in self._tickets.values())
 
     @property
     def free_positions(self) -> int:
-        """Positions of the arena that no request uses (they may hold cached prompts)."""
+        """Number of positions of the arena that no request uses. They may hold cached prompts."""
         return self._admission.free
 
     @property
@@ -75,7 +76,7 @@ class Engine:
         return sum(len(rows.samples) for rows in self._cohorts)
 
     def submit(self, request: EngineRequest) -> Handle:
-        """Submit a request; nothing is computed yet. Raises GenerationError for a request that can never be served."""
+        """Submit a request without computing anything. Raises GenerationError if it can never be served."""
         config = self._model.config
         room = check_request(request, config, self._admission.capacity, self._arena.position_bytes)
         handle = Handle(self._submitted)
@@ -90,7 +91,7 @@ class Engine:
         return handle
 
     def step(self) -> list[TokenEvent]:
-        """Run one step and return the events since the last call, in order. Errors fail only their request."""
+        """Run one step and return the events since the last call, in order. An error fails only its own request."""
         with torch.inference_mode():
             self._expire()
             self._pending.extend(self._admission.admit())
@@ -103,19 +104,19 @@ class Engine:
         return events
 
     def cancel(self, handle: Handle) -> None:
-        """Cancel a request: its rows are freed at once, generated tokens are kept. No effect on a finished request."""
+        """Cancel a request: free its rows at once and keep its tokens. A finished request is unchanged."""
         ticket = self._ticket(handle)
         if not ticket.done:
             self._finish_all(ticket, "cancelled")
 
     def done(self, handle: Handle) -> bool:
-        """Whether ``result`` can be called."""
+        """Return whether the request is finished, so that ``result`` can be called."""
         return self._ticket(handle).done
 
     def result(self, handle: Handle) -> RequestResult:
-        """Return the finished request and forget it.
+        """Return the result of a finished request and forget the request.
 
-        Raises the error that ended it, GenerationError if it is not finished.
+        Raises the error that ended the request, or GenerationError if it is not finished.
         """
         ticket = self._ticket(handle)
         if not ticket.done:
@@ -126,16 +127,16 @@ class Engine:
         return RequestResult(tuple(sample.decoded() for sample in ticket.samples), max(ticket.shared_tokens, 0))
 
     def events(self) -> Iterator[TokenEvent]:
-        """Yield events, stepping until no work is left."""
+        """Run steps until all requests are finished, and yield their events."""
         while self.busy:
             yield from self.step()
         yield from self._events
         self._events.clear()
 
     def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
-        """Serve these requests (and all others in the engine) and return their results.
+        """Serve these requests, with all others in the engine, and return their results.
 
-        Raises the first error of any.
+        Raises the first error of any of them.
         """
         handles: list[Handle] = []
         try:
@@ -151,7 +152,7 @@ class Engine:
                     del self._tickets[handle.number]
 
     def abort(self, error: Exception) -> None:
-        """Fail every request, for an error that belongs to none of them. The engine can then serve new requests."""
+        """Fail every request after an error that does not belong to one of them. The engine accepts new requests."""
         for ticket in list(self._tickets.values()):
             if not ticket.done:
                 self._fail(ticket, error)
@@ -171,7 +172,7 @@ class Engine:
                     self._finish_all(ticket, "deadline")
 
     def _decode(self) -> None:
-        # Order by memory position: prompts that share a prefix are then read together.
+        # Ordered by memory position, so that prompts that share a prefix are read together.
         order = sorted(self._cohorts, key=lambda rows: [part.start for part in rows.prompt.ranges])
         if order != self._cohorts:
             self._cohorts = order
@@ -215,7 +216,7 @@ class Engine:
         self._draw(torch.cat(endings), ready)
 
     def _draw(self, hidden: torch.Tensor, cohorts: list[Rows]) -> None:
-        # Drawn once: a retry without some of the rows must use the same numbers.
+        # Drawn once, because a retry without some of the rows must use the same numbers.
         uniforms = [sample.stream.uniform() for rows in cohorts for sample in rows.samples]
         while True:
             owners = [rows.ticket for rows in cohorts for _ in rows.samples]
@@ -231,7 +232,7 @@ class Engine:
                 return
             hidden, uniforms = hidden[kept], [uniforms[row] for row in kept]
             cohorts = [rows for rows in cohorts if rows.samples]
-        # Split first: a request that fails removes all of its rows, wherever they are.
+        # Split first, because a request that fails removes all of its rows, in any cohort.
         for rows, mine in [(rows, [next(drawn) for _ in rows.samples]) for rows in cohorts]:
             if any(token.token_id < 0 for token in mine):
                 self._fail(rows.ticket, ModelOutputError(_NOT_FINITE))
@@ -264,7 +265,7 @@ class Engine:
             self._cohorts.remove(rows)
 
     def _finish_all(self, ticket: Ticket, reason: FinishReason, error: str = "") -> None:
-        """End every sample of the request; free its rows and queue entries."""
+        """End every sample of the request, and free its rows and its place in the queue."""
         self._admission.leave_queue(ticket)
         ticket.waiting.clear()
         for sample in ticket.samples:
@@ -283,6 +284,6 @@ class Engine:
             self._finish_all(ticket, "cancelled", str(error))
 
     def _fail_youngest(self, concerned: Sequence[Rows], error: BaseException) -> None:
-        """Fail the most recent request; the others retry at the next step."""
+        """Fail the most recent request. The others are retried at the next step."""
         ticket = max((rows.ticket for rows in concerned), key=lambda t: t.handle.number)
         self._fail(ticket, out_of_memory(len(concerned), error))

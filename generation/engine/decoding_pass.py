@@ -1,4 +1,4 @@
-"""One token for every decoding row: the forward pass over all rows, and the states it reuses."""
+"""Run the forward pass of a decoding step over all rows."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from model.engine_state.unshared_reads import prepare_unshared_reads
 from model.row_steps import RowSteps
 
 _FEW_ROWS = 8
-"""Up to this many rows group-quantised weights are faster than plain ones, because reading weights dominates."""
+"""Maximum number of rows for which group-quantised weights are faster than plain ones: reading weights dominates."""
 
 
 class DecodingPass:
-    """Keeps its states between steps as long as the rows are unchanged.
+    """The forward pass of decoding steps. Its states are reused between steps while the rows are unchanged.
 
-    spare: a position of the arena for the padding rows of a block (invariant mode).
+    spare: position of the arena to which the padding rows of a block write.
     """
 
     def __init__(self, model: Decoder, arena: KeyValueArena, options: EngineOptions, spare: int) -> None:
@@ -40,15 +40,15 @@ class DecodingPass:
             self._graphs = GraphedDecoding(model, arena, spare, captured_on_cuda)
 
     def rows_changed(self) -> None:
-        """Rows joined, left or moved: rebuild the states at the next step."""
+        """Rebuild the states at the next step, because rows joined, left or moved."""
         self._states = None
         if self._graphs is not None:
             self._graphs.rows_changed()
 
     def hidden(self, cohorts: Sequence[Rows]) -> Tensor:
-        """Read the last token of every row -> hidden states (N, E).
+        """Read the last token of every row and return the hidden states (N, E).
 
-        No state changes before the entire pass has succeeded: after an error it can be retried.
+        No state changes before the entire pass has succeeded, so it can be retried after an error.
         """
         tokens = torch.tensor(
             [[sample.token_ids[-1]] for rows in cohorts for sample in rows.samples], device=self._model.device
@@ -74,7 +74,7 @@ class DecodingPass:
         return hidden
 
     def _steps_by_row(self, rows: int) -> bool:
-        """Whether the model's own step kernels are used: for few rows, and always in invariant mode."""
+        """Return whether to use the model's step kernels, if it has any: for few rows, and in invariant mode."""
         return self._model.row_steps is not None and (self._options.invariant or rows <= _FEW_ROWS)
 
     def _new_states(self, cohorts: Sequence[Rows]) -> list[DecodeState]:
@@ -97,15 +97,13 @@ class DecodingPass:
 
 
 def _take_one_step(steps: RowSteps, state: DecodeState) -> None:
-    """Compile the step kernels (some fifteen seconds, once on a machine) or load them, so that no request waits for
-    it.
-    """
+    """Load the step kernels, or compile them (about 15 seconds, once per machine), so that no request waits for it."""
     with torch.inference_mode():
         steps.hidden(torch.zeros(1, 1, dtype=torch.long), state)
 
 
 def _groups_in_blocks(cohorts: Sequence[Rows], block: int) -> list[list[RowGroup]]:
-    """Split the rows, in order, into blocks of ``block``; the last one may have fewer."""
+    """Split the rows, in order, into blocks of ``block`` rows. The last block may have fewer."""
     blocks: list[list[RowGroup]] = []
     room = 0
     for rows in cohorts:

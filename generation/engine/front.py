@@ -1,8 +1,8 @@
-"""Thread-safe front end of the engine: a caller that waits for a result drives it, a thread serves streams.
+"""A thread-safe front end of the engine.
 
-Every step advances all requests, whichever thread runs it. The thread lives while there is something to stream. Callers
-that must not block, not even for a step, use ``begin``: their requests and cancellations are processed before the next
-step.
+A caller that waits for a result runs the steps itself. A worker thread runs them for streams and begun requests, as
+long as there are any. Every step advances all requests, whichever thread runs it. Callers that must not block, not even
+for a step, use ``begin``: their requests and cancellations are processed before the next step.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from generation.engine.core import Engine
 from generation.engine.requests import EngineRequest, Handle, RequestResult, TokenEvent
 
 Ended = Callable[[RequestResult | Exception], None]
-"""Called once, by the thread that drives the engine: it must return at once and not raise."""
+"""Callback that is called once, by the thread that runs the engine. It must return at once and not raise."""
 
 
 class StartedRequest:
-    """A request that was begun; the engine may not have seen it yet."""
+    """A request passed to ``EngineFront.begin``. The engine may not have received it yet (handle None)."""
 
     def __init__(self, front: EngineFront, request: EngineRequest, ended: Ended) -> None:
         self._front = front
@@ -31,19 +31,19 @@ class StartedRequest:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Cancel it before the next step; the tokens so far are its result. Returns at once."""
+        """Return at once; the request is cancelled before the next step. Its result is the tokens generated so far."""
         self._front.leave(self)
 
 
 class EngineFront:
-    """Thread-safe front end."""
+    """A thread-safe front end of one engine."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.Lock()
         self._streams: dict[int, TokenStream] = {}
         self._worker: threading.Thread | None = None
-        self._starting = threading.Lock()  # of the worker; acquired within _lock, never the other way round
+        self._starting = threading.Lock()  # guards _worker; acquired within _lock, never the other way round
         self._begun: dict[int, StartedRequest] = {}
         self._arriving: deque[StartedRequest] = deque()
         self._leaving: deque[StartedRequest] = deque()
@@ -55,11 +55,11 @@ class EngineFront:
 
     @property
     def free_positions(self) -> int:
-        """Positions of the engine's memory that no request uses (approximate)."""
+        """Number of positions of the engine's memory that no request uses (approximate)."""
         return self._engine.free_positions
 
     def begin(self, request: EngineRequest, ended: Ended) -> StartedRequest:
-        """Submit without waiting. Errors in the request go to ``ended``, like its result or its error."""
+        """Submit a request without waiting. ``ended`` receives its result, or its error if it is invalid or fails."""
         begun = StartedRequest(self, request, ended)
         self._arriving.append(begun)
         self._ensure_worker()
@@ -73,7 +73,7 @@ class EngineFront:
     def run(self, requests: Sequence[EngineRequest]) -> tuple[RequestResult, ...]:
         """Serve the requests and return their results, in order.
 
-        Raises the first request's error; an interrupt cancels them.
+        Raises the error of the first request, in order, that failed. An error or an interrupt cancels the others.
         """
         handles: list[Handle] = []
         kept: list[RequestResult] = []
@@ -82,7 +82,7 @@ class EngineFront:
                 for request in requests:
                     handles.append(self._engine.submit(request))
             while handles:
-                # Released between steps, so that other callers can submit and take their turn.
+                # The lock is released between steps, so that other callers can submit and run steps.
                 with self._lock:
                     while handles and self._engine.done(handles[0]):
                         kept.append(self._engine.result(handles.pop(0)))
@@ -97,7 +97,7 @@ class EngineFront:
     def stream(self, request: EngineRequest) -> TokenStream:
         """Submit a request and return its events as they occur.
 
-        Raises GenerationError for one that cannot be served.
+        Raises GenerationError if the request cannot be served.
         """
         with self._lock:
             handle = self._engine.submit(request)
@@ -121,17 +121,17 @@ class EngineFront:
                 self._take_in()
                 if not self._streams and not self._begun:
                     with self._starting:
-                        # A request begun after this starts another worker.
+                        # A request that is begun after this check starts another worker.
                         if not self._arriving:
                             self._worker = None
                             return
                     continue
-                # Every request already has the error, and raises it where its result is awaited.
+                # _step has given the error to every request; each raises it where its result is awaited.
                 with suppress(Exception):
                     self._step()
 
     def _step(self) -> None:
-        """Run one step under the lock and send its events to their streams."""
+        """Run one step and send its events to their streams. The caller holds the lock."""
         self._take_in()
         try:
             events = self._engine.step()
@@ -153,7 +153,7 @@ class EngineFront:
             self._end(begun)
 
     def _take_in(self) -> None:
-        """Process begun requests and cancellations since the last step."""
+        """Process the requests and cancellations that arrived since the last step."""
         while self._arriving:
             begun = self._arriving.popleft()
             try:
@@ -182,7 +182,7 @@ class EngineFront:
         begun.ended(result)
 
     def _close(self, handle: Handle) -> None:
-        """Send the finished request's result, or its error, to its stream."""
+        """Send the result or the error of a finished request to its stream."""
         stream = self._streams.pop(handle.number)
         try:
             stream.events.put(self._engine.result(handle))
@@ -196,7 +196,7 @@ class EngineFront:
             self._engine.result(handle)
 
     def cancel(self, stream: TokenStream) -> None:
-        """Cancel a stream's request: its rows are free when this returns, and its stream ends."""
+        """Cancel a stream's request. When this returns, its rows are free and its stream has ended."""
         with self._lock:
             if stream.handle.number not in self._streams:
                 return
@@ -205,7 +205,7 @@ class EngineFront:
 
 
 class TokenStream:
-    """The events of one request as they occur: iterate once. A caller that stops reading calls ``cancel``."""
+    """The events of one request as they occur. Iterate once; a caller that stops early must call ``cancel``."""
 
     def __init__(self, front: EngineFront, handle: Handle) -> None:
         self._front = front
@@ -224,7 +224,10 @@ class TokenStream:
             yield item
 
     def result(self) -> RequestResult:
-        """Wait for the end (unread events are skipped). Raises the error that ended the request."""
+        """Wait for the end of the request and return its result. Unread events are skipped.
+
+        Raises the error that ended the request.
+        """
         for _ in self:
             pass
         if self._result is None:
@@ -232,5 +235,5 @@ class TokenStream:
         return self._result
 
     def cancel(self) -> None:
-        """Cancel the request; the tokens so far are its result."""
+        """Cancel the request. Its result is the tokens generated so far."""
         self._front.cancel(self)

@@ -27,9 +27,10 @@ _SHORTEST = 256
 
 @dataclass(frozen=True, slots=True)
 class GraphKey:
-    """Everything that determines a captured step's shapes. Model, arena, dtype and device are the same for an engine.
+    """The shapes of a captured step. Model, arena, dtype and device are the same for all steps of an engine.
 
-    rows: a power of two. capacity: positions a row can read, a power of two from 256 on or the full context.
+    rows: number of rows, a power of two. capacity: number of positions that a row can read, a power of two from 256 on
+    or the full context.
     """
 
     rows: int
@@ -37,26 +38,27 @@ class GraphKey:
 
 
 def graph_key(rows: int, longest: int, max_positions: int) -> GraphKey:
-    """Return the smallest captured shape for so many rows of up to ``longest`` positions, including the token being
-    read.
+    """Return the smallest shape to capture for ``rows`` rows.
+
+    longest: number of positions of the longest row, including the token being read.
     """
     capacity = max(_SHORTEST, 1 << (longest - 1).bit_length())
     return GraphKey(1 << (rows - 1).bit_length(), min(capacity, max_positions))
 
 
 class Replay(Protocol):
-    """A captured step: reads its input tokens and state in place, returns its output (R, 1, E)."""
+    """A captured step, which reads its input tokens and its state in place."""
 
     def __call__(self) -> Tensor:
-        """Replay the step."""
+        """Replay the step and return its output (R, 1, E)."""
 
 
 Capture = Callable[[Callable[[], Tensor]], Replay]
-"""Converts a step into one that can be replayed."""
+"""Function that converts a step into one that can be replayed."""
 
 
 def captured_on_cuda(step: Callable[[], Tensor]) -> Replay:
-    """Capture a step as a CUDA graph. It is run a few times first, as capture requires, so it must be repeatable."""
+    """Capture a step as a CUDA graph. It must be repeatable, because it has to run a few times before the capture."""
     side = torch.cuda.Stream()  # type: ignore[no-untyped-call]
     side.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(side):
@@ -82,7 +84,11 @@ class _Captured:
 
 
 class GraphedDecoding:
-    """Decodes by replay. capture: ``captured_on_cuda``, or on a CPU the step itself."""
+    """A decoder that replays captured steps.
+
+    spare: position of the arena to which padding rows write. capture: ``captured_on_cuda``; tests on a CPU pass a
+    function that returns the step itself.
+    """
 
     def __init__(self, model: Decoder, arena: KeyValueArena, spare: int, capture: Capture) -> None:
         self._model, self._arena, self._spare, self._capture = model, arena, spare, capture
@@ -95,11 +101,14 @@ class GraphedDecoding:
         return tuple(self._captured)
 
     def rows_changed(self) -> None:
-        """The next step's rows differ from those of the last one."""
+        """Load the rows again at the next step, because they changed."""
         self._loaded = None
 
     def hidden(self, tokens: Tensor, groups: Sequence[RowGroup]) -> Tensor:
-        """tokens (N, 1), one for each row of the groups -> hidden states (N, E), valid until the next call."""
+        """Read one token for each row and return the hidden states (N, E), which are valid until the next call.
+
+        tokens: token IDs (N, 1), one for each row of the groups.
+        """
         rows, longest = tokens.shape[0], max(group.length for group in groups)
         key = graph_key(rows, longest, self._model.config.max_positions)
         found = self._captured.get(key) or self._new(key)
@@ -108,7 +117,7 @@ class GraphedDecoding:
             found.state.next_step()
         else:
             found.state.load(groups)
-        self._loaded = None  # until it has succeeded: after an error everything is loaded again
+        self._loaded = None  # after an error in the replay, everything is loaded again
         found.tokens[:rows] = tokens
         hidden = found.replay()[:rows, -1]
         self._loaded = key

@@ -1,7 +1,7 @@
-"""Test whether this machine computes a row identically at any position of a block, and with any neighbours.
+"""Test whether this machine computes a row identically at any position of a block, and with any other rows.
 
-The invariant mode relies on it. It holds if matrix products of one shape use the same kernel for all rows, and
-elementwise kernels treat all elements alike. No library guarantees either, so this test checks it.
+The invariant mode relies on this. It is true if matrix products of one shape use the same kernel for all rows, and if
+elementwise kernels treat all elements alike. No library guarantees either.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from model.engine_state.reads import RowGroup
 
 
 def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed: int = 0) -> bool:
-    """Return whether one row's hidden state and logits are bitwise equal at every position of a block.
+    """Return whether a row's hidden state and logits are bitwise equal at every position of a block.
 
-    A block has row_block rows. The other rows are random, and a varying number of them share its prompt. A trial costs
-    row_block forward passes of one block.
+    A block has options.row_block rows. The other rows are random, and a varying number of them share the row's prompt.
+    A trial costs row_block forward passes of one block.
     """
     block, past = options.row_block, min(40, model.config.max_positions - 1)
     random = torch.Generator().manual_seed(seed)
@@ -37,7 +37,7 @@ def rows_agree(model: Decoder, options: EngineOptions, *, trials: int = 3, seed:
             for position in range(block):
                 tokens = torch.randint(model.config.vocab_size, (block, 1), generator=random)
                 tokens[position] = row
-                # Truncated after the row: it is the last of position + 1 rows that read together.
+                # The row is the last one of its group, which has position + 1 rows.
                 sizes = [size for size in (position + 1, block - position - 1) if size]
                 groups = [
                     RowGroup(size, (KeyRange(0, past),), past + first, 1, 1)

@@ -1,4 +1,4 @@
-"""Load a decoder's weights in the requested precision: plain, in groups of 4 or 8 bits, or in 8 bits a channel."""
+"""Load a decoder with plain weights, with 4-bit or 8-bit groups, or with 8-bit channels."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from model.quantised.quantise import has_kernels, matrix_shapes, odd_columns, qu
 
 @dataclass(frozen=True, slots=True)
 class LoadedDecoder:
-    """scheme: quantisation scheme of the weights, for a fingerprint; "" for none."""
+    """A decoder that is ready for the engine. scheme: quantisation scheme of its weights; "" for none."""
 
     model: Decoder
     scheme: str
 
 
 def load_for_engine(folder: Path, device: str, precision: WeightPrecision) -> LoadedDecoder:
-    """Load and pack a checkpoint folder or a GGUF file.
+    """Load and pack the decoder of a checkpoint folder or a GGUF file.
 
     Raises the errors of ``load_decoder``, and ModelError for 4-bit weights where they are not supported.
     """
@@ -43,7 +43,10 @@ def load_for_engine(folder: Path, device: str, precision: WeightPrecision) -> Lo
 
 
 def _grouped(folder: Path, device: str, precision: WeightPrecision) -> LoadedDecoder | None:
-    """None if groups are not supported or not requested; 4-bit weights have no alternative."""
+    """Return the decoder with weights quantised in groups; None if groups are not supported or not requested.
+
+    Raises ModelError if 4-bit weights are requested but not supported, since they have no alternative.
+    """
     config, _ = read_config(open_checkpoint(folder))
     on_cpu = pick_device(device).type == "cpu"
     possible = on_cpu and has_kernels() and not unsupported(config) and not odd_columns(config)
@@ -52,12 +55,12 @@ def _grouped(folder: Path, device: str, precision: WeightPrecision) -> LoadedDec
     stored = _stored(folder, config.num_layers) if possible else {}
     if precision.stored_only and set(stored) != set(matrix_shapes(config)):
         return None
-    # Loaded in fp32, so that nothing is rounded twice: 4 bytes a weight for a while.
+    # Loaded in fp32, so that nothing is rounded twice. This takes 4 bytes for each weight during loading.
     model = load_decoder(folder, device=device)
     quantise(model, precision.bits, stored)
     rotary, model.rotary = model.rotary, None
     model.to(precision.dtype)
-    model.rotary = rotary  # in fp32 regardless of the weights
+    model.rotary = rotary  # stays in fp32
     pack(model)
     return LoadedDecoder(model, f"groups of 32 in {precision.bits} bits")
 

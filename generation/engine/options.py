@@ -11,17 +11,18 @@ GIBIBYTE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """memory_bytes: keys and values of requests and cached prompts, and what a copying head keeps of its prompts.
+    """Memory budgets and modes of an engine, validated on construction.
 
-    The operating system allocates that memory when it is first written. cache_bytes: how much of it prompts without
-    users may keep. max_rows: samples decoded at once. prefill_tokens: prompt tokens read between two decoding steps,
-    which limits how long a long prompt delays others. block: prompts share prefixes of complete blocks of so many
-    tokens.
+    memory_bytes: memory for keys and values of requests and cached prompts, and for the states of prompts that a
+    copying head needs. The operating system allocates it when it is first written. cache_bytes: maximum part of it that
+    prompts without users may occupy. max_rows: maximum number of samples decoded at once. prefill_tokens: maximum
+    number of prompt tokens read between two decoding steps, which limits how long a long prompt delays other requests.
+    block: number of tokens in a block; prompts share prefixes of complete blocks.
 
-    invariant: a request's numbers depend on its prompt and seed alone, bit for bit, regardless of the rest of the
-    batch; decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that
-    start at multiples of it (docs/engine.md gives the cost). cuda_graphs: on a GPU, replay captured decoding steps (not
-    in the invariant mode, nor for a prefix decoder). Raises GenerationError with the offending value.
+    invariant: whether a request's results depend on its prompt and seed alone, bit for bit, and not on the rest of the
+    batch. Decoding then runs in blocks of ``row_block`` rows, and prompts are read in chunks of prefill_tokens that
+    start at multiples of it (docs/engine.md gives the cost). cuda_graphs: whether to replay captured decoding steps on
+    a GPU; no effect in invariant mode and for a prefix decoder. Raises GenerationError, which names the invalid value.
     """
 
     memory_bytes: int = 2 * GIBIBYTE
@@ -42,5 +43,5 @@ class EngineOptions:
 
     @property
     def shared_block(self) -> int:
-        """Tokens in the smallest prefix that two prompts share; complete chunks in invariant mode."""
+        """Number of tokens in the blocks that prompts share: ``block``, or prefill_tokens in invariant mode."""
         return self.prefill_tokens if self.invariant else self.block

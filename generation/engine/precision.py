@@ -14,9 +14,11 @@ _PRECISIONS = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 @dataclass(frozen=True, slots=True)
 class WeightPrecision:
-    """dtype: of weights and activations. bits: bits a weight in the blocks' matrices, 4 or 8; 0 for those of dtype.
+    """The precision of weights and activations.
 
-    stored_only: only if a file already stores all matrices in blocks of so few bits, so that nothing is rounded.
+    dtype: data type of activations, and of weights that are not quantised. bits: bits per weight in the matrices of the
+    transformer blocks, 4 or 8; 0 to keep them in ``dtype``. stored_only: whether to quantise only if a file already
+    stores all matrices in groups of at most this many bits, so that nothing is rounded.
     """
 
     dtype: torch.dtype
@@ -25,10 +27,11 @@ class WeightPrecision:
 
 
 def weight_precision(name: str, device: torch.device) -> WeightPrecision:
-    """Resolve ``pick_precision``'s names, ``int8`` and ``int4`` (activations as ``auto`` picks them).
+    """Return the precision with a name: fp32, bf16, int8, int4, auto, or "" for the default.
 
-    "" is fp32 on a CPU and ``auto`` on a GPU, because a run on CPUs must not depend on the CPU model. ``auto`` on a CPU
-    also keeps a GGUF file's own blocks of 4 and 8 bits. Raises GenerationError for another name, and for int4 on a GPU.
+    int8 and int4 apply to weights; their activations are those of ``auto``. "" means fp32 on a CPU and ``auto`` on a
+    GPU, because a run on CPUs must not depend on the CPU model. ``auto`` on a CPU also keeps the 4-bit and 8-bit blocks
+    of a GGUF file. Raises GenerationError for another name, and for int4 on a GPU.
     """
     if name == "int4" and device.type != "cpu":
         raise GenerationError(f"precision int4 is for CPUs, not for {device.type}: use bf16, int8 or auto there")
@@ -40,7 +43,7 @@ def weight_precision(name: str, device: torch.device) -> WeightPrecision:
 
 
 def pick_precision(name: str, device: torch.device) -> torch.dtype:
-    """Resolve fp32, bf16, or ``auto``: bf16 on a GPU or CPU with instructions for it.
+    """Return the data type for fp32, bf16 or ``auto``, which is bf16 on a GPU or CPU with instructions for it.
 
     Raises GenerationError for another name.
     """

@@ -1,9 +1,9 @@
-"""Cache of prompts' keys and values, looked up by token ids, with least-recently-used eviction.
+"""A cache of the keys and values of prompts, found by token IDs, with least-recently-used eviction.
 
-Only exact reuse: cached values were computed from the same tokens at the same positions. Prompts of a causal model
-share any common prefix of complete blocks; for a prefix decoder, whose prompt attends both ways, only an identical
-prompt is shared. A prompt is visible to its owner only, so that neither times nor counts reveal other owners' prompts.
-The cache manages ranges, not tensors, and reports which ranges become free.
+Reuse is exact: cached values were computed from the same tokens at the same positions. Prompts of a causal model share
+any common prefix of complete blocks. A prefix decoder attends to the entire prompt in both directions, so only an
+identical prompt is shared. A prompt is visible to its owner only, so that neither times nor counts reveal other owners'
+prompts. The cache manages ranges, not tensors, and reports which ranges become free.
 """
 
 from __future__ import annotations
@@ -15,17 +15,18 @@ from dataclasses import dataclass, field
 from model.engine_state.ranges import KeyRange
 
 PromptKey = tuple[str, tuple[int, ...]]
-"""Owner and token ids."""
+"""Owner and token IDs of a prompt."""
 
 
 @dataclass(eq=False, slots=True)
 class CachedPrompt:
-    """A prompt that has been read.
+    """A prompt whose keys and values are kept.
 
-    ranges: the locations of its keys, in order; the last one, ``own``, belongs to it, those before it to ``parents``,
-    which stay as long as it does. users: current number of users; while there are any, it is a user of its parents.
-    children: cached prompts with it as a parent. ending: other data kept with it (its last hidden state). owner: whose
-    requests may use it.
+    token_ids: the prompt. ranges: positions of its keys in the arena, in order. The last range, ``own``, belongs to
+    this prompt, the others to its ``parents``, which are kept as long as it is. ending: other data kept with the
+    prompt, such as its last hidden state. users: number of users; while there are any, the prompt is a user of its
+    parents. children: number of cached prompts with this one as a parent. nodes: nodes of the prefix tree that refer to
+    it. owner: the owner whose requests may use it.
     """
 
     token_ids: tuple[int, ...]
@@ -46,7 +47,7 @@ class CachedPrompt:
 
 @dataclass(eq=False, slots=True)
 class _Node:
-    """One block of tokens below its ancestors; ``prompt`` holds all of them."""
+    """A node of the prefix tree, with one block of tokens. ``prompt`` has this block and those of its ancestors."""
 
     parent: _Node | None
     key: tuple[int, ...]
@@ -56,14 +57,14 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class SharedPrefix:
-    """A prefix of ``length`` tokens shared with a cached prompt; length 0 and prompt None if there is none."""
+    """A prefix of ``length`` tokens shared with a cached prompt. Length 0 and prompt None if there is none."""
 
     prompt: CachedPrompt | None
     length: int
 
     @property
     def ranges(self) -> tuple[KeyRange, ...]:
-        """The locations of its keys."""
+        """Positions of the prefix's keys in the arena, in order."""
         out = []
         left = self.length
         for part in self.prompt.ranges if self.prompt is not None else ():
@@ -74,7 +75,11 @@ class SharedPrefix:
 
 
 class PrefixCache:
-    """``limit``: maximum positions held by prompts without users; those in use do not count."""
+    """A cache of prompts.
+
+    block: number of tokens in a block; prefixes of complete blocks are shared. limit: maximum number of positions held
+    by prompts without users.
+    """
 
     def __init__(self, block: int, limit: int) -> None:
         self._block, self._limit = block, limit
@@ -85,19 +90,21 @@ class PrefixCache:
 
     @property
     def idle_positions(self) -> int:
-        """Positions held by prompts without users."""
+        """Number of positions held by prompts without users."""
         return self._unused_positions
 
     def __len__(self) -> int:
         return len(self._exact)
 
     def same(self, token_ids: tuple[int, ...], owner: str = "") -> CachedPrompt | None:
-        """Return the owner's cached prompt with exactly these tokens."""
+        """Return the owner's cached prompt with exactly these tokens; None if there is none."""
         return self._exact.get((owner, token_ids))
 
     def longest(self, token_ids: Sequence[int], owner: str = "") -> SharedPrefix:
-        """Return the owner's longest cached prefix of complete blocks that leaves at least the last token to be
-        read."""
+        """Return the longest prefix of complete blocks that the owner's cached prompts share with these tokens.
+
+        At least the last token is left to be read.
+        """
         node, length = self._roots.get(owner), 0
         if node is None:
             return SharedPrefix(None, 0)
@@ -109,9 +116,10 @@ class PrefixCache:
         return SharedPrefix(node.prompt, length)
 
     def add(self, prompt: CachedPrompt, *, beginnings: bool) -> None:
-        """Add a prompt that is in use, and uses its parents; one with the same tokens must not exist.
+        """Add a prompt that has users and is a user of its parents.
 
-        beginnings: whether others may share a prefix of it (False for a prefix decoder).
+        beginnings: whether others may share a prefix of it (False for a prefix decoder). Raises ValueError if the owner
+        already has a prompt with the same tokens.
         """
         if prompt.key in self._exact:
             raise ValueError("a prompt with these tokens is kept already")
@@ -130,7 +138,7 @@ class PrefixCache:
             node = below
 
     def use(self, prompt: CachedPrompt) -> None:
-        """Count a user: the prompt and its parents stay until the last user has released them."""
+        """Add a user. The prompt and its parents are kept until the last user has released them."""
         if not prompt.users:
             for parent in prompt.parents:
                 self.use(parent)
@@ -139,7 +147,7 @@ class PrefixCache:
         prompt.users += 1
 
     def release(self, prompt: CachedPrompt) -> list[KeyRange]:
-        """Remove a user; returns the ranges that are now free because idle prompts exceed the limit."""
+        """Remove a user. Returns the ranges that are freed because prompts without users exceed the limit."""
         self._leave(prompt)
         freed: list[KeyRange] = []
         while self._unused_positions > self._limit:
@@ -147,7 +155,7 @@ class PrefixCache:
         return freed
 
     def give_up_one(self) -> list[KeyRange]:
-        """Evict the least recently used idle prompt without children; returns the freed ranges, if any."""
+        """Evict the least recently used prompt without users and children. Returns the freed ranges, if any."""
         prompt = next((prompt for prompt in self._idle.values() if not prompt.children), None)
         if prompt is None:
             return []
@@ -173,7 +181,7 @@ class PrefixCache:
 
     def _forget(self, node: _Node) -> None:
         heir = next((below.prompt for below in node.below.values()), None)
-        if heir is not None:  # it holds these tokens too, in its own copy
+        if heir is not None:  # another prompt has these tokens too, in its own copy
             node.prompt = heir
             heir.nodes.insert(0, node)
         elif node.parent is not None:

@@ -1,4 +1,4 @@
-"""Prefill: read the next chunks of waiting prompts, and keep the final states of a finished one."""
+"""Prefill: read the next chunks of waiting prompts, and keep the final states of prompts that are read."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from model.engine_state.ranges import KeyRange
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """``steps`` more tokens of a run."""
+    """The next ``steps`` tokens of a prompt that is being read."""
 
     run: PromptRun
     steps: int
 
 
 def ending_bytes_per_position(model: Decoder) -> int:
-    """Bytes kept of a prompt in addition to its keys and values, for each position: a copying head's states, keys and
-    token ids.
+    """Return the number of bytes kept for each prompt position, in addition to keys and values.
 
-    A causal model keeps a single state, whatever the prompt's length.
+    A copying head keeps states, its own keys, and token IDs. Other models keep a single state for the entire prompt.
     """
     if not isinstance(model.head, PointerHead):
         return 0
@@ -37,16 +36,19 @@ def ending_bytes_per_position(model: Decoder) -> int:
 
 
 class PromptPass:
-    """Reads a causal model's prompts in chunks, several side by side; a prefix decoder's whole, one at a time."""
+    """The forward pass over prompts.
+
+    It reads several prompts of a causal model at once, in chunks, and complete prompts of a prefix decoder one by one.
+    """
 
     def __init__(self, model: Decoder, arena: KeyValueArena, options: EngineOptions) -> None:
         self._model, self._arena, self._options = model, arena, options
 
     def next_chunks(self, runs: Sequence[PromptRun]) -> list[Chunk]:
-        """Select what one pass reads: up to prefill_tokens tokens of the runs in order, or a prefix decoder's first
-        prompt.
+        """Select what one pass reads: up to prefill_tokens tokens of the runs, in order.
 
-        In invariant mode only one run, up to the next multiple of prefill_tokens.
+        A prefix decoder reads the first prompt completely. In invariant mode only the first run is read, up to the next
+        multiple of prefill_tokens.
         """
         if not runs:
             return []
@@ -64,7 +66,7 @@ class PromptPass:
         return out
 
     def read(self, chunks: Sequence[Chunk]) -> None:
-        """Run one forward pass; finished runs then have their ending. No state changes before it has succeeded."""
+        """Run one forward pass and keep the ending of prompts that are now read. An error changes no state."""
         prefix = self._model.config.prefix
         tokens: list[int] = []
         stretches = []

@@ -1,4 +1,4 @@
-"""Engine input and output: requests, token events, results."""
+"""Input and output of the engine: requests, token events and results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from generation.errors import ContextLengthError, GenerationError, ParameterErro
 from model.decoder.config import DecoderConfig
 
 NO_USE = DecodingUse()
-"""The model's uncalibrated distributions."""
+"""A calibration that leaves the model's distributions unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """One completion of ``prompt`` per seed.
+    """A request for one completion of ``prompt`` per seed.
 
-    end_ids: tokens that finish a sample and are not part of it. stopped: called after each token with the sample's
-    index and its tokens so far; returns whether to stop. first_copyable_id, null_id, use: see decode. owner: prompts
-    are shared among one owner's requests only.
+    prompt: token IDs. end_ids: tokens that finish a sample and are not part of it. first_copyable_id, null_id, use: see
+    generation.decoding.loop.decode. stopped: called after each token with the sample's index and its tokens so far;
+    returns whether to stop. owner: prompts are shared only between requests of the same owner.
     """
 
     prompt: tuple[int, ...]
@@ -37,16 +37,19 @@ class EngineRequest:
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    """Identifies a submitted request."""
+    """An identifier of a submitted request."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class TokenEvent:
-    """A sample has a new token (token_id, with its logprob at temperature 1), or is finished (finish_reason), or both.
+    """A new token of a sample, or the end of a sample, or both.
 
-    token_id None: an end token, a cancellation, a deadline or an error came instead.
+    sample: index of the sample. token_id: the new token; None if the sample ended without one, by an end token, a
+    cancellation, a deadline or an error. logprob: the token's log-probability at temperature 1. top_logprobs: its
+    likeliest alternatives, if requested. finish_reason: None if the sample is not finished. error: message of the
+    error that ended the sample; "" for none.
     """
 
     handle: Handle
@@ -60,17 +63,21 @@ class TokenEvent:
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """samples: in order of the seeds. shared_tokens: number of prompt tokens reused from other requests."""
+    """The result of a request.
+
+    samples: one for each seed, in order. shared_tokens: number of prompt tokens reused from other requests.
+    """
 
     samples: tuple[DecodedTokens, ...]
     shared_tokens: int
 
 
 def check_request(request: EngineRequest, config: DecoderConfig, positions: int, position_bytes: int) -> int:
-    """Return the maximum number of tokens of a sample: params.max_tokens, or what the context leaves.
+    """Return the maximum number of tokens of a sample: params.max_tokens, or fewer if the context is shorter.
 
-    Raises GenerationError for a prompt without tokens, with tokens outside the vocabulary, longer than the context, or
-    one that can never fit the ``positions`` of the engine's memory.
+    positions: capacity of the engine's memory. position_bytes: bytes of each position, for messages. Raises
+    GenerationError if the prompt is empty, has tokens outside the vocabulary, is longer than the context, or can never
+    fit the engine's memory, and if logit_bias names a token outside the vocabulary.
     """
     length = len(request.prompt)
     if not length:

@@ -1,4 +1,4 @@
-"""The engine's state of its requests: tickets, prompts being read, and rows that decode in lockstep."""
+"""State of the engine's requests: tickets, prompts being read, and rows that decode in lockstep."""
 
 from __future__ import annotations
 
@@ -39,8 +39,9 @@ class Sample:
 class Ticket:
     """A request in progress.
 
-    room: maximum tokens of a sample. waiting: samples without a row yet. ends_at: its deadline, on the engine's clock.
-    shared_tokens: -1 until its prompt was looked up.
+    room: maximum number of tokens of a sample. waiting: samples that have no row yet. ends_at: deadline on the engine's
+    clock; None for none. error: the error that ended the request. shared_tokens: number of prompt tokens reused from
+    other requests; -1 until the first rows are allocated.
     """
 
     handle: Handle
@@ -60,10 +61,10 @@ class Ticket:
 
 @dataclass(frozen=True, slots=True)
 class PromptEnd:
-    """Final states kept of a prompt in addition to its keys: the last hidden state (1, E); for a copying head also all
-    of them.
+    """States kept for a prompt in addition to its keys and values.
 
-    A copying head keeps the states (1, P, E), the tokens' ids (1, P) and the head's keys (1, P, E).
+    hidden: last hidden state (1, E). For a copying head also: states: all hidden states (1, P, E). token_ids: (1, P).
+    keys: the head's keys (1, P, E).
     """
 
     hidden: Tensor
@@ -74,7 +75,7 @@ class PromptEnd:
 
 @dataclass(eq=False, slots=True)
 class PromptRun:
-    """A prompt being read; ``done`` positions are finished. kept.own is the range for the rest."""
+    """A prompt that is being read. done: number of positions that are read. The rest is written to ``kept.own``."""
 
     kept: CachedPrompt
     done: int
@@ -89,7 +90,8 @@ class PromptRun:
 class Rows:
     """Samples of one request at the same position, each with its own range of ``stride`` positions.
 
-    own: all ranges; read: how many positions of each are filled. seen: (n, V), tokens that a repetition penalty counts.
+    own: the ranges of all samples, adjacent. read: number of positions filled in each range. seen: mask (n, V) of the
+    tokens that a repetition penalty applies to; None if not needed yet.
     """
 
     ticket: Ticket
@@ -102,10 +104,10 @@ class Rows:
 
     @property
     def ending(self) -> PromptEnd | None:
-        """Final states of the prompt; None until it is read."""
+        """States kept for the prompt; None until it is read."""
         return self.prompt.ending if isinstance(self.prompt.ending, PromptEnd) else None
 
     def group(self, first: int, rows: int) -> RowGroup:
-        """Rows from ``first`` on as a decoding step reads them, including the next token."""
+        """Return ``rows`` rows from ``first`` on as the model reads them, including the position of the next token."""
         start = self.own.start + first * self.stride
         return RowGroup(rows, self.prompt.ranges, start, self.stride, self.read + 1)

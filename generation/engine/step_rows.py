@@ -1,4 +1,4 @@
-"""From hidden states to tokens: next-token distributions for rows of many requests, and one draw for each."""
+"""Compute next-token distributions from hidden states, for rows of many requests, and draw one token for each row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.decoder.heads import HeadMemory, NextToken, copyable_tokens
 
 @dataclass(frozen=True, slots=True)
 class DrawnToken:
-    """One row's draw; token_id is -1 if the distribution was not finite and no token was drawn."""
+    """The token drawn for a row. token_id: -1 if the distribution was not finite, so that no token was drawn."""
 
     token_id: int
     logprob: float
@@ -26,8 +26,10 @@ class DrawnToken:
 
 
 class RowDrawer:
-    """row_block: in invariant mode a head sees exactly so many rows at a time, the last block padded; None: all rows
-    at once.
+    """Draws the next tokens of rows.
+
+    row_block: number of rows that the head processes at a time in invariant mode, where the last block is padded; None
+    to process all rows at once.
     """
 
     def __init__(self, model: Decoder, row_block: int | None) -> None:
@@ -35,7 +37,10 @@ class RowDrawer:
         self._pointer = model.config.head == "pointer"
 
     def draw(self, hidden: Tensor, cohorts: Sequence[Rows], uniforms: Sequence[float]) -> list[DrawnToken]:
-        """hidden (N, E), the rows of all cohorts in order, and a number in [0, 1) for each -> N tokens."""
+        """Draw one token for each row.
+
+        hidden: hidden states (N, E) of the rows of all cohorts, in order. uniforms: a number in [0, 1) for each row.
+        """
         steps = self._copying_steps(hidden, cohorts) if self._pointer else None
         scores, logprobs = self._scores(hidden, cohorts, steps)
         finite = torch.isfinite(logprobs.amax(-1)).tolist()  # amax of a row with a NaN is NaN
@@ -58,7 +63,7 @@ class RowDrawer:
     def _scores(
         self, hidden: Tensor, cohorts: Sequence[Rows], steps: Sequence[NextToken] | None
     ) -> tuple[Tensor, Tensor]:
-        """Scores to sample from and log-probabilities at temperature 1, (N, V) each, in fp32."""
+        """Return scores to sample from and log-probabilities at temperature 1, (N, V) each, in fp32."""
         if steps is None:
             scores, logprobs = self._linear_scores(hidden, cohorts)
         else:
@@ -89,7 +94,7 @@ class RowDrawer:
         return logits, logprobs
 
     def _copying_steps(self, hidden: Tensor, cohorts: Sequence[Rows]) -> list[NextToken]:
-        """Distributions of a pointer head, cohort by cohort: each copies from its own prompt."""
+        """Return the distributions of a pointer head for each cohort, since each copies from its own prompt."""
         out = []
         first = 0
         for rows in cohorts:
@@ -154,7 +159,7 @@ class RowDrawer:
 
 
 def in_blocks(rows: Tensor, block: int) -> list[Tensor]:
-    """(N, ...) -> tensors of exactly ``block`` rows, the last one padded with copies of its first row."""
+    """Split a tensor (N, ...) into tensors of exactly ``block`` rows; the last one is padded with its first row."""
     parts = list(torch.split(rows, block))
     missing = block - len(parts[-1])
     if missing:

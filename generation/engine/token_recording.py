@@ -1,4 +1,4 @@
-"""Record a drawn token of a sample: end tokens, stop rules and the length limit."""
+"""Record drawn tokens, and finish samples at end tokens, by stop rules, and at the length limit."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from generation.engine.step_rows import DrawnToken
 
 
 def record_token(ticket: Ticket, sample: Sample, token: DrawnToken) -> TokenEvent | None:
-    """Add the token to the sample, and finish the sample if a rule says so.
+    """Add the token to the sample, and finish the sample if it is an end token or a stop rule or limit applies.
 
-    Returns the event to report, None if the stop rule cancelled its own request. Raises the stop rule's error.
+    Returns the event to report, or None if the stop rule cancelled its own request. Raises the error of the stop rule.
     """
     request = ticket.request
     if token.token_id in request.end_ids:
