@@ -1,4 +1,4 @@
-"""Locate the answer in the completion of a reasoning model, as offsets."""
+"""Locate the answer in the completion of a reasoning model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from generation.decoding.thoughts import split_thought, thought_spans
 
 @dataclass(frozen=True, slots=True)
 class AnswerPart:
-    """The answer in a completion: ``text[start:end]``. cut_off: there is only reasoning and no answer yet."""
+    """The answer in a completion: ``text[start:end]``. cut_off: whether the completion has reasoning but no answer."""
 
     start: int
     end: int
@@ -17,7 +17,7 @@ class AnswerPart:
 
 
 def answer_part(text: str) -> AnswerPart:
-    """Return the answer after the reasoning; the entire text if there is no reasoning.
+    """Return the part of the text that is the answer; the entire text if there is no reasoning.
 
     If reasoning splits the answer into several pieces, the last piece is returned.
     """

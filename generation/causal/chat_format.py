@@ -1,7 +1,7 @@
-"""Chat templates of checkpoints, with document text isolated from template markup.
+"""Apply the chat templates of checkpoints, and isolate document text from template markup.
 
 The template is rendered around a placeholder. The text is encoded separately with special tokens disabled, so that a
-document that contains ``<|im_end|>`` is read as those characters and cannot close the user's turn.
+document that contains ``<|im_end|>`` is read as those characters and cannot end the user's turn.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from model.checkpoints.source import tokenizer_config, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer, panics_named
 from model.errors import ModelError
 
-_LONGEST_FILE = 1 << 24  # bytes; templates and tokenizer_config.json have between thousands and millions
+_LONGEST_FILE = 1 << 24  # bytes; real templates have thousands to millions
 _SYSTEM, _USER = "\ue000system\ue000", "\ue000user\ue000"
 
 
 @dataclass(frozen=True, slots=True)
 class ChatFrame:
-    """Token ids before and after the text of the single user turn.
+    """The tokens of a chat template around the texts of the turns.
 
-    system: token ids before a system turn, between the turns, and after the user turn; None if the template has no
-    system turn.
+    before, after: token IDs before and after the text of a single user turn. system: token IDs before a system turn,
+    between the turns, and after the user turn; None if the template has no system turn.
     """
 
     before: tuple[int, ...]
@@ -37,7 +37,7 @@ class ChatFrame:
 
 
 def chat_frame(folder: Path) -> ChatFrame:
-    """Return the frame of a checkpoint: its chat template if it has one, else only its begin-of-sequence token.
+    """Return the frame of a checkpoint's chat template, or only its begin-of-sequence token if it has no template.
 
     Raises GenerationError if the template cannot be rendered with one user message.
     """
@@ -53,7 +53,7 @@ def chat_frame(folder: Path) -> ChatFrame:
         raise GenerationError(f"the chat template of {folder} does not show the user's message exactly once")
     try:
         both = _around(folder, template, (("system", _SYSTEM), ("user", _USER)))
-    except GenerationError:  # of a template without a system turn, such as Gemma's
+    except GenerationError:  # raised by templates without a system turn, such as Gemma's
         both = None
 
     def ids(part: str) -> tuple[int, ...]:
@@ -65,9 +65,10 @@ def chat_frame(folder: Path) -> ChatFrame:
 
 
 def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> list[str] | None:
-    """Return the text around the turns' contents; None if one does not occur exactly once, or the order differs.
+    """Return the text before, between and after the turns' contents.
 
-    Some templates take a message as a list of parts, not as a string.
+    Returns None if a content does not occur exactly once, or the order differs. Some templates take a message as a list
+    of parts, not as a string, so both forms are tried.
     """
     failure: GenerationError | None = None
     for in_parts in (False, True):
@@ -94,18 +95,14 @@ def _around(folder: Path, template: str, turns: Sequence[tuple[str, str]]) -> li
 
 
 def _beginning(raw: HFTokenizer) -> tuple[int, ...]:
-    """Return the tokens that a tokenizer without a template adds before a text; those added after it would end the
-    prompt.
-    """
+    """Return the tokens that the tokenizer adds before a text. Tokens that it adds after it would end the prompt."""
     bare = raw.encode("a", add_special_tokens=False).ids
     ids = raw.encode("a").ids
     return next((tuple(ids[:i]) for i in range(len(ids)) if ids[i : i + len(bare)] == bare), ())
 
 
 def chat_template(folder: Path) -> str | None:
-    """Return the template of a checkpoint folder, from chat_template.jinja or tokenizer_config.json; None if it has
-    none.
-    """
+    """Return the chat template in chat_template.jinja or tokenizer_config.json of a folder; None if it has none."""
     separate = folder / "chat_template.jinja"
     if separate.is_file():
         _refuse_long(separate)
@@ -157,9 +154,9 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
 
 
 def frame_tokens(frame: ChatFrame, turns: PromptTurns, tokenizer: Tokenizer) -> tuple[int, ...]:
-    """Return the entire prompt: the frame around the tokens of the turns.
+    """Return the token IDs of the entire prompt: the frame with the texts of the turns.
 
-    Without a system turn both are in the user's.
+    If the template has no system turn, both texts are in the user's turn.
     """
     if turns.system and frame.system is not None:
         before, between, after = frame.system

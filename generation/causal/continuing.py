@@ -1,4 +1,4 @@
-"""Answers with a given beginning, which the model continues."""
+"""Prompts with the beginning of an answer, which the model continues."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @runtime_checkable
 class ContinuingGenerator(Protocol):
-    """A generator that supports a given beginning of its answer. Its completions are the continuation."""
+    """A generator that can continue a given beginning of an answer. Its completions do not include the beginning."""
 
     def begun_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
     ) -> Prompt:
-        """``Generator.prompt`` followed by the answer's first words, which are never truncated."""
+        """Build a prompt as ``Generator.prompt`` does, followed by the answer's beginning, which is never truncated."""
 
 
 def begun_prompt(
     generator: Generator, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
 ) -> Prompt:
-    """Return the prompt, with a begun answer if ``beginning`` is not empty.
+    """Return the prompt, followed by the beginning of an answer if ``beginning`` is not empty.
 
-    Raises GenerationError for a generator that does not support a beginning, and the errors of the prompt itself.
+    Raises GenerationError if the generator does not support a beginning, and the errors of ``Generator.prompt``.
     """
     if not beginning:
         return generator.prompt(question, chunks, max_new_tokens)

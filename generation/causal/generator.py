@@ -1,4 +1,4 @@
-"""Generator for a Hugging Face decoder checkpoint: instructions, numbered passages, question, and its chat template."""
+"""The Generator for decoder checkpoints in Hugging Face or GGUF format."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ from model.checkpoints.tokenizer import Tokenizer
 
 
 class CausalGenerator(PromptedGenerator):
-    """A decoder checkpoint (a folder or a GGUF file) as a Generator.
+    """A Generator for a decoder checkpoint (a folder or a GGUF file). Its callers share one engine.
 
-    It decodes with an engine that several callers share. options: of the engine; by default its invariant mode, in
-    which a sample's tokens depend on its prompt and seed alone, and not on other requests in the batch.
+    device: device of the model. precision: precision of the weights; fp32 if None. options: options of the engine; by
+    default its invariant mode, in which a sample's tokens depend on its prompt and seed alone, and not on other
+    requests in the batch. template: prompt template; default_prompt() if None. weights_sha256: see
+    model.checkpoints.source.fingerprint.
     """
 
     def __init__(
@@ -50,10 +52,6 @@ class CausalGenerator(PromptedGenerator):
         template: PromptTemplate | None = None,
         weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: prompt template; default_prompt() unless given.
-
-        weights_sha256: see model.checkpoints.source.fingerprint.
-        """
         precision = precision or WeightPrecision(torch.float32)
         loaded = load_for_engine(folder, device, precision)
         self._model = loaded.model
@@ -94,9 +92,10 @@ class CausalGenerator(PromptedGenerator):
         )
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
-        """Yield the completions' texts as they are generated; joined by sample, they equal those of ``generate``.
+        """Yield pieces of the completions' texts as they are generated.
 
-        Closing the iterator before its end cancels the request.
+        The joined pieces of a sample equal the text that ``generate`` returns. Closing the iterator before its end
+        cancels the request.
         """
         texts = [self._text(params) for _ in seeds]
         events = self._front.stream(self._request(GenerationTask(prompt, params, tuple(seeds)), None))
@@ -135,7 +134,7 @@ class CausalGenerator(PromptedGenerator):
         return self._front.begin(self._request(task, streams, emit), ended)
 
     def load(self) -> EngineLoad:
-        """See LiveGenerator.load."""
+        """See EngineGenerator.load."""
         return EngineLoad(self._front.rows, self._front.free_positions)
 
     def _text(self, params: SamplingParams) -> TextStream:
@@ -149,8 +148,8 @@ class CausalGenerator(PromptedGenerator):
     ) -> EngineRequest:
         """Build the engine request.
 
-        texts: text of each sample, filled during decoding; None if only stop strings are checked. emit: callback for
-        every piece.
+        texts: text of each sample, which decoding fills; None if it is only needed to find stop strings. emit: called
+        with the sample's index and every piece of text.
         """
         streams = texts or [self._text(task.params) for _ in task.seeds]
 

@@ -1,6 +1,4 @@
-"""Build the prompt of an instruction-tuned decoder: instructions, numbered passages, question, within a token
-budget.
-"""
+"""Build the prompts of instruction-tuned decoders within a token budget: instructions, passages and question."""
 
 from __future__ import annotations
 
@@ -30,19 +28,22 @@ def sentence_ends(text: str) -> tuple[int, ...]:
 
 
 class CausalPrompter:
-    """Builds prompts for one checkpoint: its tokenizer, its chat frame, its context."""
+    """Builds prompts for one checkpoint.
+
+    tokenizer, frame: tokenizer and chat frame of the checkpoint. context_length: size of its context, in tokens.
+    template: prompt template; default_prompt() if None.
+    """
 
     def __init__(
         self, tokenizer: Tokenizer, frame: ChatFrame, context_length: int, template: PromptTemplate | None = None
     ) -> None:
-        """template: default_prompt() unless given."""
         self._tokenizer = tokenizer
         self._template = template or default_prompt()
         self._frame = frame
         self._context_length = context_length
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
-        """See Generator.prompt. own: the caller's instructions, never truncated."""
+        """See Generator.prompt. own: the caller's instructions, which are never truncated; "" for none."""
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         budget = self._context_length - max_new_tokens
@@ -52,7 +53,7 @@ class CausalPrompter:
                 f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
                 f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
             )
-        # The template may differ with and without passages, so the count uses passages of one character.
+        # The template may differ with and without passages, so its tokens are counted with passages of one character.
         one, two = (len(self._encode(question, (SHORT_PASSAGE,) * count, own)) if chunks else 0 for count in (1, 2))
         mark = max(two - one, 0) + PASSAGE_OVERHEAD
 
@@ -65,7 +66,7 @@ class CausalPrompter:
         omitted = list(fit.omitted)
         ids = self._encode(question, shown, own)
         while len(ids) > budget and shown:
-            # Joined pieces may need one token more than separate ones: drop the last chunk rather than the question.
+            # Joined pieces may need more tokens than separate ones, so the estimate may be too low.
             omitted.insert(0, shown.pop().retrieved)
             ids = self._encode(question, shown, own)
         parts = tuple(PromptChunk(n, f.retrieved, 0, f.end) for n, f in enumerate(shown, start=1))
@@ -73,7 +74,8 @@ class CausalPrompter:
 
     def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
         """See ContinuingGenerator.begun_prompt."""
-        # A chat frame opens the answer's turn; after a plain "Answer:" the words start with a space.
+        # With a chat frame the prompt ends at the start of the answer's turn. Without one, it ends in "Answer:", after
+        # which the words start with a space.
         beginning_ids = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids
         prompt = self.prompt(question, chunks, max_new_tokens + len(beginning_ids))
         return replace(prompt, token_ids=(*prompt.token_ids, *beginning_ids))

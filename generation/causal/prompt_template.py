@@ -1,10 +1,10 @@
-"""Prompt templates, which users can replace with a file.
+"""Load, check and render prompt templates. Users can replace the default one with a file.
 
 A template is Jinja with three variables: ``question``, ``passages`` (each with ``number``, ``title`` and ``text``) and
-``instructions`` (the caller's own, often empty). ``{% block system %}`` and ``{% block user %}`` are the two turns; a
-file without blocks is the user's turn. Only text, the variables, ``if``, ``for passage in passages`` and a few filters
-are allowed, which is checked on the syntax tree. A template therefore cannot call anything, and its output is only as
-long as what it shows.
+``instructions`` (of the caller, often empty). ``{% block system %}`` and ``{% block user %}`` are the two turns; a file
+without blocks is the user's turn. Only text, the variables, ``if``, ``for passage in passages`` and a few filters are
+allowed, which is checked on the syntax tree. A template therefore cannot call functions, and the length of its output
+is limited by what it shows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FIELDS = ("number", "title", "text")
 _LOOP = ("index", "first", "last", "length")
 _FILTERS = frozenset(("trim", "upper", "lower", "capitalize", "length"))
 _LONGEST = 1 << 16  # bytes
-_TITLE_CHARACTERS = 160  # as in the search index: a title as long as a chunk would leave no room for text
+_TITLE_CHARACTERS = 160  # as in the search index, so that a long title leaves space for the text
 _BLOCKS = ("system", "user")
 _ALLOWED = (
     nodes.Output,
@@ -46,28 +46,28 @@ _ALLOWED = (
     nodes.Block,
 )
 SHORT_PASSAGE = FittedChunk(RetrievedChunk(Chunk("", 0, 1, "a"), 0.0, 1), 1)
-"""Used to count the tokens around a passage."""
+"""A passage of one character, used to count the tokens that a template adds to each passage."""
 PASSAGE_OVERHEAD = 3
-"""Tokens beyond that: numbers of two or three digits, and the colon after a title."""
+"""Additional tokens that a passage may need: a number of two or three digits, and the colon after a title."""
 _PROBE = "\ue000question\ue000"
 
 
 @dataclass(frozen=True, slots=True)
 class PromptTurns:
-    """Contents of the system turn ("" for none) and of the user turn."""
+    """The contents of the system turn ("" for none) and of the user turn."""
 
     system: str
     user: str
 
     @property
     def joined(self) -> str:
-        """Both turns as one text, for a model without a system turn."""
+        """Both turns as one text, for models without a system turn."""
         return f"{self.system}\n\n{self.user}" if self.system else self.user
 
 
 @dataclass(frozen=True, slots=True)
 class ShownPassage:
-    """A passage as a template receives it."""
+    """A passage as a template receives it. number: n in citations ``[n]``, from 1."""
 
     number: int
     title: str
@@ -75,7 +75,11 @@ class ShownPassage:
 
 
 class PromptTemplate:
-    """A validated template. Raises GenerationError naming file, line and problem."""
+    """A validated prompt template.
+
+    text: the template. name: its name in messages. Raises GenerationError with name, line and problem if the template
+    is not allowed.
+    """
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
@@ -104,8 +108,8 @@ class PromptTemplate:
     def turns(self, question: str, shown: Sequence[FittedChunk], instructions: str = "") -> PromptTurns:
         """Render the two turns for a question and the shown passages, numbered from 1.
 
-        instructions: the caller's own. They are placed where the template puts them, else at the start of its first
-        turn.
+        instructions: the caller's instructions; "" for none. If the template does not use them, they are placed at the
+        start of its first turn.
         """
         passages = tuple(_passage(number, fitted) for number, fitted in enumerate(shown, start=1))
         return self._turns(question, passages, instructions)
@@ -127,7 +131,7 @@ class PromptTemplate:
             raise GenerationError(f"the prompt {self.name}: {error}") from error
 
     def _check_shows(self) -> None:
-        """Check that question and passages reach the model, with passages and without."""
+        """Raise GenerationError if the template does not show the question once, or does not show the passages."""
         passage = ShownPassage(1, "\ue000title\ue000", "\ue000text\ue000")
         for passages in ((), (passage,)):
             turns = self._turns(_PROBE, passages, "")
@@ -145,7 +149,7 @@ class PromptTemplate:
 
 
 def read_prompt(path: Path) -> PromptTemplate:
-    """Read the template in a file. Raises GenerationError, naming the file, if it cannot be read or is not allowed."""
+    """Read a template from a file. Raises GenerationError, which names the file, if it is unreadable or invalid."""
     try:
         with path.open("rb") as file:
             content = file.read(_LONGEST + 1)
@@ -166,7 +170,7 @@ def default_prompt() -> PromptTemplate:
 
 
 def shown_title(chunk: Chunk) -> str:
-    """Return a chunk's title for templates: on one line, and truncated."""
+    """Return a chunk's title on one line, truncated, as templates show it."""
     return " ".join(chunk.title.split())[:_TITLE_CHARACTERS]
 
 
@@ -181,7 +185,7 @@ def _environment() -> Environment:
 
 
 class _Check:
-    """Rejects every syntax node that is not allowed, by its name and line."""
+    """A check of a template's syntax tree, which raises GenerationError at the first node that is not allowed."""
 
     def __init__(self, name: str, tree: nodes.Template) -> None:
         self._name = name

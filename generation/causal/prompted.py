@@ -1,4 +1,4 @@
-"""What generators of causal checkpoints share: their identity and their prompts."""
+"""The base class of generators for causal checkpoints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class PromptedGenerator:
-    """Base of a Generator whose prompts a CausalPrompter builds. Subclasses generate."""
+    """The base class of Generators that build prompts with a CausalPrompter. Subclasses implement ``generate``."""
 
     def __init__(self, name: str, fingerprint: str, context_length: int, prompter: CausalPrompter) -> None:
         self._name, self._fingerprint = name, fingerprint
@@ -18,17 +18,17 @@ class PromptedGenerator:
 
     @property
     def name(self) -> str:
-        """The folder's name."""
+        """Name of the checkpoint's folder or file."""
         return self._name
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over all that the output depends on: weights, tokenizer, chat frame, prompt, precision."""
+        """SHA-256 (hex) over everything that determines the output, such as weights, prompt template and precision."""
         return self._fingerprint
 
     @property
     def context_length(self) -> int:
-        """The context window Delta, in tokens."""
+        """Size of the context window Delta, in tokens."""
         return self._context_length
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:

@@ -1,7 +1,7 @@
-"""Training rows for a decoder checkpoint that answers from passages: the prompt used at inference, and the answer.
+"""Write training rows for decoder checkpoints: the prompt used at inference, and the target answer.
 
-The answer follows the instruction: words of a passage with its number, or that the documents do not answer. Without
-passages it is the answer alone, without support.
+With passages, the target is an answer copied from a passage, with the passage's number, or the statement that the
+documents do not answer. Without passages it is the answer alone.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ _CITATION_TOKENS = 8  # " [n]" and the end, in any tokenizer
 
 
 class CausalRowWriter:
-    """Builds rows for the checkpoint of a folder, with its tokenizer and chat frame.
+    """A RowWriter for a checkpoint, with its tokenizer and chat frame.
 
-    context: maximum positions of a row.
-
-    max_answer_tokens: longer answers are skipped. Raises the errors of chat_frame and Tokenizer.
+    folder: the checkpoint. context: maximum number of tokens of a row. end_id: token that ends an answer.
+    max_answer_tokens: rows with longer answers are skipped. Raises the errors of chat_frame and Tokenizer.
     """
 
     def __init__(self, folder: Path, *, context: int, end_id: int, max_answer_tokens: int = 32) -> None:
@@ -46,7 +45,8 @@ class CausalRowWriter:
         text = _answer(prompt, bool(shown), answers)
         if text is None:
             return None
-        # A chat frame opens the answer's turn; after a plain "Answer:" the words start with a space.
+        # With a chat frame the prompt ends at the start of the answer's turn. Without one, it ends in "Answer:", after
+        # which the words start with a space.
         ids = self._tokenizer.encode(text if self._frame.after else f" {text}").token_ids
         if len(ids) > self._longest + _CITATION_TOKENS - 1:
             return None
@@ -59,8 +59,8 @@ def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     wanted = [answer.strip(" .") for answer in answers]
     if not shown:
         return next((answer for answer in wanted if answer), None)
-    # Match complete words: "no" occurs in "know", and copying it from there would teach the model to invent. Matching
-    # is case-sensitive: "US" is not "us".
+    # Complete words are matched, because copying "no" from "know" would teach the model to invent answers. A match in
+    # the same case is preferred ("US", not "us").
     for flags in (0, re.IGNORECASE):
         for answer in filter(None, wanted):
             pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)

@@ -11,9 +11,10 @@ from model.limited_process import LimitedProcessError, ask_child
 
 @dataclass(frozen=True, slots=True)
 class TemplateLimits:
-    """memory_bytes: address space of the child, including Python and Jinja. cpu_seconds: its CPU time.
+    """Limits of the child process that renders a template.
 
-    longest: maximum number of output characters.
+    memory_bytes: address space, including Python and Jinja. cpu_seconds: CPU time. longest: maximum length of the
+    output, in characters.
     """
 
     memory_bytes: int = 1 << 29
@@ -27,7 +28,7 @@ _LIMITS = TemplateLimits()
 def rendered(template: str, variables: Mapping[str, object], limits: TemplateLimits = _LIMITS) -> str:
     """Return the template's output for ``variables`` (JSON values).
 
-    Raises GenerationError with the reason: the template's own error, or the limit it exceeded.
+    Raises GenerationError with the template's error, or with the limit that it exceeded.
     """
     request = {"template": template, "variables": variables, "longest": limits.longest}
     try:

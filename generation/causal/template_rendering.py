@@ -1,8 +1,8 @@
-"""Child process that renders a chat template: one request on standard input, one answer on standard output.
+"""The child process that renders a chat template: one request on standard input, one answer on standard output.
 
-A template is a program by the checkpoint's author. Jinja's sandbox blocks access to files and to Python internals, but
-not nested loops, or text that doubles until memory runs out: that takes a process with limits (template_process.py).
-Templates find the same environment as in transformers (tests compare the two).
+A template is a program written by the checkpoint's author. Jinja's sandbox blocks access to files and to Python
+internals, but it limits neither time nor memory. The process therefore has limits (template_process.py). Templates get
+the same environment as in transformers; tests compare the two.
 """
 
 from __future__ import annotations
@@ -20,13 +20,16 @@ from jinja2.utils import Namespace
 
 from model.limited_process import give_answer, take_request
 
-# A template that writes today's date would change the prompts, and so the answers to the same seeds, every day.
+# A fixed date. With today's date, the prompts and so the answers to the same seeds would change every day.
 _SAME_DAY = "2026-01-01"
 
 
 def main() -> None:
-    """Serve one request: {"template", "variables", "memory_bytes", "cpu_seconds", "longest"} gives {"text"} or
-    {"error"}."""
+    """Serve one request.
+
+    It has the fields "template", "variables", "memory_bytes", "cpu_seconds" and "longest". The answer has the field
+    "text" or "error".
+    """
     request: dict[str, Any] = take_request()
     answer: dict[str, str]
     try:
@@ -43,10 +46,9 @@ def main() -> None:
 
 
 def render(template: str, variables: Mapping[str, object]) -> str:
-    """Render the template with ``variables``, in an environment like that of transformers
-    (utils/chat_template_utils.py).
+    """Render the template with ``variables`` in the environment of transformers (utils/chat_template_utils.py).
 
-    The date is fixed. Raises whatever the template raises.
+    The date is fixed. Raises any error that the template raises.
     """
     environment = ImmutableSandboxedEnvironment(
         trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
@@ -62,12 +64,12 @@ def render(template: str, variables: Mapping[str, object]) -> str:
 
 
 class _Generation(Extension):
-    """``{% generation %}`` marks assistant text for training; here it is rendered as its contents."""
+    """A block ``{% generation %}``, which marks assistant text for training. It is rendered as its contents."""
 
     tags = {"generation"}  # noqa: RUF012 - as jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """Open a new scope, as in transformers."""
+        """Parse the block with a new scope, as in transformers."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         return nodes.CallBlock(self.call_method("_render_generation"), [], [], body).set_lineno(line)
@@ -116,7 +118,7 @@ def _to_json(
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,
 ) -> str:
-    """Replaces jinja's own filter, which escapes for HTML."""
+    """Return the value as JSON, without the HTML escapes of Jinja's own filter."""
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 

@@ -1,7 +1,7 @@
-"""``transformers`` as a Generator: the reference, and the fallback for architectures that the engine does not support.
+"""The Generator that uses transformers, as a reference and for architectures that the engine does not support.
 
-The prompt is CausalGenerator's. Greedy tokens are the same; sampled ones are not, since transformers maps seeds to
-tokens differently. Samples are generated one at a time without sharing: expect a fraction of the engine's speed.
+Prompts and greedy tokens are those of CausalGenerator. Sampled tokens differ, since transformers maps seeds to tokens
+differently. Samples are generated one at a time without sharing, at a fraction of the engine's speed.
 """
 
 from __future__ import annotations
@@ -43,7 +43,12 @@ from model.errors import ModelError
 
 
 class TransformersGenerator(PromptedGenerator):
-    """A checkpoint folder loaded by ``AutoModelForCausalLM``: safetensors only, and no code from the checkpoint."""
+    """A Generator for a checkpoint folder that ``AutoModelForCausalLM`` loads.
+
+    Only safetensors files are loaded, and no code from the checkpoint is run. device, dtype: device and data type of
+    the model. template: prompt template; default_prompt() if None. weights_sha256: see
+    model.checkpoints.source.fingerprint.
+    """
 
     def __init__(
         self,
@@ -54,10 +59,6 @@ class TransformersGenerator(PromptedGenerator):
         template: PromptTemplate | None = None,
         weights_sha256: Callable[[Path], str] = sha256_of,
     ) -> None:
-        """template: prompt template; default_prompt() unless given.
-
-        weights_sha256: see model.checkpoints.source.fingerprint.
-        """
         self._model = _load(folder, device, dtype)
         self._tokenizer = Tokenizer(folder / "tokenizer.json")
         embedding = int(self._model.get_input_embeddings().weight.shape[0])
@@ -81,11 +82,14 @@ class TransformersGenerator(PromptedGenerator):
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="transformers")
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
-        """See Generator.generate. Raises GenerationError for NaN weights and for a biased token that does not exist."""
+        """See Generator.generate.
+
+        Raises ModelOutputError if the probabilities are NaN, and ParameterError if a biased token does not exist.
+        """
         return tuple(self._sample(prompt, params, seed) for seed in seeds)
 
     def begin(self, task: GenerationTask, listener: Listener) -> LiveRequest:
-        """See LiveGenerator. Requests run one after the other; a cancelled one ends at its next token."""
+        """See LiveGenerator.begin. Requests run one after the other. A cancelled request ends at its next token."""
         begun = _Begun(task.params.deadline_seconds)
         self._threads.submit(self._live, task, listener, begun)
         return begun
@@ -112,7 +116,11 @@ class TransformersGenerator(PromptedGenerator):
         emit: Callable[[TextStream, str], None] = lambda stream, piece: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> Completion:
-        """emit: callback for text that is final. cancelled: checked at every token."""
+        """Generate one sample.
+
+        emit: called with the text stream and every piece of final text. cancelled: checked at every token; returns
+        whether to stop.
+        """
         if cancelled():
             return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
         device = self._model.device
@@ -120,7 +128,7 @@ class TransformersGenerator(PromptedGenerator):
         room = min(params.max_tokens, self._context_length - length + 1)
         stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
         ids = torch.tensor([prompt.token_ids], device=device)
-        # The seed must not affect other random number generators, nor they this draw.
+        # The seed must not affect other uses of the random number generator, nor they this sample.
         with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), torch.inference_mode():
             torch.manual_seed(seed)
             out = self._model.generate(
@@ -148,7 +156,7 @@ class TransformersGenerator(PromptedGenerator):
         )
 
     def _settings(self, params: SamplingParams, room: int) -> Any:
-        """All settings are explicit, so that nothing is inherited from a generation_config.json."""
+        """Return a GenerationConfig. All settings are explicit, so that generation_config.json has no effect."""
         from transformers import GenerationConfig
 
         vocabulary = int(self._model.config.get_text_config().vocab_size)
@@ -195,7 +203,7 @@ class TransformersGenerator(PromptedGenerator):
 
 
 def _finite(ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-    """A logits processor that prevents sampling from NaN."""
+    """Raise ModelOutputError if the scores are not finite, as a logits processor."""
     check_finite(scores)
     return scores
 
@@ -209,25 +217,25 @@ def _finish(stopped: bool, full: bool, cancelled: bool) -> FinishReason:
 
 
 class _Begun:
-    """See generation.live.LiveRequest. deadline_s: for the entire request, None for none."""
+    """See generation.live.LiveRequest. deadline_s: time limit of the entire request in seconds; None for no limit."""
 
     def __init__(self, deadline_s: float | None) -> None:
         self.cancelled = Event()
         self._deadline = None if deadline_s is None else monotonic() + deadline_s
 
     def cancel(self) -> None:
-        """Stop at the next token."""
+        """Stop the request at its next token."""
         self.cancelled.set()
 
     def left(self) -> float | None:
-        """Seconds until the deadline; never 0, so that at least one token is generated."""
+        """Return the seconds until the deadline, always above 0 to allow one token; None without a deadline."""
         return None if self._deadline is None else max(0.001, self._deadline - monotonic())
 
 
 def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
     if not folder.is_dir():
         raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
-    # Complete, without custom code, and not larger than declared: transformers would find out later, or too late.
+    # Checked here, because transformers detects incomplete or oversized checkpoints late or not at all.
     refuse_huge_numbers(read_checkpoint(folder).config, str(folder / CONFIG))
     from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig
 
