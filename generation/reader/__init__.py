@@ -1,1 +1,1 @@
-"""The embedded reader as a Generator."""
+"""The embedded reader: its Generator, its prompts and its training rows."""

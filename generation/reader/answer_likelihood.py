@@ -1,4 +1,4 @@
-"""Log-likelihood of candidate answers to a prompt under a reader, and of its own greedy answer."""
+"""Compute the log-likelihood of candidate answers under a reader, and of the reader's greedy answer."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from model.decoder.heads import HeadMemory, copyable_tokens
 from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID
 
 MAX_TOKENS = 32
-"""Tokens of an answer, including its end."""
+"""Maximum number of tokens of an answer, including its end token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """logprobs: of each answer, in nats, over all of its tokens and its end.
+    """Log-probabilities of candidate answers and of the reader's own answer.
 
-    own: tokens of the reader's greedy answer when declining is excluded; own_logprob: its log-probability. They are
-    empty and None if it does not end within MAX_TOKENS.
+    logprobs: log-probability of each candidate in nats, over its tokens and its end token. own: tokens of the reader's
+    greedy answer when declining is excluded. own_logprob: log-probability of ``own``. They are empty and None if the
+    greedy answer does not end within MAX_TOKENS.
     """
 
     logprobs: tuple[float, ...]
@@ -31,11 +32,11 @@ class Belief:
 
 
 def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[int]]) -> Belief:
-    """Score candidate answers. answers: token ids of each, 1 to MAX_TOKENS - 1 of them.
+    """Return the log-probabilities of candidate answers to a prompt.
 
-    The prompt, built for MAX_TOKENS, is read once. Probabilities are those at the reader's temperature, before its null
-    bias: if the reader finds no answer in the prompt, every answer is unlikely. Raises ValueError for an answer of no
-    or too many tokens.
+    prompt: built for MAX_TOKENS new tokens; it is read once. answers: token IDs of each candidate, 1 to MAX_TOKENS - 1.
+    Probabilities are those at the reader's temperature, without its null bias: if the reader finds no answer in the
+    prompt, every candidate is unlikely. Raises ValueError if a candidate has no or too many tokens.
     """
     for answer in answers:
         if not 1 <= len(answer) < MAX_TOKENS:
@@ -48,7 +49,7 @@ def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[in
 
 
 class _CachedPrompt:
-    """A prompt that has been read once, from which several answers are scored."""
+    """A prompt that is read once to score several answers."""
 
     def __init__(self, reader: EmbeddedReader, prompt: Prompt) -> None:
         self._model, self._temperature = reader.model, reader.use.temperature
@@ -60,7 +61,7 @@ class _CachedPrompt:
         self._first = self._next(self._states[:, -1], ())
 
     def given(self, answer: Sequence[int]) -> float:
-        """Return the log-probability of the answer and its end."""
+        """Return the log-probability of the answer and its end token."""
         total, found = 0.0, self._first
         self._cache.length = self._ids.shape[1]
         for count, token in enumerate(answer, start=1):
@@ -69,7 +70,7 @@ class _CachedPrompt:
         return total + float(found[self._end])
 
     def greedy(self) -> tuple[tuple[int, ...], float | None]:
-        """Decode greedily with declining excluded; the log-probability is not renormalised."""
+        """Return the greedy answer with declining excluded, and its log-probability, which is not renormalised."""
         found = self._first.clone()
         found[NULL_ID] = -torch.inf
         answer: list[int] = []
@@ -85,7 +86,7 @@ class _CachedPrompt:
         return (), None
 
     def _after(self, answer: Sequence[int]) -> Tensor:
-        """The distribution (V,) after an answer's tokens; all except the last are in the cache."""
+        """Return the log-probabilities (V,) after the answer's tokens. All except the last must be in the cache."""
         hidden = self._model(torch.tensor([[answer[-1]]], device=self._model.device), self._cache)
         return self._next(hidden[:, -1], answer)
 

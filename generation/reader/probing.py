@@ -1,4 +1,4 @@
-"""The reader's forced answer and its margin over declining, for calibration and risk curves."""
+"""Compute the reader's forced answer and its margin over declining, for calibration and risk curves."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from model.reader.prefix_decoder import FIRST_COPYABLE_ID, NULL_ID
 
 @dataclass(frozen=True, slots=True)
 class ForcedAnswer:
-    """completion: the greedy answer when declining is excluded.
+    """The answer of a reader that may not decline.
 
-    margin: nats by which its first token is likelier than declining (without any null bias): the reader declines if its
-    null bias exceeds the margin.
+    completion: the greedy answer. margin: log-probability of its first token minus that of declining, in nats, without
+    null bias. The reader declines if its null bias exceeds the margin.
     """
 
     completion: Completion
@@ -41,7 +41,7 @@ def force_answer(reader: EmbeddedReader, prompt: Prompt, max_tokens: int = 32) -
 
 
 def distributions(model: Decoder, prompt: Sequence[int], answer: Sequence[int]) -> Tensor:
-    """Log-probabilities (A + 1, V) after the prompt and after each of the answer's A tokens, uncalibrated."""
+    """Return uncalibrated log-probabilities (A + 1, V) after the prompt and after each of the answer's A tokens."""
     ids = torch.tensor([prompt], device=model.device)
     cache = model.new_cache(1, len(prompt) + len(answer))
     hidden = model(ids, cache)  # (1, P, E)

@@ -1,6 +1,6 @@
-"""The embedded reader's prompt: [CLS] question [SEP] [unused1] title : text [SEP] [unused2] ... [SEP].
+"""Build the embedded reader's prompt: [CLS] question [SEP] [unused1] title : text [SEP] [unused2] ... [SEP].
 
-The same in training and inference. Without chunks it is [CLS] question [SEP]: the reader then answers without support.
+It is the same in training and inference. Without chunks it is [CLS] question [SEP], and the reader guesses an answer.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.chunking.sentences import sentence_spans
 
 Source = tuple[int, int, int] | None
-# As in the search index: a title as long as a chunk would leave no room for text.
+# As in the search index, so that a long title leaves space for the text.
 _TITLE_CHARACTERS = 160
 
 
 class ReaderPrompter:
-    """Builds prompts of at most ``budget`` tokens."""
+    """Builds the reader's prompts."""
 
     def __init__(self, vocabulary: ReaderVocabulary) -> None:
         self._vocabulary = vocabulary
-        # A chunk is counted before it is encoded, and shown many times in training, so recent ones are cached.
+        # Recent texts are cached, because a chunk is counted before it is encoded, and shown many times in training.
         self._encode = lru_cache(maxsize=32768)(vocabulary.tokenizer.encode)
         self._colon = vocabulary.tokenizer.id_of(":")
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], budget: int) -> Prompt:
-        """Raises GenerationError if the question is empty or does not fit ``budget`` tokens on its own."""
+        """Build a prompt of at most ``budget`` tokens.
+
+        Raises GenerationError if the question is empty or does not fit even without chunks.
+        """
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         vocabulary, tokenizer = self._vocabulary, self._vocabulary.tokenizer

@@ -36,15 +36,16 @@ from model.reader.prefix_decoder import (
 from retrieval.chunking.chunks import RetrievedChunk
 
 NAME = "plumbline-reader"
-# Its context is short, so that this holds many samples; half of it may cache prompts.
+# The reader's context is short, so this memory holds many samples. Half of it may cache prompts.
 _OPTIONS = EngineOptions(memory_bytes=1 << 28, cache_bytes=1 << 27, invariant=True)
-_NEVER = -1e4  # nats: finite, so that nothing becomes NaN
+_NEVER = -1e4  # nats: a bias that excludes a token; finite, so that no result is NaN
 
 
 class EmbeddedReader:
-    """The prefix decoder of a folder (the shipped one by default) as a Generator.
+    """The embedded reader, a Generator for a prefix decoder.
 
-    options: of the engine, whose invariant mode makes a sample's tokens depend on its prompt and seed alone.
+    folder: the model's folder; the shipped reader if None. device: device of the model. options: options of the engine;
+    by default its invariant mode, in which a sample's tokens depend on its prompt and seed alone.
     """
 
     def __init__(self, folder: Path | None = None, *, device: str = "cpu", options: EngineOptions = _OPTIONS) -> None:
@@ -64,17 +65,18 @@ class EmbeddedReader:
 
     @property
     def vocabulary(self) -> ReaderVocabulary:
-        """Its tokenizer and its markers."""
+        """The reader's tokenizer and special token IDs."""
         return self._vocabulary
 
     @property
     def use(self) -> ReaderUse:
-        """Temperature and null bias in use."""
+        """The reader's calibration: temperature and null bias."""
         return self._use
 
     def with_use(self, use: ReaderUse) -> EmbeddedReader:
-        """Return a reader with the same weights and another calibration (the fingerprint is unchanged: for
-        calibration only).
+        """Return a reader with the same weights and another calibration.
+
+        The fingerprint is unchanged, so this is only for calibration.
         """
         other = copy(self)
         other._use = use
@@ -86,22 +88,22 @@ class EmbeddedReader:
 
     @property
     def name(self) -> str:
-        """plumbline-reader."""
+        """Display name, ``plumbline-reader``."""
         return NAME
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights and their calibration."""
+        """SHA-256 (hex) over the weights and their calibration."""
         return self._fingerprint
 
     @property
     def context_length(self) -> int:
-        """512 positions, prompt and answer together."""
+        """Size of the context in tokens, for prompt and answer together (512 for the shipped reader)."""
         return self._model.config.max_positions
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
         """See Generator.prompt."""
-        # The end token is predicted but never read: a complete answer takes max_new_tokens - 1 positions.
+        # The end token is predicted but never read, so a complete answer takes max_new_tokens - 1 positions.
         budget = self.context_length - max_new_tokens + 1
         if budget < 3:
             raise ParameterError(
@@ -129,7 +131,7 @@ class EmbeddedReader:
     def begin(self, task: GenerationTask, listener: Listener) -> StartedRequest:
         """See LiveGenerator.begin.
 
-        Text that a later token may still change is held back; with stop strings, all of it.
+        Text that a later token may still change is held back. With stop strings, all text is held back to the end.
         """
         streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
         texts = [""] * len(task.seeds)
@@ -159,17 +161,20 @@ class EmbeddedReader:
         return self._front.begin(self._request(task, heard), ended)
 
     def load(self) -> EngineLoad:
-        """See LiveGenerator.load."""
+        """See EngineGenerator.load."""
         return EngineLoad(self._front.rows, self._front.free_positions)
 
     def token_text(self, token_id: int) -> str:
-        """See NamesTokens; a token that continues a word starts with ``##``."""
+        """See NamesTokens. A token that continues a word starts with ``##``."""
         return self._vocabulary.tokenizer.token(token_id)
 
     def _request(
         self, task: GenerationTask, heard: Callable[[int, DecodedTokens], None] | None = None
     ) -> EngineRequest:
-        """Build the engine request. heard: called with the sample so far, if no stop string could revoke it."""
+        """Build the engine request.
+
+        heard: called with a sample's index and its tokens so far, unless there are stop strings, which could revoke it.
+        """
         vocabulary = self._vocabulary
 
         def stopped(sample: int, drawn: DecodedTokens) -> bool:
@@ -179,11 +184,11 @@ class EmbeddedReader:
                 if heard is not None:
                     heard(sample, drawn)
                 return False
-            # Matched in the returned text: "1,200" is "1, 200" to the tokenizer.
+            # Stop strings are matched in the restored text, because the tokenizer changes spaces ("1,200" to "1, 200").
             text = restore(drawn, task.prompt, vocabulary.tokenizer).text
             return _first_stop(text, task.params.stop) is not None
 
-        # Without passages nothing can fail to support an answer: the reader guesses, as the closed_book arm requires.
+        # Without passages the reader never declines but guesses, as the closed_book arm requires.
         bias = self._use.null_bias if task.prompt.chunks else _NEVER
         return EngineRequest(
             task.prompt.token_ids,
@@ -212,7 +217,7 @@ class EmbeddedReader:
         surface = restore(decoded, prompt, self._vocabulary.tokenizer)
         cut = _first_stop(surface.text, params.stop)
         if cut is not None:
-            # Text after a stop string is dropped, and so are the sources of the rest.
+            # The answer is cut at the stop string and has no citations.
             text = surface.text[:cut].rstrip()
             return Completion(
                 text,
@@ -237,7 +242,7 @@ class EmbeddedReader:
 
 
 def _first_stop(text: str, stops: Sequence[str]) -> int | None:
-    # The reader's tokens are lower case, the restored text is not, so stop strings match in any case. (Not by
-    # str.lower, which may lengthen a text and shift offsets.)
+    # The reader's tokens are lower case but the restored text is not, so stop strings match in any case. str.lower is
+    # not used, because it may lengthen a text and shift offsets.
     found = [re.search(re.escape(stop), text, re.IGNORECASE) for stop in stops]
     return min((match.start() for match in found if match), default=None)

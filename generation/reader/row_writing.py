@@ -1,4 +1,4 @@
-"""Convert a question, its shown chunks and its answers to one training row of the embedded reader."""
+"""Convert a question, its shown chunks and its answers to a training row of the embedded reader."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class RowWriter(Protocol):
-    """Writes rows in the format of one kind of model: reader_rows selects the shown chunks, a writer encodes them."""
+    """Writes training rows in the format of one kind of model. ReaderRows selects the chunks, a writer encodes them."""
 
     def row(self, question: str, shown: Sequence[RetrievedChunk], answers: Sequence[str]) -> TokenRow | None:
         """Return the row; None if it cannot be used (too long, or the answer does not occur in the shown text).
 
-        answers: correct ones, best first; empty if the shown text does not answer, so that the target is a refusal.
+        answers: correct answers, best first; empty if the shown text does not answer. The target is then a refusal.
         """
         ...
 
 
 class ReaderRowWriter:
-    """Rows of the prefix decoder: the prompt of generation.reader.prompt, and an answer that is copied token by token.
+    """A RowWriter for the prefix decoder: the prompt of generation.reader.prompt, and an answer copied from it.
 
-    max_positions: of prompt and answer together. max_answer_tokens: longer answers are skipped (the reader answers in a
-    few words).
+    max_positions: maximum number of tokens of prompt and answer together. max_answer_tokens: rows with longer answers
+    are skipped, because the reader answers in a few words.
     """
 
     def __init__(self, vocabulary: ReaderVocabulary, *, max_positions: int, max_answer_tokens: int = 24) -> None:
@@ -42,8 +42,8 @@ class ReaderRowWriter:
         prompt = self._prompter.prompt(question, shown, budget)
         choices = [vocabulary.tokenizer.encode(answer.strip(" .")).token_ids for answer in answers]
         if shown and answers:
-            # Only an answer that occurs in the shown text, token for token, teaches copying. A match may also be part
-            # of a word ("no" in "know"), or in a chunk outside the budget.
+            # Only an answer whose tokens occur in the prompt can be copied. The text may contain it only as part of a
+            # word ("no" in "know"), or in a chunk that did not fit.
             passages = prompt.token_ids[prompt.token_ids.index(vocabulary.separator) :]
             choices = [choice for choice in choices if _occurs(choice, passages)]
         elif not answers:

@@ -1,7 +1,7 @@
-"""Training rows for a reader: one passage, several numbered passages with distractors, no answering passage, or none.
+"""Build training rows for a reader, from examples with one, several or no passages that answer or do not.
 
 Contexts are chunked exactly as the indexer chunks documents, and distractors are BM25 results for the question, because
-that is what the reader sees at inference.
+that is what the reader gets at inference.
 """
 
 from __future__ import annotations
@@ -20,20 +20,22 @@ from retrieval.chunking.chunker import ChunkingParams, chunk_document
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 Search = Callable[[str, int], Sequence[int]]
-"""(query, k) -> pool positions of the k best chunks, best first."""
+"""Function (query, k) that returns the positions of the k best chunks in the pool, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowMix:
-    """Shares of each kind of row. Probabilities apply independently to each row.
+    """The mix of kinds of training rows. Probabilities apply independently to each row.
 
-    repeats: how often an answerable example with more than a sentence of context is used, each time with other chunks.
-    without_gold: an answerable question whose passage is withheld, so that the target is a refusal. alone: no chunk of
-    another passage is shown; whole: of these, all chunks of the passage, else only the gold chunk. strangers: if the
-    gold chunk is not alone, chunks other than its neighbours are among those beside it; they have to be searched for
-    (as for rows without their gold chunk). max_chunks: maximum number shown. An unanswerable question's gold chunk is
-    the chunk of its passage that shares most words with it: if all of them were shown, unlike for answerable questions,
-    their number would reveal the answer. Raises GenerationError with the offending value.
+    repeats: number of rows for an answerable example whose context is longer than a sentence, each with other chunks.
+    alone: probability that no chunk of another passage is shown. whole: in that case, probability that all chunks of
+    the passage are shown, and not only the gold chunk. without_gold: probability that the gold chunk of an answerable
+    question is withheld, so that the target is a refusal. strangers: if other chunks are shown, probability that they
+    include search results from other passages. max_chunks: maximum number of chunks shown.
+
+    The gold chunk of an unanswerable question is the chunk of its passage that shares most words with it. If all chunks
+    were shown instead, unlike for answerable questions, their number would reveal the answer. Raises GenerationError,
+    which names the invalid value.
     """
 
     repeats: int = 2
@@ -54,15 +56,16 @@ class RowMix:
 
 @dataclass(frozen=True, slots=True)
 class ChunkPool:
-    """The chunks of all contexts, and for each example the positions of its own chunks."""
+    """The chunks of all contexts. of_example: for each example, the positions of its chunks in ``chunks``."""
 
     chunks: tuple[Chunk, ...]
     of_example: tuple[tuple[int, ...], ...]
 
 
 def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chunking: ChunkingParams) -> ChunkPool:
-    """Chunk every example's context once, by ``tokenizer``'s tokens; examples with the same context share its
-    chunks.
+    """Split the context of every example into chunks. Examples with the same context share its chunks.
+
+    tokenizer: counts the tokens of a chunk.
     """
     seen: dict[tuple[str, str], tuple[int, ...]] = {}
     chunks: list[Chunk] = []
@@ -83,7 +86,7 @@ def chunk_contexts(examples: Sequence[ReadingExample], tokenizer: Tokenizer, chu
 
 
 class ReaderRows:
-    """Converts reading examples to token rows, each a function of (seed, example, repeat) alone."""
+    """Converts reading examples to token rows. A row depends on the seed, the example and the repetition alone."""
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class ReaderRows:
         self._writer, self._pool, self._search, self._mix, self._seed = writer, pool, search, mix, seed
 
     def rows(self, examples: Sequence[ReadingExample]) -> Iterator[TokenRow]:
-        """Yield rows. The examples must be the ones the pool was built from, in that order."""
+        """Yield the rows of the examples, which must be those that the pool was built from, in the same order."""
         for index, example in enumerate(examples):
             own = self._pool.of_example[index]
             if not own:
@@ -114,7 +117,7 @@ class ReaderRows:
     ) -> Iterator[TokenRow]:
         gold = self._gold(example, own) if example.answerable else self._nearest(example.question, own, rng)
         if gold is None:
-            return  # the answer does not occur in its passage: learning it would teach the reader to invent
+            return  # the answer does not occur in its passage, and would teach the reader to invent answers
         mine = set(own)
 
         def others() -> list[int]:
@@ -173,7 +176,7 @@ class ReaderRows:
 
 
 class _Once:
-    """A search computed on first use."""
+    """A search that runs on first use."""
 
     def __init__(self, search: Search, question: str) -> None:
         self._search, self._question = search, question

@@ -1,4 +1,4 @@
-"""The embedded reader's markers: unused tokens of MiniLM, to which no text is ever encoded."""
+"""The embedded reader's special tokens: unused tokens of MiniLM, which no text contains."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ NO_ANSWER_TEXT = "The documents do not answer this."
 
 @dataclass(frozen=True, slots=True)
 class ReaderVocabulary:
-    """The tokenizer and its special ids.
+    """The tokenizer and the IDs of special tokens.
 
-    begin: [CLS]. separator: [SEP], also the end of an answer. chunks[n - 1] opens chunk n. no_answer: the entire answer
-    of a reader that declines; it is the begin token, which the reader points at.
+    begin: [CLS]. separator: [SEP], also the end token of an answer. chunks: chunks[n - 1] opens chunk n. no_answer: the
+    only token of an answer that declines. It is the begin token, which the reader copies.
     """
 
     tokenizer: Tokenizer
@@ -30,9 +30,9 @@ class ReaderVocabulary:
 
 @cache
 def reader_vocabulary() -> ReaderVocabulary:
-    """Load from the pinned MiniLM package, once per process.
+    """Return the vocabulary from the pinned MiniLM package, which is loaded once per process.
 
-    Raises ModelError if it is missing or not the published one.
+    Raises ModelError if the package is missing or differs from the published one.
     """
     tokenizer = minilm_tokenizer()
     if tokenizer.size != 30522:

@@ -1,7 +1,8 @@
-"""One request for completions, whole or streamed, with what is tried again in another form.
+"""Request completions from a server, complete or streamed, and repeat refused requests in another form.
 
-A prompt that the server finds too long is sent again with fewer chunks, a request that it refuses because of its
-log-probabilities or its ``stream_options`` without these, and a stream that ends before its first event unstreamed.
+If the server finds a prompt too long, it is sent again with fewer chunks. If it refuses log-probabilities or
+``stream_options``, the request is sent again without them. If a stream ends before its first event, the request is sent
+again without streaming.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from generation.remote.replies import Reply, delta_of, finish_reason, of_the_ans
 from generation.remote.streamed import StreamedReply
 
 Said = Callable[[str, str], None]
-"""Called with a piece of text and a piece of reasoning, either of which may be empty."""
+"""Callback that receives a piece of text and a piece of reasoning. Either may be empty."""
 
 
 class Asker:
-    """Requests completions from one server. Thread-safe; remembers what the server does not support."""
+    """A client that requests completions from one server. It is thread-safe and remembers unsupported features."""
 
     def __init__(self, options: RemoteOptions, connection: Connection, prompter: RemotePrompter) -> None:
         self._options, self._connection, self._prompter = options, connection, prompter
@@ -46,7 +47,10 @@ class Asker:
         seeds: tuple[int, ...],
         line: RequestCancellation | None = None,
     ) -> tuple[Completion, ...]:
-        """Request one completion per seed without streaming. line: allows another thread to cancel."""
+        """Request one completion per seed in one request, without streaming.
+
+        line: allows another thread to cancel the request.
+        """
         shown = prompt.chunks
         while True:
             logprobs, refused = self._asks_logprobs, self._logprobs_refused
@@ -65,10 +69,10 @@ class Asker:
     def streamed(
         self, prompt: Prompt, params: SamplingParams, seed: int, said: Said, line: RequestCancellation
     ) -> Completion:
-        """Request one completion as a stream; said: called as its text becomes final.
+        """Request one completion as a stream.
 
-        A refusal comes before the first event, so chunks can still be dropped. A cancelled request returns what has
-        arrived.
+        said: called with text and reasoning as they become final. line: allows another thread to cancel the request,
+        which then returns what has arrived. A refusal comes before the first event, so chunks can still be dropped.
         """
         shown = prompt.chunks
         while True:
@@ -90,21 +94,21 @@ class Asker:
             except LogprobsRefusedError as error:
                 self._give_up_logprobs(error, logprobs)
                 continue
-            except Exception as error:  # errors of a shut-down connection: of many types, and expected
+            except Exception as error:  # a connection that was shut down raises errors of many types
                 if line.reason is None:
                     if usage and isinstance(error, GenerationError) and "stream_options" in str(error):
-                        self._tells_usage = False  # an older server, which rejects an unknown field
+                        self._tells_usage = False  # an older server, which rejects unknown fields
                         continue
                     if not isinstance(error, BrokenStreamError) or begun:
                         raise
             if not begun and line.reason is None:
-                # Some servers find out while they stream what they would otherwise refuse with a reason.
+                # Some servers break off a stream where they would refuse other requests with a reason.
                 return self._unstreamed(replace(prompt, chunks=shown), params, seed, said, line)
             said(reply.finish(), reply.take_thought())
             return reply.completion(seed, len(shown), line.reason)
 
     def pieces(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
-        """Yield the raw text of a stream as it arrives. Raises UnavailableError if the server breaks off."""
+        """Yield the unfiltered text of a stream as it arrives. Raises UnavailableError if the server breaks off."""
         ended = None
         for fields in self._events(prompt, params, seed):
             delta = delta_of(fields, self._options.api, self._where)
@@ -153,14 +157,14 @@ class Asker:
         return self._options.logprobs and not self._logprobs_refused
 
     def _give_up_logprobs(self, error: LogprobsRefusedError, asked: bool) -> None:
-        """Go on without log-probabilities. Raises the error if none were requested."""
+        """Stop requesting log-probabilities. asked: whether they were requested; if not, the error is raised."""
         if not asked:
             raise error
         self._logprobs_refused = str(error)
 
 
 def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
-    """Drop the last chunk. Raises if none is left: then the question is too long."""
+    """Return the chunks without the last one. Raises ContextLengthError if there are none."""
     if not shown:
         raise ContextLengthError(
             f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens"
@@ -170,7 +174,7 @@ def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple
 
 def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
     choice = reply.choices[place]
-    text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
+    text = TextFilter(params.stop, strip=True)  # the server may not support stop strings, or only a few
     text.add_thought(choice.thought)
     text.feed(choice.text)
     text.finish()

@@ -1,4 +1,4 @@
-"""The body of a request to a server."""
+"""Build the body of a request to a server."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from generation.decoding.params import SamplingParams
 from generation.remote.options import RemoteOptions
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_SEEDS = 2**31  # llama.cpp and some others keep 32 bits
+_SEEDS = 2**31  # llama.cpp and some other servers keep 32 bits
 
 
 def request_body(
     options: RemoteOptions, turns: PromptTurns, params: SamplingParams, seeds: Sequence[int], *, logprobs: bool
 ) -> dict[str, Any]:
-    """Build the request body. Default values are omitted: many servers reject unknown fields."""
+    """Return the request body. Fields with default values are omitted, because many servers reject unknown fields."""
     chat = options.api == "chat"
     # Unpaired surrogates cannot be encoded in JSON.
     turns = PromptTurns(*(_SURROGATE.sub("\ufffd", text) for text in (turns.system, turns.user)))
@@ -40,7 +40,7 @@ def request_body(
         "stop": (list(params.stop), bool(params.stop)),
         "n": (len(seeds), len(seeds) > 1),
         "logprobs": (True if chat else 1, logprobs),
-        # llama-cpp-python sends none without it; one alternative changes nothing elsewhere.
+        # Without it, llama-cpp-python sends no log-probabilities. Other servers send one alternative, which is ignored.
         "top_logprobs": (1, chat and logprobs),
     }
     return body | {name: value for name, (value, wanted) in given.items() if wanted}

@@ -15,11 +15,11 @@ _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
 
 class HungUpError(GenerationError):
-    """The request was cancelled by this side."""
+    """This side cancelled the request."""
 
 
 class RequestCancellation:
-    """The connections of one request. It can be cancelled from any thread, at once and permanently."""
+    """The connections of one request, which any thread can cancel, at once and permanently."""
 
     def __init__(self) -> None:
         self._cut = threading.Event()
@@ -29,11 +29,11 @@ class RequestCancellation:
 
     @property
     def reason(self) -> FinishReason | None:
-        """The reason for the cancellation; None if not cancelled."""
+        """Reason for the cancellation; None if the request is not cancelled."""
         return self._reason
 
     def cut(self, reason: FinishReason) -> None:
-        """Shut down open connections. The first reason is kept."""
+        """Cancel the request and shut down its connections. The first reason is kept."""
         with self._lock:
             self._reason = self._reason or reason
             self._cut.set()
@@ -42,20 +42,19 @@ class RequestCancellation:
             self._sockets.clear()
 
     def check(self) -> None:
-        """Raise HungUpError if cancelled."""
+        """Raise HungUpError if the request is cancelled."""
         if self._cut.is_set():
             raise HungUpError("the request was broken off")
 
     def wait(self, seconds: float) -> None:
-        """Sleep, unless cancelled. Raises HungUpError then."""
+        """Sleep. Raises HungUpError as soon as the request is cancelled."""
         self._cut.wait(seconds)
         self.check()
 
     def trace(self, name: str, info: Mapping[str, Any]) -> None:
-        """Trace callback of the HTTP client (its extension "trace"): records every connection that it opens.
+        """Record every connection that the HTTP client opens, as its extension "trace".
 
-        There is no other access to a connection before the server's answer starts, which may take as long as reading
-        the prompt.
+        The client gives no other access to a connection before the server's answer starts.
         """
         if name not in _OPENED:
             return
@@ -68,7 +67,7 @@ class RequestCancellation:
 
 
 def _shut(open_socket: socket.socket) -> None:
-    # Not close, which does not wake a blocked reader. And the plain socket's shutdown: TLS would first send a close
-    # notification.
+    # close would not wake a blocked reader. The shutdown of a TLS socket would first send a close notification, so the
+    # plain socket's method is called.
     with suppress(OSError):
         socket.socket.shutdown(open_socket, socket.SHUT_RDWR)

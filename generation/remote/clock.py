@@ -1,4 +1,4 @@
-"""Injectable time and randomness for a connection's waits, so that tests need not wait."""
+"""The clock and randomness of a connection, which tests can replace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """clock: seconds, monotonic. uniform: in [0, 1), for jitter."""
+    """The clock and randomness that a connection uses.
+
+    clock: returns monotonic seconds. sleep: waits for a number of seconds. uniform: returns a random number in [0, 1),
+    for jitter. now: returns the date and time.
+    """
 
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep

@@ -1,4 +1,4 @@
-"""HTTP requests to a server: retries, waits, time limits, and errors that say what to do."""
+"""Send HTTP requests to a server, with retries, rate limits and time limits."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
-_MOST_BYTES = 64 << 20  # of a reply: a server that never ends must not fill the memory
-_MOST_ERROR_BYTES = 64 << 10  # of replies with another status, or lists of models: more is of no use in a message
+_MOST_BYTES = 64 << 20  # of a reply, because an endless one must not fill the memory
+_MOST_ERROR_BYTES = 64 << 10  # of a reply with an error status, or of a list of models
 
 
 class Connection:
-    """A connection to one server. Thread-safe; close it when done.
+    """A thread-safe HTTP client for one server. Call ``close`` when done.
 
-    The environment is ignored: no proxy, no .netrc. Redirects are refused, since the key would be sent along.
+    Proxies and .netrc of the environment are ignored. Redirects are refused, since the key would be sent along.
     """
 
     def __init__(self, options: RemoteOptions, timing: Timing | None = None) -> None:
@@ -55,7 +55,7 @@ class Connection:
             )
 
         self._client = client(options.parallel)
-        # A cancellable request opens its own connection, so that it is known which one to shut down.
+        # A cancellable request opens its own connection, which can be shut down without affecting others.
         self._single = client(0)
 
     def close(self) -> None:
@@ -67,10 +67,12 @@ class Connection:
     def post(
         self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
     ) -> dict[str, Any]:
-        """Return the JSON object that the server answers with. total_s: a shorter limit than the options'.
+        """Send a request and return the JSON object that the server answers with.
 
-        line: see ``events``. Raises UnavailableError naming the server and what to do, ContextExceededError for a
-        prompt that is too long, LogprobsRefusedError, and GenerationError for another rejected request.
+        total_s: time limit in seconds, if shorter than that of the options. line: allows another thread to cancel.
+        Raises UnavailableError with the server and what to do, ContextExceededError if the prompt is too long,
+        LogprobsRefusedError if the server does not return log-probabilities, and GenerationError for other rejected
+        requests.
         """
         deadline = self._deadline(total_s)
 
@@ -84,10 +86,11 @@ class Connection:
     def events(
         self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
     ) -> Generator[dict[str, Any]]:
-        """Yield the objects of a server-sent stream as they arrive; a server that does not stream gives one.
+        """Send a request and yield the objects of the streamed answer as they arrive.
 
-        Raises as ``post``, and BrokenStreamError; once the server has accepted the request, nothing is retried. line:
-        allows another thread to cancel; then a connection error or HungUpError is raised.
+        A server that does not stream sends one object. Nothing is retried after the server has accepted the request.
+        line: allows another thread to cancel; a connection error or HungUpError is then raised. Raises the errors of
+        ``post``, and BrokenStreamError.
         """
         deadline = self._deadline(total_s)
         with ExitStack() as stack:
@@ -105,16 +108,16 @@ class Connection:
                 raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again") from error
 
     def models(self) -> tuple[str, ...]:
-        """Return the names of the served models; empty if the server does not list them."""
+        """Return the names of the models that the server lists; empty if it lists none or an error occurs."""
         try:
             return tuple(short_line(str(model["id"]), 100) for model in self.listed_models())
-        except Exception:  # only needed for the message of another error
+        except Exception:  # the names are only needed for the message of another error
             return ()
 
     def listed_models(self) -> tuple[dict[str, Any], ...]:
-        """Return the entries of the list of models, as the server sends them; empty if it has no such list.
+        """Return the entries of the server's list of models; empty if it has no such list.
 
-        Raises UnavailableError for a list that is not JSON, and the errors of the HTTP client.
+        Raises UnavailableError if the list is not JSON, and the errors of the HTTP client.
         """
         deadline = self._deadline(self._options.read_s)
         with self._client.stream("GET", "models") as response:
@@ -130,9 +133,9 @@ class Connection:
     def _open(
         self, body: dict[str, Any], stack: ExitStack, deadline: float, line: RequestCancellation | None = None
     ) -> httpx2.Response:
-        """Open a reply with status 200 and an unread body.
+        """Send a request and return a reply with status 200, whose body is not read yet.
 
-        Raises AgainError, or GenerationError for other statuses.
+        Raises AgainError if another attempt may succeed, otherwise GenerationError.
         """
         import httpx2
 
@@ -172,7 +175,7 @@ class Connection:
         return response
 
     def _let_go(self, response: httpx2.Response) -> None:
-        # A connection opened while its pool is closing is in no pool and would never be closed.
+        # A connection that is opened while its pool is closing is in no pool and would never be closed.
         if self._closed:
             response.extensions["network_stream"].close()
 
@@ -190,13 +193,13 @@ class Connection:
         return text.replace(key, "***") if key else text
 
     def _whole(self, response: httpx2.Response, deadline: float, most: int | None = None) -> bytes:
-        """Read the body and redact the key: a server that repeats it must not put it into a log or another answer."""
+        """Read the body and redact the API key, which a server may repeat, so that it reaches no log and no answer."""
         body = b"".join(self._pieces(response.iter_bytes(), deadline, most))
         key = self._options.api_key
         return body.replace(key.encode(), b"***") if key else body
 
     def _beginning(self, response: httpx2.Response, deadline: float) -> bytes:
-        """Read the beginning of a refusal's body."""
+        """Read at most the first _MOST_ERROR_BYTES of a refusal's body."""
         found, size = [], 0
         for piece in self._pieces(response.iter_bytes(), deadline):
             found.append(piece)
@@ -244,7 +247,7 @@ class Connection:
         raise AssertionError("the last attempt returns or raises")
 
     def _note_limit(self, response: httpx2.Response) -> None:
-        """If this answer used up a rate limit, delay the next request rather than let it be refused."""
+        """Delay the next request if this reply says that a rate limit is used up."""
         wait = asked_wait(response.headers, self._timing.now())
         if wait:
             with self._lock:

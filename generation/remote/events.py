@@ -1,4 +1,4 @@
-"""Server-sent events (WHATWG HTML, 9.2.6) from text in arbitrary pieces."""
+"""Parse server-sent events (WHATWG HTML, 9.2.6) from text in arbitrary pieces."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from generation.errors import UnavailableError
 
-_LONGEST_EVENT = 4 << 20  # characters: thousands of times the size of a piece of an answer
+_LONGEST_EVENT = 4 << 20  # characters, thousands of times the size of a piece of an answer
 
 
 def event_texts(pieces: Iterator[bytes]) -> Iterator[str]:
-    """Decode UTF-8, as the standard requires regardless of the header: a server must not choose the codec."""
+    """Decode UTF-8, which the standard requires regardless of the header, so that a server cannot choose the codec."""
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     for piece in pieces:
         yield decoder.decode(piece)
@@ -19,9 +19,9 @@ def event_texts(pieces: Iterator[bytes]) -> Iterator[str]:
 
 
 def event_data(texts: Iterator[str]) -> Iterator[str]:
-    """Yield the data of each event; comments, names and ids are skipped. Work is linear in the text.
+    """Yield the data of each event, without comments, names and IDs, in time linear in the length of the text.
 
-    Raises UnavailableError for an event that does not end.
+    Raises UnavailableError if an event or a line is too long.
     """
     data = list[str]()
     size = 0
@@ -40,7 +40,7 @@ def event_data(texts: Iterator[str]) -> Iterator[str]:
 
 def _lines(texts: Iterator[str]) -> Iterator[str]:
     """Yield lines without line ends, including a non-empty last one."""
-    open_line = list[str]()  # of the unfinished line: joined once, not for every piece
+    open_line = list[str]()  # pieces of the unfinished line, which are joined once
     size = 0
     for text in texts:
         first, *others = text.split("\n")

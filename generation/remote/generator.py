@@ -1,8 +1,8 @@
-"""Generator for any OpenAI-compatible server: vLLM, SGLang, llama.cpp, hosted ones.
+"""The Generator for OpenAI-compatible servers, such as vLLM, SGLang, llama.cpp and hosted ones.
 
-Samples are reproducible only as far as the server honours seeds: vLLM and llama.cpp do for one server, version and
-machine (and not under every load), hosted ones at best mostly. Only the server can count tokens: prompt lengths are
-estimated here, conservatively, and chunks that turn out not to fit are dropped from the end.
+Samples are reproducible only as far as the server honours seeds. vLLM and llama.cpp do so for one server, version and
+machine, but not under every load; hosted servers do so at best most of the time. Only the server can count tokens, so
+prompt lengths are estimated conservatively, and chunks that do not fit are dropped from the end.
 """
 
 from __future__ import annotations
@@ -32,16 +32,18 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class OpenAIGenerator:
-    """A model on a server as a Generator. Close it when done.
+    """A Generator for a model on a server. Call ``close`` when done.
 
-    One request for every seed, several at a time. If the server finds a prompt too long, its last chunks are dropped
-    one by one; Completion.usage says what it read. Servers do not return token ids, so completions have none.
+    It sends one request for every seed (or for every prompt, with the option ``one_request``), several at a time. If
+    the server finds a prompt too long, its last chunks are dropped one by one; Completion.usage has the number of
+    tokens that the server read. Servers do not return token IDs, so completions have none.
+
+    timing: clock of the connection; Timing() if None. template: prompt template; default_prompt() if None.
     """
 
     def __init__(
         self, options: RemoteOptions, timing: Timing | None = None, template: PromptTemplate | None = None
     ) -> None:
-        """template: prompt template; default_prompt() unless given."""
         self._template = template or default_prompt()
         self._options = options
         self._prompter = RemotePrompter(options, self._template)
@@ -63,14 +65,14 @@ class OpenAIGenerator:
 
     @property
     def name(self) -> str:
-        """The model, as the server names it."""
+        """Name of the model on the server."""
         return self._options.model
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over URL, model, API, prompt and the server's system_fingerprint, which is fetched once.
+        """SHA-256 (hex) over URL, model, API, prompt template and the server's system_fingerprint, fetched once.
 
-        It identifies the request, not the output: a server may load other weights under the same name.
+        It does not identify the weights, since a server may load others under the same name.
         """
         options = self._options
         body = request_body(options, PromptTurns("", "Hello"), SamplingParams(max_tokens=1), (0,), logprobs=False)
@@ -84,21 +86,21 @@ class OpenAIGenerator:
 
     @property
     def options(self) -> RemoteOptions:
-        """The server and the limits; with the API key, so do not store them."""
+        """The server's address and limits. They include the API key, so do not store them."""
         return self._options
 
     @property
     def context_length(self) -> int:
-        """The server's context window, from the options."""
+        """Size of the server's context window in tokens, from the options."""
         return self._options.context_length
 
     @property
     def parallel(self) -> int:
-        """Requests that are made at the same time."""
+        """Maximum number of requests at the same time."""
         return self._options.parallel
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        """See Generator.prompt. token_ids are empty, since only the server knows them."""
+        """See Generator.prompt. token_ids is empty, since only the server knows the tokens."""
         return self._prompter.prompt(question, chunks, max_new_tokens, "")
 
     def instructed_prompt(
@@ -116,7 +118,7 @@ class OpenAIGenerator:
         return self.submit_many(tasks).result()
 
     def submit_many(self, tasks: Sequence[GenerationTask]) -> PendingReplies:
-        """See QueueingGenerator. Samples of one prompt follow each other, so that the server's prefix cache helps."""
+        """See QueueingGenerator.submit_many. Samples of a prompt are adjacent, to use the server's prefix cache."""
         if self._closed:
             raise RuntimeError("the generator is closed")
         together = self._options.one_request
@@ -129,9 +131,9 @@ class OpenAIGenerator:
         )
 
     def begin(self, task: GenerationTask, listener: Listener) -> RemoteRequest:
-        """See LiveGenerator. A cancelled request's connections are shut down at once, in any state.
+        """See LiveGenerator.begin. The connections of a cancelled request are shut down at once, in any state.
 
-        With ``one_request`` several samples arrive complete instead of streamed.
+        With the option ``one_request``, several samples arrive complete instead of streamed.
         """
         samples = range(len(task.seeds))
         request = RemoteRequest(len(samples), listener, task.params.deadline_seconds)
@@ -154,12 +156,10 @@ class OpenAIGenerator:
         return (self._asker.streamed(task.prompt, task.params, task.seeds[sample], said, request.line),)
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
-        """Yield the completions' texts as they arrive, one sample after the other.
+        """Yield pieces of the completions' texts as they arrive, one sample after the other.
 
-        Closing the iterator closes the connection.
-
-        Raises UnavailableError as ``generate``, and if the server breaks off in the middle: the text returned so far is
-        then not an answer.
+        Closing the iterator closes the connection. Raises the errors of ``generate``, and UnavailableError if the
+        server breaks off in the middle. The text returned so far is then not an answer.
         """
         for sample, seed in enumerate(seeds):
             text = TextFilter(params.stop, strip=True)

@@ -1,4 +1,4 @@
-"""A streaming request to a server: several samples over separate connections, reported to one listener."""
+"""A streaming request to a server, which sends samples over separate connections to one listener."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from generation.remote.cancellation import RequestCancellation
 class RemoteRequest:
     """See generation.live.LiveRequest.
 
-    samples: how many. deadline_s: when the partial answer is returned, None for never.
+    samples: number of samples. deadline_s: seconds after which the partial answers are returned; None for no limit.
     """
 
     def __init__(self, samples: int, listener: Listener, deadline_s: float | None) -> None:
@@ -31,20 +31,20 @@ class RemoteRequest:
             self._end()
 
     def cancel(self) -> None:
-        """Disconnect without waiting: the server sees its connection closed and can stop."""
+        """Close the connections without waiting, so that the server can stop."""
         self.line.cut("cancelled")
 
     def said(self, sample: int, piece: str, thought: str) -> None:
-        """Report reasoning and text to the listener; either may be empty."""
+        """Send reasoning and text to the listener. Either may be empty."""
         if thought:
             self._listener(ThoughtDelta(thought, sample))
         if piece:
             self._listener(TextDelta(piece, sample))
 
     def draw(self, samples: Sequence[int], work: Callable[[], Sequence[Completion]]) -> None:
-        """Generate these samples in the caller's thread. An error ends all samples.
+        """Generate these samples in the caller's thread with ``work``.
 
-        The listener receives the error when the others have ended too.
+        An error ends all samples of the request. The listener receives it after they have ended.
         """
         found: Sequence[Completion] = ()
         error: Exception | None = None

@@ -1,4 +1,4 @@
-"""RemoteOptions: server, model, limits and retries."""
+"""RemoteOptions: address, model, limits and retries of a server."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ Api = Literal["chat", "completions"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """An OpenAI-compatible server (vLLM, SGLang, llama.cpp, a hosted one), validated on construction.
+    """Options of an OpenAI-compatible server (vLLM, SGLang, llama.cpp, a hosted one), validated on construction.
 
-    url: including the version, e.g. ``http://127.0.0.1:8080/v1``. model: as the server names it. api: "chat" leaves the
-    framing to the server's chat template, "completions" sends plain text. api_key: sent as a bearer token, never shown.
-    context_length: the server's, in tokens. bytes_per_token: assumed UTF-8 bytes per token when chunks are fitted;
-    English text has about 4, code and numbers 2 to 3. logprobs: whether to request them. one_request: n samples with
-    the server's ``n`` instead of one request a seed; the samples then depend on their number. length_field: the
-    server's name for the maximum answer length.
+    url: base URL including the version, e.g. ``http://127.0.0.1:8080/v1``. model: name of the model on the server. api:
+    "chat" uses the server's chat template, "completions" sends plain text. api_key: sent as a bearer token and never
+    shown; None for none. context_length: size of the server's context in tokens. bytes_per_token: assumed number of
+    UTF-8 bytes per token when chunks are fitted; English text has about 4, code and numbers 2 to 3. logprobs: whether
+    to request log-probabilities. one_request: whether to request all samples of a prompt at once with the field ``n``,
+    instead of one request per seed; samples then depend on their number. length_field: name of the field for the
+    maximum number of new tokens.
 
-    connect_s, read_s, total_s: seconds for a connection, between two pieces of a reply, and for a completion with all
-    its retries. retries: attempts after the first. backoff_s, most_backoff_s: the first wait and the longest; a longer
-    Retry-After is honoured within total_s. parallel: concurrent requests. Raises GenerationError with the offending
-    value.
+    connect_s: time limit for a connection, in seconds. read_s: time limit between two pieces of a reply. total_s: time
+    limit for a completion with all retries. retries: number of attempts after the first. backoff_s, most_backoff_s:
+    first and longest wait before a retry, in seconds; a longer Retry-After is honoured within total_s. parallel:
+    maximum number of concurrent requests. Raises GenerationError, which names the invalid value.
     """
 
     url: str
@@ -67,7 +68,7 @@ class RemoteOptions:
             raise GenerationError(f"parallel is {self.parallel}: at least one request must be made at a time")
 
     def __repr__(self) -> str:
-        """Without credentials: options end up in logs and tracebacks."""
+        """Return a representation without credentials, because options occur in logs and tracebacks."""
         return f"RemoteOptions(url={self.shown_url!r}, model={self.model!r}, api={self.api!r})"
 
     def _check_url(self) -> None:
@@ -95,7 +96,7 @@ class RemoteOptions:
 
     @property
     def endpoint(self) -> str:
-        """The URL for completions."""
+        """Path of the URL for completions, relative to ``url``."""
         return "chat/completions" if self.api == "chat" else "completions"
 
 

@@ -1,4 +1,4 @@
-"""Queued requests to a server, and their results in order."""
+"""Queued requests to a server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generation.errors import UnavailableError
 
 
 class PendingReplies:
-    """See generation.generator.PendingCompletions. futures: the requests of each task, each with its completions."""
+    """See generation.generator.PendingCompletions. futures: for each task, the futures of its requests."""
 
     def __init__(self, futures: Sequence[Sequence[Future[tuple[Completion, ...]]]]) -> None:
         self._futures = futures
@@ -18,7 +18,7 @@ class PendingReplies:
     def result(self) -> tuple[tuple[Completion, ...], ...]:
         """See PendingCompletions.result.
 
-        The first error, or Ctrl-C, cancels the requests that have not begun; those in progress are not awaited.
+        The first error, or Ctrl-C, cancels the requests that have not started. Those in progress are not awaited.
         """
         try:
             return tuple(tuple(c for future in futures for c in future.result()) for futures in self._futures)

@@ -1,4 +1,4 @@
-"""Single requests to a server, with everything that its reply tells: for measuring the server itself."""
+"""Single requests to a server, to measure the server itself."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from generation.remote.replies import Reply, delta_of, read_reply, usage_of
 
 @dataclass(frozen=True, slots=True)
 class ProbeReply:
-    """reply: as parsed. top: the likeliest first token's log-probability, None if not sent. seconds: of the request.
+    """A reply of a server.
 
-    cached_tokens: prompt tokens that the server had read before, None if it does not say.
+    reply: the parsed reply. top: log-probability of the likeliest first token; None if not sent. cached_tokens: number
+    of prompt tokens from the server's cache; None if not sent. seconds: duration of the request.
     """
 
     reply: Reply
@@ -33,16 +34,18 @@ class ProbeReply:
 
     @property
     def text(self) -> str:
-        """Text of the first choice, behind its reasoning."""
+        """The reasoning and the text of the first choice, separated by a null character."""
         choice = self.reply.choices[0]
         return f"{choice.thought}\0{choice.text}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeStream:
-    """One streamed answer. pieces: events with text or reasoning. first: seconds until the first of them, None if none.
+    """A streamed answer of a server.
 
-    ended: whether a finish reason arrived. cut: whether this side hung up.
+    pieces: number of events with text or reasoning. first: seconds until the first of them; None if there is none.
+    seconds: duration of the request. ended: whether a finish reason arrived. usage: whether token counts arrived. cut:
+    whether this side closed the connection.
     """
 
     text: str
@@ -56,7 +59,7 @@ class ProbeStream:
 
 
 class ServerProbe:
-    """Requests to one server without retries. Close it when done."""
+    """A client that sends requests to one server without retries. Call ``close`` when done."""
 
     def __init__(self, options: RemoteOptions) -> None:
         self.options = replace(options, retries=0)
@@ -68,7 +71,7 @@ class ServerProbe:
         self._connection.close()
 
     def models(self) -> tuple[dict[str, Any], ...]:
-        """Return the entries of the list of models; empty if the server has none."""
+        """Return the entries of the server's list of models; empty if there is none or an error occurs."""
         try:
             return self._connection.listed_models()
         except Exception:  # of the HTTP client, of many types: there is no list
@@ -84,7 +87,10 @@ class ServerProbe:
         logprobs: bool = False,
         model: str | None = None,
     ) -> ProbeReply:
-        """Request n choices at once. model: another name than the options'. Raises the errors of Connection.post."""
+        """Request n choices at once.
+
+        model: model to request instead of that of the options. Raises the errors of Connection.post.
+        """
         options = self.options if model is None else replace(self.options, model=model)
         body = request_body(options, PromptTurns("", question), params, (seed,) * n, logprobs=logprobs)
         begun = perf_counter()
@@ -95,16 +101,17 @@ class ServerProbe:
         return ProbeReply(reply, _first_top(fields) if logprobs else None, _cached(fields), seconds)
 
     def together(self, questions: Sequence[str], params: SamplingParams, seed: int = 0) -> list[ProbeReply]:
-        """Send all requests at the same time."""
+        """Send one request for each question, all at the same time, and return the replies in order."""
         with ThreadPoolExecutor(len(questions)) as pool:
             return list(pool.map(lambda question: self.ask(question, params, seed=seed), questions))
 
     def stream(
         self, question: str, params: SamplingParams, *, seed: int = 0, hang_up: int | None = None
     ) -> ProbeStream:
-        """Stream one answer. hang_up: number of pieces after which the connection is closed.
+        """Stream one answer.
 
-        Raises the errors of Connection.events.
+        hang_up: number of pieces after which the connection is closed; None to read to the end. Raises the errors of
+        Connection.events.
         """
         body = request_body(self.options, PromptTurns("", question), params, (seed,), logprobs=False)
         body |= {"stream": True, "stream_options": {"include_usage": True}}
@@ -128,13 +135,13 @@ class ServerProbe:
         return ProbeStream(text, thought, pieces, first, seconds, ended, usage, line.reason is not None)
 
     def streams(self, questions: Sequence[str], params: SamplingParams) -> list[ProbeStream | Exception]:
-        """Stream all answers, each beginning after the first piece of the one before was due."""
+        """Stream the answers to all questions at the same time. Returns a stream or an error for each, in order."""
         results: list[ProbeStream | Exception] = [RuntimeError("not run")] * len(questions)
 
         def run(place: int) -> None:
             try:
                 results[place] = self.stream(questions[place], params)
-            except Exception as error:  # the finding names it
+            except Exception as error:  # returned to the caller
                 results[place] = error
 
         threads = [threading.Thread(target=run, args=(place,)) for place in range(len(questions))]
@@ -146,7 +153,7 @@ class ServerProbe:
 
 
 def _first_top(fields: dict[str, Any]) -> float | None:
-    """The log-probability of the likeliest alternative of the first token."""
+    """Return the log-probability of the likeliest alternative of the first token; None if not sent."""
     with suppress(KeyError, IndexError, TypeError, AttributeError, ValueError):
         given = fields["choices"][0]["logprobs"]
         if "content" in given:

@@ -1,4 +1,4 @@
-"""Prompts for a server: only it can count tokens, so lengths are estimated, rather too high than too low."""
+"""Build prompts for a server. Only the server can count tokens, so lengths are estimated conservatively."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _FRAME_TOKENS = 32  # allowance for the server's unknown chat template
 
 
 class RemotePrompter:
-    """Fits a question and chunks into the context that the options name."""
+    """Builds prompts that fit the context length of the options."""
 
     def __init__(self, options: RemoteOptions, template: PromptTemplate) -> None:
         self._options, self._template = options, template
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str) -> Prompt:
-        """See InstructedGenerator. token_ids are empty, since only the server knows them."""
+        """See InstructedGenerator.instructed_prompt. token_ids is empty, since only the server knows the tokens."""
         if is_blank(question):
             raise GenerationError("the question is empty: ask something")
         context = self._options.context_length
@@ -54,7 +54,7 @@ class RemotePrompter:
         return Prompt(question, parts, fit.omitted, (), instructions=instructions)
 
     def turns(self, prompt: Prompt, shown: Sequence[PromptChunk]) -> PromptTurns:
-        """Render the prompt with these of its chunks."""
+        """Render the prompt with the chunks ``shown``."""
         fitted = [FittedChunk(chunk.retrieved, chunk.end) for chunk in shown]
         return self._template.turns(prompt.question, fitted, prompt.instructions)
 

@@ -1,4 +1,4 @@
-"""What a server's refusal means: an error that names the server and what to do, or another attempt."""
+"""Convert a server's refusal to the error to raise."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ContextExceededError(ContextLengthError):
 
 
 class LogprobsRefusedError(GenerationError):
-    """The server does not return log-probabilities, and refuses a request for them."""
+    """The server refuses a request for log-probabilities."""
 
 
 class BrokenStreamError(UnavailableError):
@@ -33,7 +33,7 @@ class BrokenStreamError(UnavailableError):
 
 
 class AgainError(Exception):
-    """A failed attempt that may succeed when retried. wait: seconds the server asks for."""
+    """A failed attempt that may succeed when retried. wait: seconds to wait; None if the server does not say."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -42,7 +42,11 @@ class AgainError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A reply with a status other than 200. message: one line. fields: its JSON. wait: seconds it asks to wait."""
+    """A reply with a status other than 200.
+
+    message: the server's message, on one line. fields: the parsed body. wait: seconds to wait before another attempt;
+    None if the server does not say.
+    """
 
     status: int
     message: str
@@ -51,7 +55,10 @@ class Refusal:
 
 
 def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[], Sequence[str]]) -> Exception:
-    """Return the error to raise: AgainError if another attempt may succeed. models: names that the server lists."""
+    """Return the error to raise, which is AgainError if another attempt may succeed.
+
+    models: function that returns the names of the models that the server lists.
+    """
     status, message, where = refusal.status, refusal.message, f"the server at {options.shown_url}"
     text = json.dumps(refusal.fields)
     if status in (400, 413, 422) and _TOO_LONG.search(text[:_SEARCHED]):

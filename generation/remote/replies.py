@@ -1,4 +1,4 @@
-"""Parse and validate a server's replies: missing, non-numeric or wrongly typed values are rejected."""
+"""Parse and validate a server's replies."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from generation.completion import FinishReason
 from generation.errors import UnavailableError
 from generation.remote.options import Api
 
-_ROUNDING = 0.01  # nats: tolerance for a probability that rounding made larger than one
-_LEAST = 1e30  # nats: values further from 0 were not computed by a model
-_DEEPEST = 64  # levels of lists and objects in an answer
+_ROUNDING = 0.01  # nats: tolerance for probabilities that are larger than 1 because of rounding
+_LEAST = 1e30  # nats: values further from 0 are invalid
+_DEEPEST = 64  # maximum number of nested lists and objects in an answer
 _MOST_TOKENS = 2**31 - 1  # larger counts are invalid and do not fit a database column
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One completion of a reply. thought: the reasoning that the server separated from the text.
+    """One completion of a reply.
 
-    logprobs_missing: why there are none, else "" (also if no tokens were generated).
+    thought: the reasoning that the server separated from the text. logprobs: log-probability of each token.
+    logprobs_missing: the reason why ``logprobs`` is empty; "" if it is not.
     """
 
     text: str
@@ -35,7 +36,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One streamed event: a piece of text, a piece of reasoning, the finish_reason (None until the last)."""
+    """One streamed event: a piece of text, a piece of reasoning, and the finish reason (None until the last one)."""
 
     text: str
     thought: str = ""
@@ -44,7 +45,11 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """choices: by index. Counts are None if the server does not give them, and system_fingerprint is then ""."""
+    """A parsed reply.
+
+    choices: completions in the order of their index. prompt_tokens, completion_tokens: token counts; None if not sent.
+    system_fingerprint: "" if not sent.
+    """
 
     choices: tuple[Choice, ...]
     prompt_tokens: int | None
@@ -53,7 +58,7 @@ class Reply:
 
 
 def json_object(text: str | bytes, where: str) -> dict[str, Any]:
-    """Parse the JSON object a server sent. Raises UnavailableError, naming ``where``, if it is not one."""
+    """Return the JSON object in a server's reply. Raises UnavailableError, which names ``where``, if it is not one."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -68,7 +73,7 @@ def json_object(text: str | bytes, where: str) -> dict[str, Any]:
 
 
 def _deeper_than(value: object, most: int) -> bool:
-    """Whether nesting is deep enough to break a recursive traversal."""
+    """Return whether lists and objects are nested more than ``most`` deep, which may break recursive functions."""
     level = [value]
     for _ in range(most):
         level = [inner for outer in level for inner in _within(outer)]
@@ -84,9 +89,10 @@ def _within(value: object) -> list[object]:
 
 
 def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool, where: str) -> Reply:
-    """Parse a whole reply with ``wanted`` choices.
+    """Parse a complete reply.
 
-    Raises UnavailableError for an error object or a choice without text.
+    wanted: number of requested choices. logprobs: whether log-probabilities were requested. where: name of the server
+    in messages. Raises UnavailableError for an error object, another number of choices, or a choice without text.
     """
     refuse_error(fields, where)
     raw = fields.get("choices")
@@ -109,7 +115,7 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
 
 
 def refuse_error(fields: Mapping[str, Any], where: str) -> None:
-    """Raise UnavailableError for an error with status 200, or in the middle of a stream."""
+    """Raise UnavailableError if a reply with status 200, or an event of a stream, is an error object."""
     if fields.get("error"):
         raise UnavailableError(f"{where} reported an error: {error_message(fields)}")
 
@@ -125,7 +131,7 @@ def error_message(fields: Mapping[str, Any]) -> str:
 
 
 def finish_reason(value: object, where: str) -> FinishReason:
-    """Return "stop" or "length"; raises UnavailableError for an answer that was filtered or broken off."""
+    """Return "stop" or "length". Raises UnavailableError if the answer was filtered or broken off."""
     if value == "length":
         return "length"
     if value in ("content_filter", "tool_calls", "function_call", "abort", "error"):
@@ -138,11 +144,11 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> Delta:
     refuse_error(fields, where)
     choices = fields.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        return Delta("")  # such as the usage that ends a stream
+        return Delta("")  # for example the token counts at the end of a stream
     choice = choices[0]
     delta = choice.get("delta")
     if api == "completions" or not isinstance(delta, dict):
-        message = choice.get("message")  # a server that does not stream sends the whole answer
+        message = choice.get("message")  # a server that does not stream sends the complete answer
         found = message if isinstance(message, dict) else {"content": choice.get("text")}
     else:
         found = delta
@@ -151,7 +157,7 @@ def delta_of(fields: Mapping[str, Any], api: Api, where: str) -> Delta:
 
 
 def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ...], str]:
-    """Return the log-probabilities of a streamed event's tokens, and why there are none ("" if there are)."""
+    """Return the log-probabilities of a streamed event's tokens, and the reason if there are none (else "")."""
     choices = fields.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         return (), "the server sent none"
@@ -159,7 +165,7 @@ def delta_logprobs(fields: Mapping[str, Any], api: Api) -> tuple[tuple[float, ..
 
 
 def usage_of(fields: Mapping[str, Any]) -> tuple[int | None, int | None]:
-    """Return prompt and completion tokens; None if they are not given."""
+    """Return the numbers of prompt and completion tokens; None if not sent."""
     usage = fields.get("usage")
     usage = usage if isinstance(usage, dict) else {}
     return _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens"))
@@ -189,8 +195,8 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
 def _message_text(message: Mapping[str, Any]) -> str | None:
     """Return the answer in a message or a delta; None if there is none.
 
-    content is a text or a list of parts (Mistral's servers, gateways to Anthropic's models): the texts of the answer
-    parts are concatenated. Reasoning parts are skipped. A refusal counts as an answer.
+    The content is a text or a list of parts (Mistral's servers, gateways to Anthropic's models). The texts of the parts
+    are joined, without reasoning. A refusal counts as an answer.
     """
     content = message.get("content")
     if isinstance(content, list):
@@ -204,8 +210,8 @@ def _message_text(message: Mapping[str, Any]) -> str | None:
 def message_thought(message: Mapping[str, Any]) -> str:
     """Return the reasoning that a server separated from a message or a delta; empty if there is none.
 
-    reasoning_content (DeepSeek, SGLang, llama.cpp, earlier vLLM), reasoning (vLLM, OpenRouter), or parts of content of
-    the type thinking (Mistral) or reasoning.
+    It is in the field reasoning_content (DeepSeek, SGLang, llama.cpp, earlier vLLM) or reasoning (vLLM, OpenRouter), or
+    in parts of the content of type thinking (Mistral) or reasoning.
     """
     for name in ("reasoning_content", "reasoning"):
         given = message.get(name)
@@ -216,7 +222,7 @@ def message_thought(message: Mapping[str, Any]) -> str:
 
 
 def _part_thought(part: object) -> str:
-    """Return the text of a reasoning part: a text, or a list of text parts."""
+    """Return the text of a reasoning part, which is a text or a list of text parts; "" for other parts."""
     kind = part.get("type") if isinstance(part, dict) else None
     if not isinstance(part, dict) or kind not in ("thinking", "reasoning"):
         return ""
@@ -237,7 +243,10 @@ def _part_text(part: object) -> str | None:
 
 
 def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
-    """Return the tokens' log-probabilities, all or none: a mean over some of them would be meaningless."""
+    """Return the tokens' log-probabilities, and the reason if there are none (else "").
+
+    All or none are returned, because a mean over some of them would be meaningless.
+    """
     if not isinstance(given, dict):
         return (), "the server sent none"
     chat = api == "chat" or "content" in given
@@ -257,10 +266,10 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
 
 
 def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[float, ...], str]:
-    """Return log-probabilities, and why there are none: more of them than generated tokens are invalid.
+    """Return the log-probabilities, or none and the reason if there are more of them than generated tokens.
 
-    drawn: the server's count, None if unknown; an end token may be in one and not in the other. Fewer are valid,
-    because reasoning tokens are counted and not shown.
+    drawn: the server's count of generated tokens; None if unknown. One more is valid, because an end token may not be
+    counted. Fewer are valid, because reasoning tokens are counted but not shown.
     """
     if drawn is not None and len(values) > drawn + 1:
         return (), f"the server sent {len(values)} for {drawn} tokens"
@@ -268,7 +277,7 @@ def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[f
 
 
 def _characters(text: str) -> str:
-    """Replace unpaired surrogates, which JSON can contain and nothing can store."""
+    """Replace unpaired surrogates, which JSON can contain but UTF-8 cannot encode."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
 
 
@@ -277,7 +286,7 @@ def _count(value: object) -> int | None:
 
 
 def short_line(text: str | bytes, most: int = 300) -> str:
-    """Return one line without control characters, short enough for a message."""
+    """Return the text as one line without control characters, of at most ``most`` characters."""
     plain = text.decode("utf-8", errors="replace") if isinstance(text, bytes) else text
     line = " ".join("".join(c if c.isprintable() else " " for c in plain[: 2 * most]).split())
     return line if len(line) <= most else line[: most - 1] + "…"

@@ -1,4 +1,4 @@
-"""Retry policy: which statuses to retry, and how long to wait. Pure functions."""
+"""The retry policy: which statuses to retry, and how long to wait."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 RETRIED = frozenset((408, 409, 425, 429, 500, 502, 503, 504, 529))
-"""Statuses that do not depend on the request: another attempt may succeed."""
+"""HTTP statuses for which another attempt may succeed."""
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LIMITED = ("requests", "tokens")
-_LONGEST = 100  # characters of a header's value: a longer one is not a time
+_LONGEST = 100  # characters: a longer header value is not a time
 
 
 def backoff(attempt: int, first: float, most: float, uniform: float) -> float:
-    """Seconds before attempt number ``attempt`` (from 1): uniform in [0, 1) times min(most, first 2**(attempt - 1)).
+    """Return the seconds to wait after attempt number ``attempt`` (from 1) failed.
 
-    "Full jitter" (Brooker 2015, Exponential Backoff and Jitter): clients that failed together do not return together.
-    At least a tenth of it, so that a server that is starting does not get five requests at once.
+    The wait is uniform * min(most, first * 2**(attempt - 1)), with "full jitter" (Brooker 2015, Exponential Backoff and
+    Jitter), so that clients that failed together do not return together. It is at least a tenth of the maximum, so that
+    a server that is starting does not get several requests at once. first, most: first and longest wait in seconds.
+    uniform: random number in [0, 1).
     """
     longest = min(most, first * 2.0 ** min(attempt - 1, 60))
     return longest * max(0.1, uniform)
 
 
 def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds the server asks for: Retry-After (seconds or a date), or the reset time of an exhausted rate limit."""
+    """Return the seconds to wait that the server asks for; None if it does not.
+
+    It asks with Retry-After (seconds or a date), or with the reset time of an exhausted rate limit.
+    """
     given = headers.get("retry-after-ms")
     wait = _number(given, 0.001) if given is not None else None
     if wait is None and (given := headers.get("retry-after")) is not None:

@@ -1,4 +1,4 @@
-"""Assemble a streamed answer: text as it becomes final, then the same completion that ``generate`` returns."""
+"""Assemble a streamed answer."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ from generation.remote.replies import delta_logprobs, delta_of, finish_reason, o
 
 
 class StreamedReply:
-    """Consumes the events of one answer. where: the server, for messages."""
+    """A streamed answer, to which events are fed until its completion can be built.
+
+    where: name of the server in messages. refused: the reason why no log-probabilities are requested although the
+    options ask for them; "" for none.
+    """
 
     def __init__(self, options: RemoteOptions, params: SamplingParams, where: str, refused: str = "") -> None:
-        """refused: why no log-probabilities are requested although the options want them."""
         self._options, self._where = options, where
-        self._text = TextFilter(params.stop, strip=True)  # a server may not support stop strings, or so many of them
+        self._text = TextFilter(params.stop, strip=True)  # the server may not support stop strings, or only a few
         self._logprobs: list[float] = []
         self._missing = refused if options.logprobs else "not asked for"
         self._ended: object = None
@@ -29,11 +32,11 @@ class StreamedReply:
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was found, so that the rest is not needed."""
+        """Whether a stop string was found, so that the rest of the stream is not needed."""
         return self._text.stopped
 
     def feed(self, fields: Mapping[str, Any]) -> str:
-        """Return the text that this event makes final. Raises UnavailableError for an error or an invalid event."""
+        """Return the text that became final with this event. Raises UnavailableError for an error object."""
         delta = delta_of(fields, self._options.api, self._where)
         self._ended = delta.finish_reason or self._ended
         self._text.add_thought(delta.thought)
@@ -43,22 +46,23 @@ class StreamedReply:
         if not self._missing:
             values, missing = delta_logprobs(fields, self._options.api)
             self._logprobs += values
-            if delta.text and missing:  # all or none: a mean over some of them would be meaningless
+            if delta.text and missing:  # all or none, because a mean over some of them would be meaningless
                 self._missing = missing
         return self._text.feed(delta.text) if delta.text else ""
 
     def take_thought(self) -> str:
-        """Return the reasoning that the events since the previous call made final."""
+        """Return the reasoning that became final since the previous call."""
         return self._text.take_thought()
 
     def finish(self) -> str:
-        """Return the rest of the text, which is now final."""
+        """Return the text that was held back, at the end of the stream."""
         return self._text.finish()
 
     def completion(self, seed: int, chunks: int, cut: FinishReason | None) -> Completion:
-        """Return the answer, after ``finish``. cut: why this side ended it. chunks: number of citable chunks.
+        """Return the completion. Call ``finish`` first.
 
-        Raises UnavailableError for a stream that ended without a finish reason, or with an incomplete answer.
+        chunks: number of chunks that can be cited. cut: reason why this side ended the stream; None if it did not.
+        Raises UnavailableError if the stream ended without a finish reason, or with an incomplete answer.
         """
         reason: FinishReason
         if self.stopped:
