@@ -1,9 +1,9 @@
-"""Statements of a sentence in addition to its answer: relative clauses, appositions, reasons, sources.
+"""Find statements that a sentence adds to its answer: relative clauses, appositions, reasons, sources.
 
 "21 days, as the book of the harbour says" gives the reference and adds a statement that no reference judges. Each
-addition becomes a claim that is judged by evidence. English, by rule: a sentence is split at commas, brackets, dashes
-and conjunctions. The shortest run of parts that answers is left out, and so is a part without words beyond those of the
-question, the references and the answering part.
+addition becomes a claim that is judged by evidence. The rules are for English: a sentence is split at commas, brackets,
+dashes and conjunctions. The shortest sequence of parts that answers is left out. So is a part without words beyond
+those of the question, the references and the answering part.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ _MOST_PARTS = 24
 
 
 def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool]) -> tuple[Span, ...]:
-    """Spans of the sentence that add to its answer.
+    """Return the spans of the sentence that add to its answer.
 
-    known: the question and the references; an addition must say more than these. answers: whether a text gives the
-    answer.
+    known: texts of question and references. An addition must say more than these.
+    answers: returns whether a text gives the answer.
 
     A clause with its own subject is returned alone. A part without a subject ("who was born in Paris", "a baker") is
-    returned with the answering part. Empty if the sentence has one part, or only the entire sentence answers.
+    returned with the answering part. The result is empty if the sentence has one part, or if only the entire sentence
+    answers.
     """
     parts = _parts(sentence)
     if not 1 < len(parts) <= _MOST_PARTS:
@@ -68,7 +69,7 @@ def additions(sentence: str, known: Sequence[str], answers: Callable[[str], bool
 
 
 def _noun_start(sentence: str, part: Span, start: int) -> int:
-    """Start of the noun phrase that a relative clause or apposition modifies; ``start`` if there is none."""
+    """Return the start of the noun phrase that a relative clause or apposition modifies; ``start`` if there is none."""
     first = _TOKEN.match(sentence, part.start)
     if first is None or first.group().casefold() not in _RELATIVES | _ARTICLES:
         return start
@@ -80,7 +81,7 @@ def _noun_start(sentence: str, part: Span, start: int) -> int:
 
 
 def _has_subject(text: str) -> bool:
-    """Whether a part is a clause with its own subject after its conjunction: "and the ferry sails daily"."""
+    """Return whether a part is a clause with its own subject after its conjunction: "and the ferry sails daily"."""
     words = [m.group() for m in _TOKEN.finditer(text)]
     joined = 0
     while joined < len(words) and words[joined].casefold() in _JOINTS | _SUBORDINATORS:
@@ -92,7 +93,7 @@ def _has_subject(text: str) -> bool:
 
 
 def _answering(sentence: str, parts: Sequence[Span], answers: Callable[[str], bool]) -> range | None:
-    """The first of the shortest runs of parts that answers; None if only all parts together do."""
+    """Return the first of the shortest sequences of parts that answer; None if only all parts together do."""
     for length in range(1, len(parts)):
         for start in range(len(parts) - length + 1):
             if answers(sentence[parts[start].start : parts[start + length - 1].end]):
@@ -114,7 +115,7 @@ def _parts(sentence: str) -> list[Span]:
 
 
 def _cuts(words: Sequence[str]) -> Iterator[int]:
-    """Indices of tokens that begin a part."""
+    """Yield the indices of tokens that begin a part."""
     for index, word in enumerate(words):
         after = words[index + 1 : index + 1 + _REACH]
         if word in _BREAKS:

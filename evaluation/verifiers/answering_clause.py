@@ -1,7 +1,7 @@
-"""Selection of the part that answers the question, if an answer names the reference and an alternative.
+"""Find the clause that answers the question, for an answer that names the reference and an alternative.
 
 An answer that contains the reference has not necessarily given it: "It opened in 1936; some say 1937." A mention counts
-if its clause shares as many words with the question as any clause with a rival. Rules only, no model.
+if its clause shares as many words with the question as any clause with a rival. These are rules without a model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,13 @@ _STEM = 5
 
 
 def outranked_value(a: Reading, q: Reading, value: Value, same_kind: Sequence[Value]) -> Match | None:
-    """Reason why a value equal to the reference does not answer: a rival is in the answering clause."""
+    """Return why a value equal to the reference does not count: a rival is in the answering clause. None if it counts.
+
+    a: reading of the answer.
+    q: reading of the question.
+    value: value of the answer that equals the reference.
+    same_kind: the answer's values that could be rivals.
+    """
     rivals = [
         v
         for v in same_kind
@@ -45,7 +51,13 @@ def outranked_value(a: Reading, q: Reading, value: Value, same_kind: Sequence[Va
 
 
 def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -> Match | None:
-    """Reason why a mention of the reference text does not answer: another sentence or option answers."""
+    """Return why a mention of the reference text does not count: another clause, sentence or option answers.
+
+    a, r, q: readings of answer, reference and question.
+    start, end: tokens of the mention in the answer.
+
+    Returns None if the mention counts.
+    """
     chosen = _other_option(a, r, q)
     if chosen is not None:
         return chosen
@@ -70,7 +82,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
 
 
 def _similar(a: Value, b: Value) -> bool:
-    """Whether two values could answer the same question: both years, or numbers with the same unit or noun."""
+    """Return whether two values could answer the same question: both years, or numbers with the same unit or noun."""
     if a.number is None or b.number is None:
         return True
     if not a.units and not a.nouns and not b.units and not b.nouns:
@@ -90,7 +102,7 @@ def _weight(a: Reading, q: Reading, start: int, end: int) -> int:
 
 
 def _overlap(tokens: Sequence[Token], q: Reading) -> int:
-    """Number of the question's content words in a clause; large if the clause explicitly announces the answer."""
+    """Return the number of the question's content words in a clause; _EXPLICIT if the clause announces the answer."""
     words = [t.lower for t in tokens if t.kind != "mark"]
     if "answer" in words[:4] and "is" in words[:6]:
         return _EXPLICIT
@@ -128,7 +140,7 @@ def _sentences(tokens: Sequence[Token]) -> list[range]:
 
 
 def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) -> bool:
-    """Whether a sentence names something of the reference's form that neither question nor reference has."""
+    """Return whether the reference is a name and a sentence has a name that neither question nor reference contains."""
     known = {t.lower for t in (*q.tokens, *r.tokens)}
     named = any(t.text[:1].isupper() for t in r.tokens if t.kind == "word")
     if not named:
@@ -140,7 +152,7 @@ def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) 
 
 
 def _is_origin(tokens: Sequence[Token], q: Reading, start: int, end: int) -> bool:
-    """Whether a mention is the X of "from X to Y" and the question does not ask for the origin."""
+    """Return whether a mention is the X of "from X to Y" and the question does not ask for the origin."""
     question_words = {t.lower for t in q.tokens}
     return (
         start > 0
@@ -152,7 +164,7 @@ def _is_origin(tokens: Sequence[Token], q: Reading, start: int, end: int) -> boo
 
 
 def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
-    """For a question with two options ("A or B"): whether the answer chooses the option that is not the reference."""
+    """Return a contradiction if the question has two options ("A or B") and the answer chooses the wrong one."""
     options = _options(q)
     if options is None:
         return None
@@ -174,7 +186,7 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
 
 
 def _options(q: Reading) -> tuple[frozenset[str], frozenset[str]] | None:
-    """Words that distinguish the two options of "..., A or B?"; None for other questions."""
+    """Return the words that distinguish the two options of "..., A or B?"; None for other questions."""
     words = [t.lower for t in q.tokens]
     if words.count("or") != 1:
         return None

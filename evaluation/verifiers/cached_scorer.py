@@ -1,4 +1,4 @@
-"""Cache of scores by the content of pairs: samples and arms of a run repeat the same pairs."""
+"""Cache scores by the content of pairs, because samples and arms of a run repeat the same pairs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 LIMIT = 200_000
-"""Maximum number of cached scores, about 30 MB; least recently used entries are evicted."""
+"""Maximum number of cached scores (about 30 MB). The least recently used entries are evicted."""
 
 
 class CachedScorer(ScorerInFront):
-    """A PairScorer that caches another one. It has the other's name, because it gives the same scores.
+    """A PairScorer that caches the scores of another one. It has the other's name, because it gives the same scores.
 
-    Thread-safe if the other one is; it is then called by several threads at once.
+    It is thread-safe if the wrapped scorer is, and then calls the wrapped scorer from several threads at a time.
     """
 
     def __init__(self, scorer: PairScorer, limit: int = LIMIT) -> None:
@@ -43,11 +43,12 @@ class CachedScorer(ScorerInFront):
         return self._network
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """See PairScorer.score. Only new pairs are scored, in one call; results that are not numbers are not cached.
+        """Return the support of each pair (see ``PairScorer.score``).
 
-        The counters ``received`` and ``scored`` count the pairs received and the pairs scored.
+        Only new pairs are scored, in one call. NaN is not cached. The counters ``received`` and ``scored`` count the
+        received pairs and the pairs that the wrapped scorer scored.
         """
-        wholes: dict[str, bytes] = {}  # the same long text, with every window of it
+        wholes: dict[str, bytes] = {}  # many pairs share one long text, so it is hashed once
         for pair in pairs:
             if pair.full_evidence not in wholes:
                 wholes[pair.full_evidence] = hashlib.sha256(_bytes(pair.full_evidence)).digest()

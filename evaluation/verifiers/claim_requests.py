@@ -1,4 +1,4 @@
-"""Shared parts of verifiers that read evidence: claims to distinct requests, and verdicts back to claims."""
+"""Map claims to distinct requests, and results back to verdicts, for verifiers that read evidence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ Found = TypeVar("Found")
 
 
 def requests_of(items: Sequence[VerificationItem], together: bool = False) -> list[ClaimRequest]:
-    """One request per claim, in order, in the text that a scorer reads. together: with the other claims of its item."""
+    """Return one request per claim, in order, with the claim's text as a scorer reads it.
+
+    together: whether each request contains all claims of its item.
+    """
     out = []
     for item in items:
         answer = claim_texts(item.claims) if together else ()
@@ -23,12 +26,12 @@ def requests_of(items: Sequence[VerificationItem], together: bool = False) -> li
 
 
 def claim_texts(claims: Sequence[Claim]) -> tuple[str, ...]:
-    """Texts of claims as a scorer reads them, without claims that say nothing."""
+    """Return the texts of claims as a scorer reads them, without claims that have no letter or digit."""
     return tuple(text for claim in claims if _says(text := plain_claim_text(claim.text)))
 
 
 def distinct_requests(requests: Sequence[ClaimRequest]) -> list[ClaimRequest]:
-    """Distinct requests that say something."""
+    """Return the distinct requests whose claim has a letter or digit."""
     return [r for r in dict.fromkeys(requests) if _says(r.claim)]
 
 
@@ -42,23 +45,28 @@ def align_verdicts(
     found: Mapping[ClaimRequest, Found],
     verdict: Callable[[Claim, Found | None], Verdict],
 ) -> tuple[tuple[Verdict, ...], ...]:
-    """A verdict for each claim of each item, from the result for its request; unscored if the claim says nothing."""
+    """Return a verdict for each claim of each item, from the result for its request.
+
+    wanted: requests of all claims, in order (see ``requests_of``).
+    found: results by request.
+    verdict: creates the verdict on a claim from its result, which is None for a claim without a letter or digit.
+    """
     requests = iter(wanted)
     return tuple(tuple(verdict(claim, found.get(next(requests))) for claim in item.claims) for item in items)
 
 
 def unscored(claim: Claim, reason: str, verifier: str) -> Verdict:
-    """An unscored verdict with its reason."""
+    """Return an unscored verdict with its reason."""
     return Verdict(claim, "unscored", None, reason, (), verifier)
 
 
 def says_nothing(claim: Claim, verifier: str) -> Verdict:
-    """Verdict on a claim without a letter or digit."""
+    """Return the verdict on a claim without a letter or digit: unscored."""
     return unscored(claim, "the claim is empty: no letter or digit is left", verifier)
 
 
 def without_evidence(claim: Claim, verifier: str) -> Verdict:
-    """Verdict on a claim without evidence in the trusted collection."""
+    """Return the verdict on a claim without evidence in the trusted collection: unverifiable, support 0."""
     reason = "the trusted collection holds no evidence on this claim"
     return Verdict(claim, "unverifiable", 0.0, reason, (), verifier)
 
@@ -66,6 +74,9 @@ def without_evidence(claim: Claim, verifier: str) -> Verdict:
 def by_support(
     claim: Claim, support: float, threshold: float, reason: str, evidence: tuple[Evidence, ...], verifier: str
 ) -> Verdict:
-    """Supported from the threshold on, else unverifiable: support alone cannot show a contradiction."""
+    """Return a verdict by support: supported from the threshold on, else unverifiable.
+
+    It is never "contradicted", because support alone cannot show a contradiction.
+    """
     label: Label = "supported" if support >= threshold else "unverifiable"
     return Verdict(claim, label, support, reason, evidence, verifier)

@@ -1,4 +1,4 @@
-"""Evidence supplied with an answer: the contexts shown to its system, or the references of its question.
+"""Use as evidence what is supplied with an answer: the contexts shown to its system, or its question's references.
 
 Contexts show whether an answer is *faithful*, not whether it is true (docs/architecture.md, terms).
 """
@@ -14,7 +14,7 @@ from evaluation.verifiers.evidence import ClaimRequest, EvidenceText
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion(Question):
-    """A question answered by another system. Its text may be empty, as for a summary."""
+    """A question that another system answered. Its text may be empty, for example for a summary."""
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -22,10 +22,14 @@ class AnsweredQuestion(Question):
 
 
 class ContextEvidence:
-    """An EvidenceSource with the texts of each question. A question may represent a single answer."""
+    """An EvidenceSource with given texts for each question. A question may represent a single answer."""
 
     def __init__(self, texts: Mapping[str, Sequence[str]], kind: str = "context") -> None:
-        """texts: by question id. kind: display name of a text, "context" or "reference"; texts are numbered from 1."""
+        """Create the source.
+
+        texts: texts by question ID. Those of a question are numbered from 1.
+        kind: display name of a text, "context" or "reference".
+        """
         self._kind = kind
         self._texts = {
             question: tuple(EvidenceText(f"{kind} {n}", text, 0) for n, text in enumerate(given, start=1))
@@ -34,9 +38,9 @@ class ContextEvidence:
 
     @property
     def name(self) -> str:
-        """``given contexts``, ``given references``."""
+        """``given contexts`` or ``given references``."""
         return f"given {self._kind}s"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """Texts of each request's question, whatever the claim; empty for an unknown question."""
+        """Return the texts of each request's question, whatever the claim; empty for an unknown question."""
         return tuple(self._texts.get(r.question.id, ()) for r in requests)

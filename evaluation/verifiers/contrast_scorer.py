@@ -1,7 +1,7 @@
-"""Lexical rules on top of a network: swapped parts, negations and antonyms are not supported, repetitions are.
+"""Correct the scores of a network by lexical rules for swapped parts, negations, antonyms and repetitions.
 
-A small network is nearly blind to word order and negation: it passes "Silver is cheaper than copper" on evidence that
-copper is cheaper than silver. The rules (evaluation.contrast) detect this and do not affect other pairs.
+A small network is nearly insensitive to word order and negation. It supports "Silver is cheaper than copper" on
+evidence that copper is cheaper than silver. The rules (evaluation.contrast) detect this and do not affect other pairs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ RULES = f"+rules:{VERSION}"
 
 
 class ContrastScorer(ScorerInFront):
-    """A PairScorer that caps or raises the scores of another one by rule."""
+    """A PairScorer that lowers or raises the scores of another one by rule."""
 
     def __init__(self, scorer: PairScorer) -> None:
         super().__init__(scorer)
@@ -36,7 +36,7 @@ class ContrastScorer(ScorerInFront):
         return f"{self._scorer.name}{RULES}"
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the wrapped scorer does."""
+        """Return the support of each pair (see ``PairScorer.score``). Raises the errors of the wrapped scorer."""
         return tuple(
             _ruled(pair, score) for pair, score in zip(pairs, self._scorer.score(pairs, progress), strict=True)
         )

@@ -1,4 +1,4 @@
-"""Comparison with a reference that is a designation: a version, an address, a code, an initialism, "none".
+"""Compare answers with a reference that is a designation: a version, an address, an option, an initialism or "none".
 
 Designations are not quantities: version 2.10 is not 2.1, and 10.0.0.1 is not 10.0.0.10.
 """
@@ -27,7 +27,7 @@ _SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la", "le", "du", "de
 
 
 def compare_designations(answer: str, reference: str, question: str) -> Match | None:
-    """The match, or None if the reference is not a designation or an initialism does not fit."""
+    """Return the match; None if the reference is not a designation, or if an initialism does not fit."""
     given, wanted = fold(answer).strip(), fold(reference).strip(" .")
     if _NONE.match(wanted.lower()):
         if _NONE.match(given.lower().strip(" .!")):
@@ -63,7 +63,7 @@ def _among(pattern: re.Pattern[str], given: str, wanted: str, kind: str) -> Matc
 
 
 def _initialism_of(short: str, long: str) -> bool:
-    """Whether ``short`` consists of the initials of ``long``: UK, U.K., the UK; USA for United States too."""
+    """Return whether ``short`` consists of the initials of ``long``: UK, U.K., the UK; also USA for United States."""
     letters = re.sub(r"^(?:the|The) ", "", short).strip(" .!").replace(".", "")
     if not 2 <= len(letters) <= 8 or not letters.isupper() or not letters.isalpha():
         return False

@@ -1,9 +1,9 @@
-"""V from a pair scorer: a claim is supported if the trusted evidence entails it. Needs no reference answer.
+"""Judge claims by entailment: a claim is supported if the trusted evidence entails it. No reference is needed.
 
-Support alone cannot distinguish a contradiction from missing evidence, so a claim below the threshold is
-"unverifiable". The threshold is fixed before the run (docs/architecture.md, rule 8). Evidence is retrieved by question
-and claim, never by arm (rule 1). A verdict does not see other claims unless the verifier reads an answer's claims
-together. Such verdicts cannot be used to test drift (rule 6); the verifier's name shows it.
+Support V comes from a pair scorer. Support alone cannot distinguish a contradiction from missing evidence, so a claim
+below the threshold is "unverifiable". The threshold is fixed before the run (docs/architecture.md, rule 8). Evidence is
+retrieved by question and claim, never by arm (rule 1). A verdict does not depend on other claims unless the verifier
+reads an answer's claims together. Such verdicts cannot be used to test drift (rule 6). The verifier's name shows it.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 VERSION = 3
 TOGETHER = " together"
-"""Suffix of the name of a verifier whose verdicts see the other claims of their answer."""
+"""Suffix of the name of a verifier that reads the claims of an answer together."""
 
 THRESHOLD = 0.5
-"""Support of a calibrated scorer is a probability: from one half on, the claim is more likely supported than not."""
+"""Default threshold. Support of a calibrated scorer is a probability, so above it a claim is more likely supported."""
 
 
 OTHER_LANGUAGE = "this verifier was made for English (another one can be chosen)"
@@ -53,18 +53,18 @@ _NAME_WORDS = 3
 
 @dataclass(frozen=True, slots=True)
 class UnreadableClaim:
-    """A claim that the scorer cannot read. language: display name of its language."""
+    """A claim in a language that the scorer does not support. language: description of the language."""
 
     language: str
 
 
 def sees_other_claims(verifier: str) -> bool:
-    """Whether the verifier with this name, or a part of a routed one, reads the claims of an answer together."""
+    """Return whether the verifier with this name, or a part of a routed one, reads the claims of an answer together."""
     return any(part.endswith(TOGETHER) for part in verifier.split(" | "))
 
 
 class EntailmentVerifier(EvidenceVerifier):
-    """A claim is supported if the support by some window of its evidence reaches the threshold.
+    """A verifier that supports a claim if the support by some window of its evidence reaches the threshold.
 
     Its name is ``entailment/VERSION SCORER >=THRESHOLD EVIDENCE``.
 
@@ -83,12 +83,13 @@ class EntailmentVerifier(EvidenceVerifier):
     ) -> None:
         """Create the verifier.
 
-        threshold: in (0, 1]. join: whether the two best windows are also read together (one more pair per claim).
-        split: whether sentences are split into simpler claims. together: whether the claims of an answer are read
-        together, as each other's context.
+        threshold: minimum support of a supported claim, in (0, 1].
+        join: whether the two best windows are also read together (one more pair per claim).
+        split: whether sentences are split into simpler claims.
+        together: whether the claims of an answer are read together, as each other's context.
 
-        Raises EvaluationError for an invalid threshold, a name too long to store, and a scorer that cannot read claims
-        together.
+        Raises EvaluationError if the threshold is invalid, if the name is too long to store, or if the scorer cannot
+        read claims together.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
@@ -105,11 +106,11 @@ class EntailmentVerifier(EvidenceVerifier):
 
     @property
     def scorer_name(self) -> str:
-        """Name of the network that scores."""
+        """Name of the scorer."""
         return self._scorer.name
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of search and scorer."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``). Raises errors of search and scorer."""
         requests = requests_of(items, self._together)
         return align_verdicts(items, requests, self._judge(requests), self._verdict)
 
@@ -121,9 +122,9 @@ class EntailmentVerifier(EvidenceVerifier):
     def mark(
         self, question: Question, claims: Sequence[Claim], answer: Sequence[Claim] = ()
     ) -> tuple[MarkedClaim, ...]:
-        """Find where each claim fails: the words without which its best evidence would support it more.
+        """Return the claims with their weak words, without which the best evidence would support them more.
 
-        answer: all claims of the answer that these come from, if they were read together.
+        answer: all claims of the answer, if they were read together.
 
         This costs up to 24 more pairs per unsupported claim, so it is meant for answers that a person will read, not
         for every sample of a run. Claims that are supported, empty, without evidence, or too long to be read in full
@@ -146,11 +147,11 @@ class EntailmentVerifier(EvidenceVerifier):
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
     def _judge(self, wanted: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
-        """Support of each non-empty request, each scored once; UnreadableClaim if the scorer cannot read it."""
+        """Return the support of each non-empty request; UnreadableClaim if the scorer cannot read it."""
         requests = distinct_requests(wanted)
         if not requests:
             return {}
-        # A claim's evidence does not depend on its neighbours, so it is retrieved once.
+        # A claim's evidence does not depend on the other claims of its answer, so it is retrieved once.
         bare = list(dict.fromkeys(ClaimRequest(r.question, r.claim) for r in requests))
         evidence = dict(zip(bare, self._evidence.evidence_for(bare), strict=True))
         cases = [
@@ -171,7 +172,7 @@ class EntailmentVerifier(EvidenceVerifier):
         return found
 
     def _unsupported_language(self, case: ClaimCase) -> str:
-        """Language of a claim or its evidence that the scorer does not support; "" if it supports it."""
+        """Return a description of the unsupported language of claim or evidence; "" if the scorer supports it."""
         if "English" not in languages_read(self._scorer):
             return ""
         claim = other_language(case.claim)

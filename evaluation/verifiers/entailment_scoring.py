@@ -1,9 +1,9 @@
-"""Support of claims by evidence: score windows, join the best two, and find the best sentence.
+"""Compute the support of claims by evidence: score windows, join the best two, and find the best sentence.
 
 Support is the maximum over windows (one supporting passage is enough) and over the two best windows read together (some
 claims need both). A claim too long for the scorer is read in parts and has the support of its worst part. If a case has
-the other claims of its answer, a scorer that supports it reads the neighbours together; the best sentence is found for
-the claim alone. Each step is one call of the scorer for all claims.
+the other claims of its answer, they are read together by a scorer that can do this. The best sentence is found for the
+claim alone. Each step is one call of the scorer for all claims.
 """
 
 from __future__ import annotations
@@ -22,20 +22,21 @@ from model.pairs.scoring import Pair, PairScorer, answer_tokens
 from retrieval.chunking.sentences import Span, sentence_spans
 
 CLAIM_TOKENS = 160
-"""Claims are split into parts of this many tokens. Sentences written by people are shorter."""
+"""Maximum length of a part of a claim in tokens. Sentences written by people are shorter."""
 _QUESTION_LEAVES = 64
-"""Minimum room for evidence. A question that leaves less than this, and less than half, is left out, and the claim
-is read without it.
-"""
+"""Minimum number of tokens for evidence. A question that leaves less, and less than half of the tokens, is omitted."""
 _ROOM_STEP = 16
-"""Rooms are rounded down to a multiple of this, so that claims of similar length share windows."""
+"""Step in tokens to which window lengths are rounded down, so that claims of similar length share windows."""
 _TITLE_CHARACTERS = 160
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimCase:
-    """A claim to score: its text as the scorer reads it (not empty), its question, and its evidence, best first.
+    """A claim to score.
 
+    claim: text of the claim as the scorer reads it, not empty.
+    question: text of its question.
+    evidence: evidence for the claim, best first.
     answer: claims of its answer that may be read with it, in order, including it; empty to read it alone.
     """
 
@@ -47,15 +48,16 @@ class ClaimCase:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """support: in [0, 1]; 0 without evidence; NaN if the scorer returned no number for a window.
+    """Support of a claim and its basis.
 
-    evidence: the sentence with the most support, two if joined.
-    windows: number of windows scored.
+    support: number in [0, 1]; 0 without evidence; NaN if the scorer returned no number in [0, 1] for a window.
+    evidence: the best sentence of the best window, or of each of two joined windows.
+    windows: number of scored windows.
     joined: whether two windows were read together.
     premise, part, question: evidence, claim (or a part of a long one) and question as the scorer read them for this
         support.
-    full_evidence: all of the evidence, empty if the premise is all of it.
-    answer: the claims that were read with it.
+    full_evidence: the complete evidence; "" if the premise is all of it.
+    answer: claims that were read together with this one, including it; empty if it was read alone.
     """
 
     support: float
@@ -71,7 +73,7 @@ class Support:
 
 @dataclass(frozen=True, slots=True)
 class _EvidenceWindow:
-    """A window of an evidence text. title: placed before it, empty if there is none or no room."""
+    """A window of an evidence text. title: title to put before it; "" without a title or without space for it."""
 
     source: EvidenceText
     reading: EvidenceReading
@@ -79,11 +81,11 @@ class _EvidenceWindow:
     title: str
 
     def titled(self, text: str) -> str:
-        """A part of the window with its title, as the scorer reads it."""
+        """Return a part of the window with its title, as the scorer reads it."""
         return f"{self.title}. {text}" if self.title else text
 
     def evidence(self, sentence: Span) -> Evidence:
-        """A sentence of the window, as a location in its document."""
+        """Return a sentence of the window with its offsets in the document."""
         span = self.reading.source_span(self.span.start + sentence.start, self.span.start + sentence.end)
         text = self.source.text[span.start : span.end]
         return Evidence(self.source.document_id, self.source.start + span.start, self.source.start + span.end, text)
@@ -91,9 +93,11 @@ class _EvidenceWindow:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A prepared case. parts: of the claim. question: empty if it does not fit.
+    """A prepared case.
 
-    full_evidence: all evidence with titles; empty if that is one window. answer: claims that are read with it.
+    parts: parts of the claim. question: text of the question; "" if it does not fit.
+    room: number of tokens for evidence. full_evidence: all evidence with titles; "" if that is one window.
+    answer: claims that are read together with this one, including it; empty to read it alone.
     """
 
     parts: tuple[str, ...]
@@ -104,16 +108,16 @@ class _Read:
     answer: tuple[str, ...]
 
     def pair(self, windows: Sequence[_EvidenceWindow], part: str) -> Pair:
-        """A part of the claim with one or two windows, as the scorer reads them."""
+        """Return the pair of one or two windows with a part of the claim."""
         return Pair(_premise(windows), part, self.question, self.full_evidence, self.answer)
 
 
 @dataclass(frozen=True, slots=True)
 class _Best:
-    """Basis of a case's support. part: the claim's least supported part. windows: the windows that support it (two if
-    joined).
+    """Basis of a case's support.
 
-    second: the next best window, or None.
+    part: the claim's least supported part. windows: the best window for it, or two joined ones.
+    second: the second best window; None if there is only one.
     """
 
     support: float
@@ -123,14 +127,14 @@ class _Best:
 
 
 class SupportScoring:
-    """Scores cases with one scorer. Stateless between calls."""
+    """Scoring of cases with one scorer. It keeps no state between calls."""
 
     def __init__(self, scorer: PairScorer, join: bool = True) -> None:
-        """join: whether the two best windows are also read together."""
+        """Create the scoring. join: whether the two best windows are also read together."""
         self._scorer, self._join = scorer, join
 
     def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
-        """One Support per case, in order. Raises ModelError as the scorer does."""
+        """Return one Support per case, in order. Raises the errors of the scorer."""
         cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]] = {}
         answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
         wholes: dict[tuple[EvidenceText, ...], str] = {}
@@ -163,7 +167,7 @@ class SupportScoring:
     ) -> _Read:
         count = self._scorer.count
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
-        # For a repeated claim the first occurrence counts.
+        # A claim that occurs twice is read in the group of its first occurrence.
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
         full_answer = (" ".join(answer),) if answer else parts
         alone = min(self._scorer.room(part) for part in full_answer)
@@ -178,13 +182,13 @@ class SupportScoring:
             if (source, room) not in cut:
                 cut[source, room] = self._windows(source, room)
             windows.extend(cut[source, room])
-        if case.evidence not in wholes:  # one text for all claims that it judges
+        if case.evidence not in wholes:  # claims with the same evidence share one text
             wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
         full_text = wholes[case.evidence] if len(windows) > 1 else ""
         return _Read(parts, question, room, tuple(windows), full_text, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
-        """Groups of an answer's claims that are read together; empty for a claim that is read alone."""
+        """Return the groups of an answer's claims that are read together. The other claims are read alone."""
         most = answer_tokens(self._scorer)
         if not most or len(answer) < 2:
             return ()
@@ -194,7 +198,7 @@ class SupportScoring:
     def _windows(self, source: EvidenceText, room: int) -> tuple[_EvidenceWindow, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
         taken = self._scorer.count([f"{title}."])[0] if title else 0
-        if taken * 4 > room:  # a title that takes more than a quarter of the room is in the way
+        if taken * 4 > room:  # the title would leave less than three quarters of the tokens for evidence
             title, taken = "", 0
         reading = read_evidence(source.text)
         windows = evidence_windows(reading.text, room - taken, self._scorer.count)
@@ -207,10 +211,10 @@ class SupportScoring:
             found = []
             for part in r.parts:
                 scored = [(next(scores), p) for p in r.windows]
-                if any(math.isnan(score) for score, _ in scored):  # a maximum over what is known would be a guess
+                if any(math.isnan(score) for score, _ in scored):  # the maximum is unknown
                     found.append(_Best(math.nan, part, ()))
                     continue
-                ranked = sorted(scored, key=lambda s: -s[0])  # stable: ties go to the first window
+                ranked = sorted(scored, key=lambda s: -s[0])  # the sort is stable: among ties the first window wins
                 if ranked:
                     second = ranked[1][1] if len(ranked) > 1 else None
                     found.append(_Best(ranked[0][0], part, (ranked[0][1],), second))
@@ -219,7 +223,7 @@ class SupportScoring:
         return best
 
     def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
-        """The two best windows if they fit together and give more support than the best one; else the best one."""
+        """Return the two best windows if they fit together and give more support than the best one; else the best."""
         both = [
             (*b.windows, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
         ]
@@ -234,7 +238,7 @@ class SupportScoring:
         return out
 
     def _sentences(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
-        """The best sentence of each window that a case rests on, as offsets into its document."""
+        """Return the best sentence of each window that supports a case, with offsets in its document."""
         inside = [[(window, sentence_spans(window.span.text)) for window in b.windows] for b in best]
         pairs = [
             Pair(window.titled(window.span.text[s.start : s.end]), b.part, r.question, r.full_evidence)
@@ -255,7 +259,7 @@ class SupportScoring:
         return out
 
     def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        """Score of each pair, NaN if the scorer does not return a number in [0, 1]."""
+        """Return the score of each pair; NaN if the scorer does not return a number in [0, 1]."""
         if not pairs:
             return ()
         scores = self._scorer.score(pairs)
@@ -265,7 +269,7 @@ class SupportScoring:
 
 
 def _premise(windows: Sequence[_EvidenceWindow]) -> str:
-    """One or two windows as the scorer reads them, after the title, which is not repeated."""
+    """Return one or two windows as the scorer reads them, each after its title. A title is not repeated."""
     titles = [window.title for window in windows]
     texts = [
         window.titled(window.span.text) if window.title not in titles[:index] else window.span.text

@@ -1,4 +1,4 @@
-"""Sources of evidence for claims: gold passages or a search of a trusted collection, independent of the arm."""
+"""Retrieve evidence for claims from gold passages or a trusted collection, independent of the arm."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _QUERY_CHARACTERS = 1000
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """A claim that needs evidence: its text, as a scorer reads it, and its question.
+    """A claim that needs evidence.
 
-    answer: texts of all claims of its answer, if they are read together; the evidence does not depend on them.
+    claim: text of the claim as a scorer reads it.
+    answer: texts of all claims of its answer, if they are read together. The evidence does not depend on them.
     """
 
     question: Question
@@ -31,7 +32,7 @@ class ClaimRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvidenceText:
-    """A part of a document: ``document.text[start : start + len(text)] == text``. title: of the document."""
+    """A part of a document: ``document.text[start : start + len(text)] == text``. title: title of the document."""
 
     document_id: str
     text: str
@@ -40,27 +41,33 @@ class EvidenceText:
 
 
 class EvidenceSource(Protocol):
-    """Retrieves evidence for claims. The result depends on question and claim only, so it is the same for all arms."""
+    """Interface of a source of evidence for claims.
+
+    The result depends only on question and claim, so it is the same for all arms.
+    """
 
     @property
     def name(self) -> str:
-        """Collection and settings, at most 64 characters: sources with equal names return the same evidence."""
+        """Name with collection and settings, at most 64 characters. Sources with equal names return equal evidence."""
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """Evidence for each request, best first; empty if the trusted collection has none.
+        """Return the evidence for each request, best first; empty if the trusted collection has none.
 
         Raises the errors of its search.
         """
 
 
 class SearchedEvidence:
-    """The k best chunks of a trusted collection for question and claim together."""
+    """An EvidenceSource with the k best chunks of a trusted collection for question and claim together."""
 
     def __init__(self, searcher: Searcher, collection_hash: str, k: int = DEFAULT_K, settings: str = "") -> None:
         """Create the source.
 
-        collection_hash: of the index generation. settings: non-default settings of the searcher, part of the name
-        because they change the result. Raises EvaluationError for k < 1.
+        collection_hash: hash of the index generation.
+        k: number of chunks per request.
+        settings: non-default settings of the searcher. They are part of the name because they change the result.
+
+        Raises EvaluationError for k < 1.
         """
         if k < 1:
             raise EvaluationError(f"k is {k} for the evidence of a claim: at least one chunk must be looked at")
@@ -76,11 +83,11 @@ class SearchedEvidence:
 
     @property
     def k(self) -> int:
-        """Number of chunks retrieved."""
+        """Number of retrieved chunks per request."""
         return self._k
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """One search for all requests."""
+        """Search for all requests in one call (see ``EvidenceSource.evidence_for``)."""
         if not requests:
             return ()
         found = self._searcher.retrieve_many([query_of(r) for r in requests], self._k)
@@ -88,14 +95,14 @@ class SearchedEvidence:
 
 
 class GoldEvidence:
-    """Gold passages of a question; nothing if it names none or its documents are missing.
+    """An EvidenceSource with the gold passages of a question.
 
-    Evidence spans select the chunks that they overlap. Relevant documents contribute their k best chunks for question
-    and claim.
+    It has no evidence if the question names no gold passage or if its documents are missing. Evidence spans select the
+    chunks that they overlap. Relevant documents contribute their k best chunks for question and claim.
     """
 
     def __init__(self, source: PassageSource, searcher: Searcher, k: int = DEFAULT_K) -> None:
-        """searcher: ranks the chunks of relevant documents."""
+        """Create the source. searcher: ranks the chunks of relevant documents."""
         self._source, self._searcher, self._k = source, searcher, k
 
     @property
@@ -104,20 +111,20 @@ class GoldEvidence:
         return f"gold k={self._k}"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """One search for all requests that need chunks of relevant documents ranked."""
+        """Return the gold passages of each request, with one search for those that need chunks ranked."""
         ranked = {r: () for r in requests if r.question.evidence or not r.question.relevant_document_ids}
         unranked = [r for r in dict.fromkeys(requests) if r not in ranked]
         found = self._searcher.retrieve_many([query_of(r) for r in unranked], _DEPTH) if unranked else ()
         by_request = ranked | dict(zip(unranked, found, strict=True))
         return tuple(
-            # Spans were chosen by people and are few, so all of them are used.
+            # All evidence spans are used, because people chose them and they are few.
             _texts(gold_chunks(r.question, self._source, by_request[r])[: None if r.question.evidence else self._k])
             for r in requests
         )
 
 
 class GoldOrSearchedEvidence:
-    """Gold passages if the trusted collection holds some for the question, else the search."""
+    """An EvidenceSource with gold passages where the trusted collection has them, and search results elsewhere."""
 
     def __init__(self, gold: GoldEvidence, searched: SearchedEvidence) -> None:
         self._gold, self._searched = gold, searched
@@ -128,14 +135,14 @@ class GoldOrSearchedEvidence:
         return f"gold else {self._searched.name}"
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """Evidence from both sources, each called once."""
+        """Return the evidence from both sources, each called once."""
         gold = self._gold.evidence_for(requests)
         rest = iter(self._searched.evidence_for([r for r, found in zip(requests, gold, strict=True) if not found]))
         return tuple(found or next(rest) for found in gold)
 
 
 def query_of(request: ClaimRequest) -> str:
-    """Question and claim as one query, each truncated to 1,000 characters."""
+    """Return question and claim as one query, each truncated to 1,000 characters."""
     return f"{request.question.text[:_QUERY_CHARACTERS]} {request.claim[:_QUERY_CHARACTERS]}"
 
 

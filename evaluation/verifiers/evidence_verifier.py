@@ -1,4 +1,4 @@
-"""Common part of the verifiers that judge claims by evidence: name, threshold, and extraction of claims."""
+"""Define the base class of verifiers that judge claims by evidence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from evaluation.claims.splitting import extract_by
 
 
 class EvidenceVerifier:
-    """A verifier with a threshold of support. split: whether sentences are split into simpler claims."""
+    """Base class of verifiers with a threshold of support. split: whether sentences are split into simpler claims."""
 
     def __init__(self, name: str, threshold: float, split: bool) -> None:
         self._name, self._threshold, self._split = name, threshold, split
@@ -24,5 +24,5 @@ class EvidenceVerifier:
         return self._threshold
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
+        """Extract one claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
         return extract_by(self._split, completion, question.text)

@@ -1,4 +1,4 @@
-"""Matching of claims with facts: which facts a claim is about, and whether it states their value."""
+"""Match claims with facts: find the facts that a claim is about, and whether it states their value."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 def phrases(text: str) -> tuple[str, ...]:
-    """All runs of up to eight words of a text: candidates for a subject's name."""
+    """Return all sequences of up to eight words of a text. They are candidates for a subject's name."""
     spans = [m.span() for m in _WORD.finditer(text)]
     found: dict[str, None] = {}
     for first in range(len(spans)):
@@ -49,7 +49,7 @@ def _read(text: str) -> _Spoken:
 
 
 def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, ...]:
-    """Facts named by claim and question, by subject and relation; those named by the claim alone if there are any.
+    """Return the facts whose subject and relation are named by the claim, or else by claim and question together.
 
     A subject inside a longer matching subject does not count ("York" in "New York").
     """
@@ -81,7 +81,7 @@ def _inside(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def _asks(fact: Fact, text: _Spoken) -> bool:
-    """Whether every word of the relation, or of one of its cues, occurs."""
+    """Return whether every word of the relation, or of one of its cues, occurs."""
     return any(words and words <= text.words for words in map(_relation_words, (fact.relation, *fact.cues)))
 
 
@@ -92,8 +92,9 @@ def _relation_words(relation: str) -> frozenset[str]:
 
 
 def judge_by_fact(fact: Fact, claim: str, question: str, tolerance: float, threshold: float) -> Match:
-    """Judge a claim by the value of one fact. tolerance: of numbers, relative; the fact's own tolerance has priority.
+    """Judge a claim by the value of one fact.
 
+    tolerance: relative tolerance of numbers. The fact's own tolerance has priority.
     threshold: token F1 from which words count as the value (see ReferenceVerifier).
     """
     if _within(fact, claim, tolerance):
@@ -118,7 +119,7 @@ def _within(fact: Fact, claim: str, tolerance: float) -> bool:
 
 
 def _near(value: Value, other: Value, allowed: Fraction) -> bool:
-    """Whether both are near in the value's dimension; a number without a unit is assumed to have the value's unit."""
+    """Return whether two values differ by at most ``allowed``. A number without a unit gets the value's unit."""
     shared = [(u, v) for u in value.units for v in other.units if u.dimension == v.dimension]
     if value.number is None or other.number is None or (value.units and other.units and not shared):
         return False
@@ -134,10 +135,11 @@ def _base(value: Value) -> Fraction:
 
 
 def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
-    """A different value of the relation stated by the claim; None if it states none.
+    """Return a different value of the relation that the claim states; None if it states none.
 
-    others: values of the relation for other subjects. A short answer without a verb that shares no word with the value
-    is a different value itself.
+    others: values of the relation for other subjects.
+
+    A short answer without a verb that shares no word with the value is itself a different value.
     """
     text = _read(claim)
     named = set(normal_tokens(fact.subject)) | set(_relation_words(fact.relation))
@@ -148,7 +150,7 @@ def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[
         if _occurrences(tokens, text.tokens) and not _occurrences(tokens, normal_tokens(question)):
             return other
     content = [t for t in text.tokens if t not in STOP_WORDS]
-    # A full sentence may be about anything; only a bare answer takes the place of the value.
+    # A full sentence may be about anything. Only a bare answer stands for a value.
     bare = len(claim.split()) <= _SHORT_WORDS and not has_verb(claim)
     known = set(normal_tokens(fact.value)) | named
     if content and bare and not _occurrences(normal_tokens(fact.subject), text.tokens) and not set(content) & known:

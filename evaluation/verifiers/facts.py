@@ -1,7 +1,7 @@
-"""V from a table of facts: exact words, numbers with a tolerance, dates.
+"""Judge claims by a table of facts: exact words, numbers with a tolerance, dates.
 
 A claim is compared with the facts whose subject and relation it names (alone or with its question). It is contradicted
-if it states another value, and unverifiable if it states none or its value cannot be parsed. Other statements of the
+if it states another value, and unverifiable if it states no value or one that cannot be parsed. Other statements of the
 claim are not judged.
 """
 
@@ -27,7 +27,7 @@ _OTHER_VALUES = 5000
 
 
 class FactVerifier:
-    """Judges claims by a table of facts."""
+    """A verifier that judges claims by a table of facts."""
 
     def __init__(
         self,
@@ -35,9 +35,10 @@ class FactVerifier:
         tolerance: float = 0.0,
         split: bool = False,
     ) -> None:
-        """tolerance: of numbers, relative, in [0, 1). split: whether sentences are split into simpler claims.
+        """Create the verifier. Raises EvaluationError for an invalid tolerance.
 
-        Raises EvaluationError for an invalid tolerance.
+        tolerance: relative tolerance of numbers, in [0, 1).
+        split: whether sentences are split into simpler claims.
         """
         if not 0.0 <= tolerance < 1.0 or not math.isfinite(tolerance):
             raise EvaluationError(f"the tolerance of numbers is {tolerance}: it must be at least 0 and below 1")
@@ -53,11 +54,11 @@ class FactVerifier:
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """One claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
+        """Extract one claim per sentence, or simpler ones (see ``extract_sentences``, ``extract_split_claims``)."""
         return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). Raises DataError when the database fails."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``). Raises DataError on database errors."""
         texts = {plain_claim_text(c.text) for item in items for c in item.claims} | {
             item.question.text for item in items
         }

@@ -1,4 +1,4 @@
-"""Location of errors in claims: content words are removed one by one; those whose removal raises support are weak."""
+"""Locate errors in claims by removing content words one by one. A word is weak if its removal raises support."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.pairs.scoring import Pair, PairScorer
 MOST_WORDS = 24
 """Maximum number of content words tried per claim. In longer claims those with digits and capitals come first."""
 MARGIN = 0.05
-"""Support must rise by more than this; otherwise every claim would have a weak word."""
+"""Minimum increase of support by the removal of a weak word. Without it, every claim would have a weak word."""
 
 _WORD = re.compile(r"\d[\d.,:]*\d|\w[\w'’-]*")
 _CITATION = re.compile(r"\[\d{1,9}\]")
@@ -22,7 +22,7 @@ _CITATION = re.compile(r"\[\d{1,9}\]")
 
 @dataclass(frozen=True, slots=True)
 class WeakWord:
-    """A word of a completion, ``completion[start:end]``. gain: increase of support without it, in (MARGIN, 1]."""
+    """A weak word of a completion, ``completion[start:end]``. gain: increase of support without it, in (MARGIN, 1]."""
 
     start: int
     end: int
@@ -39,9 +39,12 @@ class MarkedClaim:
 
 @dataclass(frozen=True, slots=True)
 class Weakness:
-    """A claim to examine. premise, question: evidence and question it was scored with; support: its score.
+    """A claim whose weak words are to be found.
 
-    full_evidence: all of the evidence if the premise is a part of it; answer: the claims it was read together with.
+    premise, question: evidence and question with which it was scored.
+    support: its score.
+    full_evidence: the complete evidence if the premise is a part of it, else "".
+    answer: claims with which it was read together, including it.
     """
 
     claim: Claim
@@ -55,11 +58,14 @@ class Weakness:
 def weak_words(
     scorer: PairScorer, claims: Sequence[Weakness], *, most: int = MOST_WORDS, margin: float = MARGIN
 ) -> tuple[tuple[WeakWord, ...], ...]:
-    """Weak words of each claim, worst first, in one call of the scorer.
+    """Return the weak words of each claim, worst first, with one call of the scorer.
 
-    Leave-one-out over content words (Li et al. 2016, "Understanding neural networks through representation erasure",
-    equation 1). Offsets are into the completion. A claim of one content word has none, because nothing would be left.
-    Raises ModelError as the scorer does.
+    most: maximum number of words to try per claim.
+    margin: minimum increase of support by the removal of a weak word.
+
+    The method is leave-one-out over content words (Li et al. 2016, "Understanding neural networks through
+    representation erasure", equation 1). Offsets refer to the completion. A claim without letters or digits after the
+    removal is not tried. Raises the errors of the scorer.
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
@@ -77,13 +83,13 @@ def weak_words(
 
 
 def _among(weakness: Weakness, variant: str) -> tuple[str, ...]:
-    """The claims that the claim was read with, with ``variant`` in its place."""
+    """Return the claims that the claim was read with, with ``variant`` in its place."""
     plain = plain_claim_text(weakness.claim.text)
     return tuple(variant if claim == plain else claim for claim in weakness.answer)
 
 
 def _variants(claim: Claim, most: int) -> list[tuple[int, int, str]]:
-    """Start and end in the completion of each content word, and the claim without it as a scorer reads it."""
+    """Return start and end of each content word in the completion, and the claim without it as a scorer reads it."""
     markers = [m.span() for m in _CITATION.finditer(claim.text)]
     words = [
         m

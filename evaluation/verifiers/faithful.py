@@ -1,8 +1,8 @@
-"""Verdicts by the chunks shown with an answer, for questions without any other source of truth.
+"""Judge answers by the chunks shown in their prompts, for questions without any other source of truth.
 
-This concerns questions with neither reference answers nor an answer in the documents. An answer that was shown chunks
-can still be judged for faithfulness; one without chunks cannot be judged. Faithfulness is not factuality, so such
-questions are excluded from differences between arms (docs/architecture.md, terms).
+Such questions have neither reference answers nor an answer in the documents. An answer with chunks in its prompt can
+still be judged for faithfulness. One without chunks cannot be judged. Faithfulness is not factuality, so such questions
+are excluded from differences between arms (docs/architecture.md, terms).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NOTHING_TO_JUDGE_BY = (
 
 
 def nothing_else_judges(question: Question) -> bool:
-    """Whether a question has neither references nor an answer in the documents.
+    """Return whether the question is marked as not answered by the documents.
 
     A question without this mark is judged by the trusted collection.
     """
@@ -37,13 +37,17 @@ def nothing_else_judges(question: Question) -> bool:
 
 
 class FaithfulVerifier:
-    """A claim is supported if the chunks shown to its own answer entail it; unscored if there were none."""
+    """A verifier that supports a claim if the chunks in its answer's prompt entail it.
+
+    Claims of an answer without chunks are unscored.
+    """
 
     def __init__(
         self, scorer: PairScorer, threshold: float = THRESHOLD, *, split: bool = False, together: bool = False
     ) -> None:
-        """threshold, split, together: as in EntailmentVerifier. Raises EvaluationError for an invalid threshold or
-        long name.
+        """Create the verifier with the parameters of EntailmentVerifier.
+
+        Raises EvaluationError if the threshold is invalid or the name is too long to store.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
@@ -59,11 +63,11 @@ class FaithfulVerifier:
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """As the entailment verifier reads it: one claim per sentence, or simpler ones."""
+        """Extract claims as EntailmentVerifier does: one claim per sentence, or simpler ones."""
         return extract_by(self._split, completion, question.text)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``). Raises the errors of the scorer."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``). Raises the errors of the scorer."""
         prompts: dict[tuple[str, tuple[PromptChunk, ...]], str] = {}
         for item in items:
             if item.shown:
@@ -73,7 +77,7 @@ class FaithfulVerifier:
             self._scorer, evidence, self._threshold, split=self._split, together=self._together
         )
         items_with_chunks = [
-            # Answers to one prompt share evidence, and equal claims of theirs are scored once.
+            # Answers to one prompt share evidence, so their equal claims are scored once.
             VerificationItem(
                 AnsweredQuestion(prompts[item.question.text, item.shown], item.question.text),
                 item.claims,
@@ -108,5 +112,5 @@ class _ShownEvidence:
         }
 
     def evidence_for(self, requests: Sequence[ClaimRequest]) -> tuple[tuple[EvidenceText, ...], ...]:
-        """The texts of each request's prompt, whatever the claim."""
+        """Return the texts of each request's prompt, whatever the claim."""
         return tuple(self._texts.get(r.question.id, ()) for r in requests)

@@ -1,4 +1,4 @@
-"""V from human labels of answers or claims, read from a file. Answers without a label are unscored."""
+"""Judge answers by human labels of answers or claims, read from a file. Answers without a label are unscored."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ VERSION = 1
 
 
 class LabelVerifier:
-    """Judges by labels. An answer with one label is one claim; otherwise its sentences are claims."""
+    """A verifier that judges by labels. A labelled answer is one claim; otherwise the sentences are claims."""
 
     def __init__(self, file: LabelFile) -> None:
         self._name = f"labels/{VERSION} {file.fingerprint[:12]}"
@@ -32,11 +32,11 @@ class LabelVerifier:
 
     @property
     def unused(self) -> tuple[str, ...]:
-        """Locations of labels that matched no answer: unknown questions, or answers that changed."""
+        """Locations in the file of labels that match no answer, because of unknown questions or changed answers."""
         return tuple(label.where for label in self._labels.values() if label.where not in self._used)
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """Claims as labelled. An answer labelled as abstained makes no claim, whatever its text."""
+        """Extract the claims as labelled. An answer labelled as abstained makes no claim, whatever its text."""
         label = self._find(question, completion, claim=False)
         if label is None:
             return (extract_sentences if self._claims else extract_claims)(completion, question.text)
@@ -45,7 +45,7 @@ class LabelVerifier:
         return Extraction((Claim(completion, 0, len(completion)),), False)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``)."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``)."""
         return tuple(tuple(self._judge(item, claim) for claim in item.claims) for item in items)
 
     def _judge(self, item: VerificationItem, claim: Claim) -> Verdict:
@@ -61,7 +61,7 @@ class LabelVerifier:
         return Verdict(claim, label.label, support, reason, (), self._name)
 
     def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
-        """Label for this question's id, else for its text, else for any question."""
+        """Return the label for this question's ID, else for its text, else for any question."""
         answer, question_text = squeezed(text), squeezed(question.text).casefold()
         for key in ((question.id, question_text), (question.id, ""), ("", question_text), ("", "")):
             label = self._labels.get((*key, answer, claim))

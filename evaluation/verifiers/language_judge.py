@@ -1,8 +1,9 @@
-"""V from a language model as judge: does the evidence support the claim, yes or no? Works with any Generator.
+"""Judge claims by asking a language model whether the evidence supports them. Any Generator can be used.
 
-Several answers are drawn per claim. If their probabilities are known, V is P(yes) over the observed answers; otherwise
-V is the share of votes. If the model says neither yes nor no, the claim is unscored. The judge cannot distinguish a
-contradiction from missing evidence, so a claim below the threshold is "unverifiable". It never sees other claims.
+Several answers (yes or no) are drawn per claim. If their probabilities are known, V is P(yes) over the observed
+answers. Otherwise V is the share of votes. If the model says neither yes nor no, the claim is unscored. The judge
+cannot distinguish a contradiction from missing evidence, so a claim below the threshold is "unverifiable". It judges
+each claim without the other claims.
 """
 
 from __future__ import annotations
@@ -40,11 +41,11 @@ VERSION = 1
 VOTES = 5
 _MAX_TOKENS = 8
 _CHUNK_CHARACTERS = 6000
-"""Maximum length of evidence in the prompt; chunks from a search are much shorter."""
+"""Maximum number of characters of an evidence text in the prompt. Chunks from a search are much shorter."""
 
 
 class LanguageJudge(EvidenceVerifier):
-    """Asks a generator about each claim with its evidence. The threshold applies to P(yes).
+    """A verifier that asks a generator about each claim with its evidence. The threshold applies to P(yes).
 
     Its name is ``judge/VERSION MODEL votes=N >=THRESHOLD EVIDENCE``.
     """
@@ -59,8 +60,11 @@ class LanguageJudge(EvidenceVerifier):
     ) -> None:
         """Create the judge.
 
-        threshold: in (0, 1]. votes: answers drawn per claim; the first is greedy. split: whether sentences are split
-        into simpler claims. Raises EvaluationError for invalid values, and the errors of the generator's fingerprint.
+        threshold: minimum support of a supported claim, in (0, 1].
+        votes: number of answers drawn per claim, at least 1. The first is greedy.
+        split: whether sentences are split into simpler claims.
+
+        Raises EvaluationError for invalid values, and the errors of the generator's fingerprint.
         """
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the judge's threshold is {threshold}: it must be above 0 and at most 1")
@@ -72,7 +76,7 @@ class LanguageJudge(EvidenceVerifier):
         super().__init__(name, threshold, split)
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``).
+        """Return one verdict per claim of every item (see ``Verifier.verify``).
 
         If the generator fails, the claim is unscored. Raises the errors of the search for evidence.
         """
@@ -83,7 +87,7 @@ class LanguageJudge(EvidenceVerifier):
         return align_verdicts(items, all_requests, found, self._verdict)
 
     def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
-        """Answers of the generator for all requests in one call; one by one if that call fails."""
+        """Return the generator's answers to all requests, from one call; from single calls if that call fails."""
         prompts = [self._prompt(r, texts) if texts else None for r, texts in zip(requests, evidence, strict=True)]
         tasks = [
             task
@@ -107,7 +111,7 @@ class LanguageJudge(EvidenceVerifier):
         return 1 if self._votes == 1 else 2
 
     def _prompt(self, request: ClaimRequest, texts: Sequence[EvidenceText]) -> Prompt | str:
-        """The prompt, or the reason why there is none."""
+        """Return the prompt, or the reason why it cannot be built."""
         chunks = [
             RetrievedChunk(Chunk(t.document_id, t.start, t.start + len(text), text, t.title), 1.0, rank)
             for rank, t in enumerate(texts, start=1)
@@ -119,7 +123,10 @@ class LanguageJudge(EvidenceVerifier):
             return f"{FAILED}: {error}"
 
     def _tasks(self, request: ClaimRequest, prompt: Prompt) -> list[GenerationTask]:
-        """A greedy answer, and the other votes at temperature 1, with seeds derived from the claim."""
+        """Return the tasks of a claim: a greedy answer, and the other votes at temperature 1.
+
+        The seeds are derived from the claim.
+        """
         greedy = GenerationTask(prompt, SamplingParams(max_tokens=_MAX_TOKENS), (0,))
         if self._votes == 1:
             return [greedy]
@@ -133,7 +140,7 @@ class LanguageJudge(EvidenceVerifier):
             return []
         try:
             return list(generate_many(self._generator, tasks))
-        except Exception:  # find the failing request one by one
+        except Exception:  # single calls show which requests fail
             return [self._one(task) for task in tasks]
 
     def _one(self, task: GenerationTask) -> tuple[Completion, ...] | str:
@@ -154,7 +161,7 @@ class LanguageJudge(EvidenceVerifier):
 
 @dataclass(frozen=True, slots=True)
 class _Answered:
-    """support: None if it is unscored; reason then says why. evidence: shown to the model."""
+    """Result of a claim's votes. support: None if unscored, with the reason. evidence: passages shown to the model."""
 
     support: float | None
     reason: str

@@ -1,4 +1,4 @@
-"""Base class of scorers that wrap another one: the inner scorer measures texts, the outer one chooses its input."""
+"""Define the base class of scorers that wrap another scorer."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 
 class ScorerInFront:
-    """Implements PairScorer except ``name`` and ``score``. network: see ``without_reader``."""
+    """Base class of a PairScorer that wraps an inner one.
+
+    It passes everything except ``name`` and ``score`` on to the inner scorer.
+    """
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer = scorer
 
     def room(self, claim: str, question: str = "") -> int:
-        """As the inner scorer."""
+        """Return the room that the inner scorer reports (see ``PairScorer.room``)."""
         return self._scorer.room(claim, question)
 
     @property
     def answer_tokens(self) -> int:
-        """As the inner scorer."""
+        """Value of the inner scorer."""
         return answer_tokens(self._scorer)
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """As the inner scorer."""
+        """Languages that the inner scorer reads."""
         return languages_read(self._scorer)
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """As the inner scorer."""
+        """Return the lengths that the inner scorer counts (see ``PairScorer.count``)."""
         return self._scorer.count(texts)
 
     @property
@@ -38,13 +41,13 @@ class ScorerInFront:
 
     @property
     def network(self) -> PairScorer:
-        """The scorer without the reader of short answers."""
+        """The scorer without the reader of short answers (see ``without_reader``)."""
         return without_reader(self._scorer)
 
 
 def without_reader(scorer: PairScorer) -> PairScorer:
-    """The scorer for questions that the documents do not answer: without its reader of short answers, if it has one.
+    """Return the scorer without its reader of short answers, for questions that the documents do not answer.
 
-    A reader that answered such a question was certain of its answer, and would confirm it.
+    A reader that answers such a question is confident in its answer and would confirm it.
     """
     return scorer.network if isinstance(scorer, ScorerInFront) else scorer

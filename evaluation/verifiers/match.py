@@ -1,4 +1,4 @@
-"""Result of comparing an answer with one reference, and conditions that invalidate a mention."""
+"""Define the result of comparing an answer with one reference, and the conditions that invalidate a mention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HALF = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Result of comparing with one reference. support: V in [0, 1]. reason: for display."""
+    """Result of comparing an answer with one reference. support: V in [0, 1]. reason: explanation for display."""
 
     label: Literal["supported", "contradicted", "unverifiable"]
     support: float
@@ -28,14 +28,17 @@ class Match:
 
 
 def content_of(words: Sequence[Word]) -> tuple[str, ...]:
-    """Content words, nouns in the singular."""
-    # Articles were removed before: a remaining "a" is a name (vitamin A).
+    """Return the content words, with nouns in the singular."""
+    # Articles are already removed, so a remaining "a" is a name (vitamin A).
     return tuple(singular(w.text) for w in words if w.text not in STOP_WORDS or w.text == "a")
 
 
 def blocked_by(a: Reading, r: Reading, q: Reading, start: int, end: int) -> Match | None:
-    """Reason why the mention a.tokens[start:end] does not count: negated or one of several alternatives; None if it
-    counts.
+    """Return why the mention a.tokens[start:end] does not count: it is negated or one of several alternatives.
+
+    a, r, q: readings of answer, reference and question.
+
+    Returns None if the mention counts.
     """
     adjacent = start > 0 and is_cue(a.tokens, start - 1)
     if not has_cue(r.tokens) and (adjacent or not has_cue(q.tokens)) and negated(a.tokens, start, end):

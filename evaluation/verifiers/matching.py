@@ -1,4 +1,4 @@
-"""Comparison of an answer with one reference: supported, contradicted or unverifiable, with V and a reason."""
+"""Compare an answer with one reference: supported, contradicted or unverifiable, with V and a reason."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _closed(text: str) -> str:
 
 
 def _negation_conflict(a: Reading, r: Reading) -> Match | None:
-    """Match for a reference that negates something that the answer does not negate, else None."""
+    """Return the match for a reference that negates something that the answer does not negate, else None."""
     if not has_cue(r.tokens) or has_cue(a.tokens) or yes_or_no(a.tokens) == "no":
         return None
     share = token_f1(content_of(a.words), content_of(r.words))

@@ -1,4 +1,4 @@
-"""A text prepared for comparison: tokens, values, and words with each value in canonical form."""
+"""Prepare texts for comparison: tokens, values, and words with each value in canonical form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.language.values import Value
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A canonical word and its tokens [start, end)."""
+    """A canonical word. start, end: range of its tokens, end excluded."""
 
     text: str
     start: int
@@ -23,9 +23,11 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """words: without marks and articles, values canonical ("fourteen days" equals "14 days").
+    """A text prepared for comparison.
 
-    plain: the same with values as written. marked: words with the marks that separate items.
+    words: words without marks and articles, with canonical values ("fourteen days" equals "14 days").
+    plain: the same words with values as written.
+    marked: canonical words together with the marks that separate items.
     """
 
     tokens: tuple[Token, ...]
@@ -41,7 +43,7 @@ class Reading:
 
 
 def read_text(text: str) -> Reading:
-    """Prepare a text. Line breaks separate items, as commas do."""
+    """Prepare a text for comparison. Line breaks separate items, as commas do."""
     tokens = tokenise(fold(re.sub(r"\s*\n\s*", " ; ", text.strip())))
     values = find_values(tokens)
     by_start = {v.start: v for v in values}
@@ -76,7 +78,7 @@ def _plain_word(tokens: Sequence[Token], index: int) -> Word:
 
 
 def _value_words(tokens: Sequence[Token], value: Value) -> tuple[Word, ...]:
-    """The value's canonical word, followed by its unit and the words around it."""
+    """Return the value's canonical word, followed by its unit and its other words."""
     parts = value.range or (value,)
     words: list[Word] = []
     for part in parts:

@@ -1,6 +1,6 @@
-"""V from reference answers: exact match, values, lists, containment and token F1 with the question's references.
+"""Judge answers by reference answers: exact match, values, lists, containment and token F1.
 
-It cannot judge paraphrases without shared words (use an entailment verifier) or statements of a longer answer beyond
+This cannot judge paraphrases without shared words (use an entailment verifier), or statements of a longer answer beyond
 the reference.
 """
 
@@ -22,16 +22,24 @@ from evaluation.verifiers.verifier import VerificationItem
 
 VERSION = 4
 F1_THRESHOLD = 0.8
-"""Token F1 from which an answer is supported, fixed before any run (rule 5.8). It tolerates one missing or extra
-word in three (F1 0.8). One wrong word in five would also reach it, so a substituted content word never counts.
+"""Token F1 from which an answer is supported, fixed before any run (docs/architecture.md, rule 8).
+
+It tolerates one missing or extra word in three (F1 0.8). One wrong word in five would also reach it, so an answer with
+a substituted content word is never supported by F1.
 """
 
 
 class ReferenceVerifier:
-    """A claim is supported if any reference supports it; contradicted if none does and one contradicts it."""
+    """A verifier that compares a claim with each reference of its question.
+
+    A claim is supported if any reference supports it, and contradicted if none does and one contradicts it.
+    """
 
     def __init__(self, f1_threshold: float = F1_THRESHOLD) -> None:
-        """f1_threshold: in (0.75, 1]. Raises EvaluationError for other values."""
+        """Create the verifier.
+
+        f1_threshold: token F1 from which an answer is supported, in (0.75, 1]. Raises EvaluationError for other values.
+        """
         if not NOT_SUPPORTED_CEILING < f1_threshold <= 1.0:
             raise EvaluationError(
                 f"the F1 threshold of the reference verifier is {f1_threshold}: it must be above "
@@ -45,19 +53,19 @@ class ReferenceVerifier:
         return f"reference/{VERSION} f1>={self._threshold:g}"
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The entire answer as one claim (see ``extract_claims``)."""
+        """Extract the entire answer as one claim (see ``extract_claims``)."""
         return extract_claims(completion, question.text)
 
     def answers(self, question: Question, claim: Claim) -> bool:
-        """Whether a statement supports a reference of the question."""
+        """Return whether a reference of the question supports a statement."""
         return self._judge(question, claim).label == "supported"
 
     def rejects(self, question: Question, claim: Claim) -> bool:
-        """Whether the references judge a statement and none of them supports it."""
+        """Return whether the references judge a statement and none of them supports it."""
         return self._judge(question, claim).label in ("contradicted", "unverifiable")
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One verdict per claim of every item (see ``Verifier.verify``)."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``)."""
         return tuple(tuple(self._judge(item.question, claim) for claim in item.claims) for item in items)
 
     def _judge(self, question: Question, claim: Claim) -> Verdict:
@@ -76,9 +84,9 @@ class ReferenceVerifier:
 
 
 def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
-    """References without bare numbers that another reference gives with a unit.
+    """Return the references without bare numbers that another reference gives with a unit.
 
-    ("60 metres", "60") accepts 60 in either form, but as a separate alternative "60" would accept 60 feet.
+    References "60 metres" and "60" accept 60 in either form. As a separate alternative, "60" would also accept 60 feet.
     """
     readings = [read_text(r) for r in references]
     kept = []
@@ -98,5 +106,5 @@ def _without_bare_numbers(references: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _order(match: Match) -> tuple[bool, bool, float]:
-    """Sort key: supported first, then contradicted (more informative than unverifiable), then the higher V."""
+    """Return a sort key: supported, then contradicted (more informative than unverifiable), then the higher V."""
     return match.label == "supported", match.label == "contradicted", match.support

@@ -1,11 +1,13 @@
-"""Routing of claims to verifiers: references judge the answer to the question, evidence all other statements.
+"""Route claims to verifiers: references judge the answer to the question, evidence judges all other statements.
 
-The route depends on the question and the answer's text only, so all arms of a question are judged alike
+The route depends only on the question and the answer's text, so all arms of a question are judged in the same way
 (docs/architecture.md, rule 1). A question without references, also one that the documents do not answer, is judged by a
-search of the trusted collection in every arm. If a question has references, they judge the entire answer as one claim,
-and each further sentence is a claim for the evidence; the response is hallucinated if either fails (rule 2). If the
-answer is wrong, all its sentences are also claims for the evidence, so that both parts are shown. An answer that
-neither gives nor contradicts a reference, with sentences that the evidence supports, is supported but unresponsive.
+search of the trusted collection in every arm.
+
+If a question has references, they judge the entire answer as one claim, and each further sentence is a claim for the
+evidence. The response is hallucinated if either fails (rule 2). If the answer is wrong, all its sentences are also
+claims for the evidence, so that readers see both verdicts. An answer that neither gives nor contradicts a reference,
+and that the evidence supports, is supported but unresponsive.
 """
 
 from __future__ import annotations
@@ -29,12 +31,15 @@ _ANSWERED = ("routed/3", "routed/4", "routed/5")
 
 
 def has_references(question: Question) -> bool:
-    """Whether the question defines a right answer, by references or by being marked as unanswerable."""
+    """Return whether the question defines a right answer, by references or by the mark that it is unanswerable."""
     return bool(question.references) or not question.answerable
 
 
 def judged_by_entailment(verifier: str, question: Question) -> bool:
-    """Whether the verifier with this name judges this question by entailment. For reading stored runs."""
+    """Return whether the verifier with this name judges this question by entailment.
+
+    The names of earlier versions are known, so that stored runs can be read.
+    """
     if verifier.startswith(_ANSWERED):
         return not question.references
     routed = verifier.startswith((_ROUTED, _FAITHFUL))
@@ -42,15 +47,16 @@ def judged_by_entailment(verifier: str, question: Question) -> bool:
 
 
 def excluded_from_differences(verifier: str, question: Question) -> bool:
-    """Whether the verifier with this name judges this question by the chunks shown in each arm.
+    """Return whether the verifier with this name judges this question by the chunks shown in each arm.
 
-    Such a question is excluded from differences between arms. For reading stored runs.
+    Such a question is excluded from differences between arms. Only stored runs of an earlier version have such
+    verifiers.
     """
     return verifier.startswith(_FAITHFUL) and nothing_else_judges(question)
 
 
 class RoutedVerifier:
-    """The reference verifier for questions with references, and evidence for all other statements."""
+    """A verifier that uses the reference verifier for questions with references, and evidence for other statements."""
 
     def __init__(
         self,
@@ -58,9 +64,10 @@ class RoutedVerifier:
         entailment: EntailmentVerifier,
         has_evidence: Callable[[Question], bool] = lambda _: True,
     ) -> None:
-        """has_evidence: whether a question has evidence for further statements; without it references judge alone.
+        """Create the verifier. Raises EvaluationError if the combined name is too long to store.
 
-        Raises EvaluationError if the combined name is too long to store.
+        has_evidence: returns whether a question has evidence for further statements. Without evidence only the
+            references judge.
         """
         self._reference, self._entailment, self._has_evidence = reference, entailment, has_evidence
         self._name = f"{_ANSWERED[-1]} {reference.name} | {entailment.name}"
@@ -69,12 +76,13 @@ class RoutedVerifier:
 
     @property
     def name(self) -> str:
-        """``routed/5 REFERENCE | ENTAILMENT``; the name on all verdicts."""
+        """``routed/5 REFERENCE | ENTAILMENT``. All verdicts have this name."""
         return self._name
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The claims of the answer; for a question with references the entire answer first, then its further
-        statements.
+        """Extract the claims of the answer.
+
+        For a question with references these are the entire answer and then its further statements.
         """
         if not self._by_reference(question):
             return self._entailment.extract(question, completion)
@@ -88,10 +96,10 @@ class RoutedVerifier:
         return bool(question.references) or not self._has_evidence(question)
 
     def _further(self, question: Question, completion: str, answer: Claim) -> tuple[Claim, ...]:
-        """Statements in addition to the one that answers the question.
+        """Return the statements in addition to the one that answers the question.
 
-        For a wrong answer these are all statements. For a right one they are the statements other than the answering
-        one, and the additions inside it; none if no single statement answers.
+        For a wrong answer these are all statements. For a right one they are the other statements and the additions
+        inside the answering one. There are none if no single statement answers.
         """
         claims = self._entailment.extract(question, completion).claims
         if self._reference.rejects(question, answer):
@@ -107,7 +115,7 @@ class RoutedVerifier:
         return tuple(found) if answered else ()
 
     def _added(self, question: Question, claim: Claim) -> tuple[Claim, ...]:
-        """Additions to the answer inside an answering sentence."""
+        """Return the additions to the answer inside an answering sentence."""
 
         def answers(text: str) -> bool:
             return self._reference.answers(question, Claim(text, 0, len(text)))
@@ -119,7 +127,7 @@ class RoutedVerifier:
         )
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """Verdicts in order; each verifier is called once."""
+        """Return one verdict per claim of every item (see ``Verifier.verify``). Each verifier is called once."""
         first = [self._by_reference(item.question) for item in items]
         by_reference = [replace(item, claims=item.claims[:1]) for item, own in zip(items, first, strict=True) if own]
         by_evidence = [

@@ -1,8 +1,8 @@
-"""Support of short answers by a reader: the probability that the reader gives this answer, combined with the network.
+"""Score short answers with a reader: combine the reader's probability of the answer with the network's support.
 
 A short answer that occurs in a passage carries little information for a network that compares texts. The embedded
-reader was trained for exactly this question, so the claim is compared with the reader's distribution over answers. The
-network is used as well: the two err on different answers, and a reader alone passes its own confident errors
+reader is trained to answer questions, so the claim is compared with the reader's distribution over answers. The network
+is used as well, because the two err on different answers, and a reader alone supports its own confident errors
 (docs/verifiers.md).
 """
 
@@ -30,22 +30,26 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 from retrieval.chunking.params import ChunkingParams
 
 RULES = 5
-"""Version of the reading method and of the choice of questions that use the network only; part of the scorer's name."""
+"""Version of the reading method and of the choice of pairs to read. It is part of the scorer's name."""
 READING = "+reading:"
-"""Marks a reading scorer in a name, before the first digits of the reader's fingerprint."""
+"""Part of the name of a scorer that reads, before the first digits of the reader's fingerprint."""
 _SMALL = frozenset(("a", "an", "the"))
-_KEPT = 64  # texts as token ids, including full evidence
+_KEPT = 64  # number of texts, including full evidence, whose token IDs are cached
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingUse:
-    """support = sigmoid(slope * log(E + floor) + network * logit(V) + intercept).
+    """Parameters of support = sigmoid(slope * log(E + floor) + network * logit(V) + intercept).
 
     V is the other scorer's support. E is the expected token F1 between the claim and the reader's answer: P(claim) +
-    P(own) F1(own, claim), from the two answers considered (a lower bound).
+    P(own) F1(own, claim), where own is the reader's own answer. Only these two answers are considered, so E is a lower
+    bound.
 
-    floor: below it E carries no information, because a right answer in other words is as improbable as a wrong one.
+    floor: value below which E carries no information, because a right answer in other words is as improbable as a
+        wrong one.
     network: weight of the other scorer; 0 disables it.
+
+    Raises EvaluationError for invalid parameters.
     """
 
     slope: float
@@ -60,24 +64,28 @@ class ReadingUse:
             )
 
     def support(self, log_expected: float, other: float = 0.5) -> float:
-        """Support from a claim's log E and the other scorer's support; NaN stays NaN."""
+        """Return the support from a claim's log E and the other scorer's support. NaN stays NaN."""
         read = self.slope * math.log(math.exp(log_expected) + self.floor)
         return _sigmoid(read + self.network * logit(other) + self.intercept)
 
 
 class ShortAnswerScorer(ScorerInFront):
-    """A PairScorer that reads short answers found in their evidence; the wrapped scorer judges everything else.
+    """A PairScorer that reads short answers found in their evidence. The wrapped scorer judges everything else.
 
     ``ReadingUse.network`` is the weight of the wrapped scorer for short answers. A short answer has a question and at
-    most 8 words with some content, and is not read together with other claims. It is searched in the window. If only
-    another window contains it, its support here is 0. If no window contains it, the wrapped scorer judges, because the
-    evidence may express it in other words.
+    most 8 words with some content, and is not read together with other claims. If the window contains it, the reader
+    scores it. If only another window contains it, its support is 0. If no window contains it, the wrapped scorer
+    judges, because the evidence may express it in other words.
     """
 
     def __init__(
         self, scorer: PairScorer, load: Callable[[], EmbeddedReader], fingerprint: str, use: ReadingUse
     ) -> None:
-        """load: loads the reader at the first short answer. fingerprint: of the reader."""
+        """Create the scorer.
+
+        load: loads the reader; called at the first short answer.
+        fingerprint: fingerprint of the reader.
+        """
         super().__init__(scorer)
         self._load, self._use = load, use
         self._reader: EmbeddedReader | None = None
@@ -92,7 +100,7 @@ class ShortAnswerScorer(ScorerInFront):
         return self._name
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``). Raises ModelError as the wrapped scorer does."""
+        """Return the support of each pair (see ``PairScorer.score``). Raises the errors of the wrapped scorer."""
         unique = list(dict.fromkeys(pairs))
         found: dict[Pair, float] = {}
         reading: dict[tuple[str, str], list[Pair]] = defaultdict(list)
@@ -105,7 +113,7 @@ class ShortAnswerScorer(ScorerInFront):
                 found[pair] = 0.0
 
         to_read = sum(map(len, reading.values()))
-        steps = len(unique) + (to_read if self._use.network else 0)  # those are looked at twice
+        steps = len(unique) + (to_read if self._use.network else 0)  # pairs to read are also scored
 
         def report(done: int) -> None:
             if progress is not None and unique:
@@ -125,16 +133,18 @@ class ShortAnswerScorer(ScorerInFront):
         return tuple(found[pair] for pair in pairs)
 
     def reads(self, pair: Pair) -> bool:
-        """Whether the reader judges a pair, or another window contains its claim; else the wrapped scorer judges
-        alone.
+        """Return whether the claim is a short answer that the window or the full evidence contains.
+
+        Other pairs are judged only by the wrapped scorer.
         """
         return is_short_answer(pair) and any(
             self._occurs(pair.claim, text) for text in (pair.evidence, pair.full_evidence) if text
         )
 
     def log_expected(self, question: str, evidence: str, claims: Sequence[str]) -> list[float]:
-        """log E of each claim (see ReadingUse), the input of the calibration. NaN if question and claim leave no
-        room.
+        """Return log E of each claim (see ReadingUse), the input of the calibration.
+
+        It is NaN for a claim with too many tokens, and if the question leaves no space for evidence.
         """
         tokens = [self._claim_tokens(claim) for claim in claims]
         batch = [ids for ids in tokens if ids]
@@ -158,13 +168,13 @@ class ShortAnswerScorer(ScorerInFront):
         return high + math.log1p(math.exp(low - high))
 
     def _words(self, ids: Sequence[int]) -> list[str]:
-        """Word pieces that count: without punctuation and articles, as in SQuAD's F1."""
+        """Return the word pieces without punctuation and articles, as in SQuAD's F1."""
         tokenizer = self._opened().vocabulary.tokenizer
         pieces = [tokenizer.token(token) for token in ids]
         return [piece for piece in pieces if piece not in _SMALL and any(c.isalnum() for c in piece)]
 
     def _chunks(self, evidence: str) -> list[RetrievedChunk]:
-        """The window split into passages as in the reader's training."""
+        """Split the window into passages as in the reader's training."""
         spans = chunk_spans(evidence, self._reader_count, ChunkingParams())
         cut = [Chunk("evidence", span.start, span.end, evidence[span.start : span.end], "") for span in spans]
         return [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(cut, start=1)]
@@ -177,7 +187,7 @@ class ShortAnswerScorer(ScorerInFront):
         return bool(ids) and f" {' '.join(map(str, ids))} " in self._ids(evidence)
 
     def _claim_tokens(self, claim: str) -> tuple[int, ...]:
-        """Tokens without the final full stop; empty if there are too many."""
+        """Return the tokens without the final full stop; empty if there are too many."""
         ids = self._opened().vocabulary.tokenizer.encode(claim.strip(" \n\t.\"'")).token_ids
         return ids if len(ids) < MAX_TOKENS else ()
 
@@ -191,7 +201,7 @@ class ShortAnswerScorer(ScorerInFront):
 
 
 def read_by(verifier: str, reader: str) -> bool:
-    """Whether a verifier with this name reads short answers with the reader of this fingerprint."""
+    """Return whether a verifier with this name reads short answers with the reader of this fingerprint."""
     return f"{READING}{_digits(reader)}-" in verifier
 
 
@@ -200,13 +210,13 @@ def _digits(fingerprint: str) -> str:
 
 
 def is_short_answer(pair: Pair) -> bool:
-    """Whether a claim is judged as an answer to its question rather than as a statement."""
+    """Return whether a claim is judged as an answer to its question rather than as a statement."""
     alone = len(pair.answer) < 2
     return bool(pair.question.strip()) and alone and is_short(pair.claim) and bool(content_words(pair.claim))
 
 
 def logit(support: float) -> float:
-    """Logit of a support in [0, 1], clipped at 1e-6 from either end."""
+    """Return the logit of a support in [0, 1], clipped to [1e-6, 1 - 1e-6]."""
     x = min(max(support, 1e-6), 1 - 1e-6)
     return math.log(x / (1 - x))
 

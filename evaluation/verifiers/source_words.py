@@ -1,4 +1,4 @@
-"""Words about an answer and its sources rather than the world: "the document mentions that"."""
+"""List words about an answer and its sources rather than about the world, as in "the document mentions that"."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W_]+")
 
 
 def content_and_numbers(text: str) -> frozenset[str]:
-    """Stems of a text's content words, without single letters, and its whole numbers."""
+    """Return the stems of a text's content words, without single letters, and its numbers."""
     words = (word.casefold() for word in _WORD.findall(text))
     return frozenset(
         word if word[0].isdigit() else stem(word)

@@ -1,4 +1,4 @@
-"""Comparison of an answer with a reference that is a list or free text."""
+"""Compare an answer with a reference that is a list or free text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _ROMAN = re.compile(r"^(?=[IVX])(X{0,3})(IX|IV|V?I{0,3})$")
 
 
 def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str, ...]]) -> Match:
-    """Compare with a reference list: all of its items and no others, in any order."""
+    """Compare with a reference list. The answer must give all of its items and no others, in any order.
+
+    a, r, q: readings of answer, reference and question.
+    items: words of each item of the reference.
+    """
     covered = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
     texts = a.word_texts
     for item in items:
@@ -43,7 +47,7 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
 
 
 def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int, int], ...]:
-    """Token ranges where ``part`` occurs in ``words`` as complete words."""
+    """Return the token ranges where ``part`` occurs in ``words`` as complete words."""
     wanted = [p.text for p in part]
     size = len(wanted)
     return tuple(
@@ -54,7 +58,7 @@ def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int
 
 
 def _designated(tokens: Sequence[Token], end: int) -> bool:
-    """Whether a following number or Roman numeral makes the phrase another entity: "Kestrel 2", "Elizabeth II"."""
+    """Return whether a following number or Roman numeral names another entity: "Kestrel 2", "Elizabeth II"."""
     after = (
         end + 1
         if end + 1 < len(tokens) and tokens[end].text == "-" and tokens[end].start == tokens[end - 1].end
@@ -70,7 +74,10 @@ def _designated(tokens: Sequence[Token], end: int) -> bool:
 
 
 def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match:
-    """Compare with a free-text reference: containment in either direction, then token F1 against the threshold."""
+    """Compare with a free-text reference: containment in either direction, then token F1 against the threshold.
+
+    a, r, q: readings of answer, reference and question.
+    """
     values_agree = all(any(same_value(w, v) for v in a.values) for w in r.values)
     if not values_agree:
         return _other_values(a, r)
@@ -113,14 +120,14 @@ def _numbers(reading: Reading) -> tuple[str, ...]:
 
 
 def _shared_span(a: Reading, r: Reading) -> tuple[int, int]:
-    """Token range of the answer from the first to the last content word shared with the reference; (0, 0) if none."""
+    """Return the answer's token range from the first to the last content word shared with the reference, or (0, 0)."""
     wanted = {w.text for w in r.words if w.text not in STOP_WORDS}
     shared = [w for w in a.words if w.text in wanted]
     return (shared[0].start, shared[-1].end) if shared else (0, 0)
 
 
 def _carries(a: Reading, r: Reading, q: Reading) -> bool:
-    """Whether the answer is a part of the reference with enough content beyond the question."""
+    """Return whether the answer is a part of the reference with enough content beyond the question."""
     if not _occurrences(r.words, a.words) or not content_of(a.words):
         return False
     question_words = set(content_of(q.words))
@@ -131,7 +138,7 @@ def _carries(a: Reading, r: Reading, q: Reading) -> bool:
 
 
 def _other_values(a: Reading, r: Reading) -> Match:
-    """Match for a reference with a value that the answer does not give."""
+    """Return the match for a reference with a value that the answer does not give."""
     f1 = token_f1([singular(w.text) for w in a.words], [singular(w.text) for w in r.words])
     missing = [w for w in r.values if not any(same_value(w, v) for v in a.values)]
     rivals = any(comparable(w, v) for w in missing for v in a.values)

@@ -1,4 +1,4 @@
-"""Detection of unresponsive answers: no reference supports them, and they say nothing false."""
+"""Detect unresponsive answers, which no reference supports and which say nothing false."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ _DENIALS = frozenset(["not", "no", "never", "none", "nobody", "nothing", "neithe
 
 
 def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Verdict]) -> bool:
-    """Whether the answer neither gives nor contradicts a reference, and all its statements are supported or
-    repetitions.
+    """Return whether an answer neither gives nor contradicts a reference, and is supported or repeats its question.
 
-    answer: the references' verdict on the entire answer. statements: the evidence's verdicts on its sentences; empty
-    without evidence.
+    answer: verdict on the entire answer by the references.
+    statements: verdicts on its sentences by the evidence; empty without evidence.
     """
     if answer.label != "unverifiable" or answer.support is None or answer.support >= HALF:
         return False
@@ -33,11 +32,11 @@ def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Ve
 
 
 def repeats_question(question: Question, answer: str) -> bool:
-    """Whether the answer has no content word or number beyond its question, and so claims nothing.
+    """Return whether the answer has no content word or number beyond its question, and so claims nothing.
 
-    Words about the answer and its sources ("the document mentions that") do not count. False for an answer of one or
-    two content words, for a question that names the answer (yes or no, "X or Y?"), and for an answer with a negation
-    that the question lacks.
+    Words about the answer and its sources ("the document mentions that") do not count. The result is False for an
+    answer of one or two content words, for a question that names the answer (yes or no, "X or Y?"), and for an answer
+    with a negation that the question lacks.
     """
     words = content_and_numbers(answer)
     question_words = content_and_numbers(question.text)
@@ -50,7 +49,7 @@ def repeats_question(question: Question, answer: str) -> bool:
 
 
 def _numbers(text: str) -> frozenset[tuple[str, str]]:
-    """Numbers, each with the word before it: "repaired 2024" does not repeat "repair in 2024"."""
+    """Return the numbers, each with the word before it: "repaired 2024" does not repeat "repair in 2024"."""
     return frozenset((before.casefold(), number) for before, number in _NUMBER.findall(text))
 
 

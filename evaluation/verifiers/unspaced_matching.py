@@ -1,4 +1,4 @@
-"""Comparison by characters if answer or reference is Chinese, Japanese, Korean or Thai."""
+"""Compare answer and reference by characters, for Chinese, Japanese, Korean and Thai."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _NO = re.compile(r"^(?:不是|不|没有|沒有|否|いいえ|いや|아니요|�
 
 
 def compare_unspaced(answer: str, reference: str) -> Match:
-    """Supported if the answer contains the reference, does not negate it, and gives no other value with its unit."""
+    """Compare an answer with a reference by characters.
+
+    The answer is supported if it contains the reference, does not negate it, and gives no other value with its unit.
+    """
     a, r = unspaced_form(answer), unspaced_form(reference)
     if a == r:
         return Match("supported", 1.0, "equals the reference")
@@ -52,7 +55,7 @@ def compare_unspaced(answer: str, reference: str) -> Match:
 
 
 def _offset_of(a: str, r: str) -> int | None:
-    """Position of the reference in the answer, not inside a longer number."""
+    """Return the offset of the reference in the answer, not inside a longer number; None if there is none."""
     if not r:
         return None
     for match in re.finditer(re.escape(r), a):

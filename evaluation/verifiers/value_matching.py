@@ -1,4 +1,4 @@
-"""Comparison of an answer with a reference that is a value, or yes or no."""
+"""Compare an answer with a reference that is a value, or yes or no."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ _DAYS_OF = {"weekdays": word_set("monday tuesday wednesday thursday friday"), "w
 
 
 def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
-    """Compare with a reference that says yes or no. An answer may imply it ("It is not allowed")."""
+    """Compare with a reference that says yes or no. An answer may imply yes or no ("It is not allowed").
+
+    a, r, q: readings of answer, reference and question.
+    """
     wanted, given = yes_or_no(r.tokens), yes_or_no(a.tokens)
     if given == "both":
         return Match("unverifiable", HALF, "the answer says yes and no")
@@ -52,7 +55,7 @@ def _granularity(q: Reading) -> str:
 
 
 def _is_label(a: Reading, q: Reading, value: Value) -> bool:
-    """Whether a number names a place ("section 4") that the question did not ask for."""
+    """Return whether a number is a label ("section 4") that the question does not ask for."""
     before = a.tokens[value.start - 1].lower if value.start else ""
     if before == "." and value.start > 1:
         before = a.tokens[value.start - 2].lower
@@ -60,7 +63,10 @@ def _is_label(a: Reading, q: Reading, value: Value) -> bool:
 
 
 def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
-    """Compare with a reference of values: each must be given, asserted, and not as one of several."""
+    """Compare with a reference of values. The answer must assert each, and not as one of several.
+
+    a, r, q: readings of answer, reference and question.
+    """
     granularity = _granularity(q)
     noted: list[Match] = []
     found = 0
@@ -77,9 +83,9 @@ def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
 
 
 def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
-    """Match for an answer with the values of "Wednesday at 10:00" but without its day.
+    """Return the match for an answer with the values of "Wednesday at 10:00" but without its day.
 
-    None if the answer has the day, the question names it, or a date implies it.
+    Returns None if the answer has the day, the question names it, or a date implies it.
     """
     if any(value.date is not None for value in r.values):
         return None
@@ -93,7 +99,7 @@ def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
 
 
 def _weekdays(reading: Reading) -> set[str]:
-    """Weekdays named in a text, also abbreviated or as "weekdays" or "weekends"."""
+    """Return the weekdays named in a text, also abbreviated or as "weekdays" or "weekends"."""
     found: set[str] = set()
     for token in reading.tokens:
         word = token.lower
@@ -119,7 +125,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         reasons.append(blocked)
     if reasons:
         return reasons[0]
-    # A value of the question is a repetition, not an answer: "The earthquake of 1755 ...".
+    # A value of the question is repeated, not given as the answer: "The earthquake of 1755 ...".
     candidates = [v for v in candidates if not any(same_value(own, v) and same_value(v, own) for own in q.values)]
     if any(only_less_specific(wanted, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")

@@ -1,4 +1,4 @@
-"""Protocol of verifiers: V(c) of docs/architecture.md, terms, for a batch of answers."""
+"""Define the interface of verifiers, which compute V(c) (docs/architecture.md, terms) for a batch of answers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ from generation.prompt import PromptChunk
 
 @dataclass(frozen=True, slots=True)
 class VerificationItem:
-    """One answer to judge. completion: its full text, to which the claims' offsets refer.
+    """One answer to judge.
 
-    shown: the chunks it was given. Used only for questions without any other source of truth (see ``faithful``); all
-    other evidence is independent of the arm.
+    claims: claims of the answer. Their offsets refer to the completion.
+    completion: full text of the answer.
+    shown: chunks in the answer's prompt. They are used only for questions without any other source of truth (see
+        ``faithful``). All other evidence is independent of the arm.
     """
 
     question: Question
@@ -27,29 +29,27 @@ class VerificationItem:
 
 
 FAILED = "the verifier failed"
-"""Prefix of the reason of a claim that is unscored because a verifier failed; a retry may succeed."""
+"""Prefix of the reason of a claim that is unscored because a verifier failed. A retry may succeed."""
 
 
 def failed(verdict: Verdict) -> bool:
-    """Whether a claim is unscored because the verifier failed, and not for lack of anything to judge it by."""
+    """Return whether a claim is unscored because the verifier failed, and not because there is nothing to judge by."""
     return verdict.label == "unscored" and verdict.reason.startswith(FAILED)
 
 
 class Verifier(Protocol):
-    """Judges claims by a source of truth that does not depend on the arm."""
+    """Interface of a verifier, which judges claims by a source of truth that does not depend on the arm."""
 
     @property
     def name(self) -> str:
-        """Name, version and all thresholds, at most 255 characters: verifiers with equal names give the same
-        verdicts.
-        """
+        """Name with version and all thresholds, at most 255 characters. Equal names give equal verdicts."""
 
     def extract(self, question: Question, completion: str) -> Extraction:
-        """The claims of a completion as this verifier judges them. Depends on question and completion only."""
+        """Extract the claims that this verifier judges. They depend only on question and completion."""
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
-        """One tuple per item with one verdict per claim, both in order.
+        """Return one tuple per item with one verdict per claim, both in order.
 
-        A claim that cannot be judged gets the label "unscored" and a reason (with the prefix FAILED if the verifier
-        failed), never an invented number.
+        A claim that cannot be judged gets the label "unscored" and a reason, never an invented number. The reason has
+        the prefix FAILED if the verifier failed.
         """

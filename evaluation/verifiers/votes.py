@@ -1,4 +1,4 @@
-"""Votes and probabilities of yes and no from a language model's answers."""
+"""Count votes and probabilities of yes and no in a language model's answers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _YES = frozenset({"yes", "true", "supported", "correct"})
 _NO = frozenset({"no", "not", "false", "unsupported", "incorrect"})
 _FIRST = re.compile(r"[^\W\d_]+")
 _READABLE = 0.5
-"""Minimum share (of probability or votes) that must be a yes or a no."""
+"""Minimum share of probability or votes for yes or no. Below it the claim is unscored."""
 
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """Votes for yes, no and neither, and the probabilities of the observed ones; None if unknown."""
+    """Counted votes. chances: probabilities of the observed yes, no and neither; None if unknown."""
 
     yes: int
     no: int
@@ -29,14 +29,14 @@ class VoteCount:
 
 
 def reading_of(text: str) -> Reading:
-    """ "yes" or "no" by the first word of an answer; "" for neither."""
+    """Return "yes" or "no" by the first word of an answer; "" for neither."""
     first = _FIRST.search(text)
     word = first.group().casefold() if first else ""
     return "yes" if word in _YES else "no" if word in _NO else ""
 
 
 def count_votes(completions: Sequence[Completion]) -> VoteCount:
-    """Count the answers; the probability of each distinct first token counts once."""
+    """Count the votes in a model's answers. The probability of each distinct first word counts once."""
     votes: dict[Reading, int] = {"yes": 0, "no": 0, "": 0}
     seen: dict[str, tuple[Reading, float]] = {}
     known = True
@@ -54,7 +54,7 @@ def count_votes(completions: Sequence[Completion]) -> VoteCount:
 
 
 def support_of(heard: VoteCount) -> float | None:
-    """P(yes | yes or no). None if too small a share is a yes or a no.
+    """Return P(yes | yes or no); None if too small a share of the answers is a yes or a no.
 
     With probabilities, the unobserved mass is split evenly between yes and no. With votes, it is the share of votes.
     """
