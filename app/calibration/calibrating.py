@@ -41,16 +41,12 @@ POWER = 0.8
 class CalibrationRequest:
     """Settings of a calibration.
 
-    run_id: ID of the labelled run.
-    alphas: hallucination rates to certify together.
-    delta: maximum probability that any of the certificates is wrong.
-    arm, verifier: see ``labelled_arm``.
-    thresholds: thresholds from strict to loose, fixed before the labels were seen; if empty, they are computed from
-    answers outside the test.
-    start: share of questions that the first threshold should answer; None for the default of ``threshold_grid``.
-    predictions: whether the test also uses the verifier's scores of unlabelled answers (uniform draws only).
-    offers: number of policies that are calibrated together. Each test has the level delta / (number of alphas *
-    offers).
+    run_id, arm, verifier: see ``labelled_arm``. alphas: hallucination rates to certify together. delta: maximum
+    probability that any of the certificates is wrong. thresholds: thresholds from strict to loose, fixed before the
+    labels were seen; if empty, they are computed from answers outside the test. start: share of questions that the
+    first threshold should answer; None for the default of ``threshold_grid``. predictions: whether the test also uses
+    the verifier's scores of unlabelled answers (uniform draws only). offers: number of policies that are calibrated
+    together; each test has the level delta / (number of alphas * offers).
 
     Raises UsageError for invalid values.
     """

@@ -1,4 +1,4 @@
-"""Connect to a Ray cluster, or start one on this machine: authentication, silence, and errors within seconds."""
+"""Connect to a Ray cluster, or start one on this machine, with authentication and without Ray's output."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _ENVIRONMENT = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",  # a worker without a share of a GPU sees none
 }
 _QUICK = {"RAY_gcs_rpc_server_connect_timeout_s": "3", "RAY_NUM_REDIS_GET_RETRIES": "2"}
-"""Ray otherwise tries to reach an address for more than a minute."""
+"""Settings that shorten Ray's connection attempts, which otherwise last more than a minute."""
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A connected cluster. ``close`` leaves it, and stops it if it was started here."""
+    """A connected cluster. ray: the Ray module. close: leaves the cluster, and stops it if it was started here."""
 
     ray: Any
     close: Callable[[], None]
 
 
 def connected(address: str | None, processors: int) -> Connection:
-    """Join the cluster at ``address`` (HOST:PORT), or start one on this machine with so many processors.
+    """Join the cluster at ``address`` (HOST:PORT). If it is None, start one with ``processors`` on this machine.
 
-    Sets Ray's variables in this process's environment, before Ray is imported: authentication by token, no usage
-    statistics. Raises WorkerError if Ray is not installed, the address does not answer or refuses the token, or the
-    cluster runs other versions or without authentication.
+    Sets Ray's environment variables in this process before Ray is imported: authentication by token, no usage
+    statistics. Raises WorkerError if Ray is not installed, if the address does not answer or refuses the token, and if
+    the cluster has other versions or no authentication.
     """
     if address is not None:
         check_address(address)
@@ -60,7 +60,7 @@ def connected(address: str | None, processors: int) -> Connection:
 
 
 def check_address(address: str) -> None:
-    """Raise WorkerError if the address is not HOST:PORT, or nothing answers there within seconds."""
+    """Raise WorkerError if the address is not HOST:PORT, or if nothing answers there within seconds."""
     host, separator, port = address.rpartition(":")
     if "://" in address or not separator or not host or not port.isdigit() or not 0 < int(port) < 65536:
         raise WorkerError(
@@ -89,7 +89,7 @@ def _check_token(address: str) -> None:
 
 @lru_cache(maxsize=1)
 def _own_token() -> str:
-    """The token of the clusters that this process starts: one for all, because Ray keeps the first that it sees."""
+    """Return the token of all clusters that this process starts. Ray keeps the first token that it reads."""
     return secrets.token_hex(32)
 
 
@@ -98,7 +98,7 @@ def _imported() -> Any:
         ray = importlib.import_module("ray")
     except ImportError as error:
         raise WorkerError("Ray is not installed: pip install 'plumbline-rag[ray]'") from error
-    # Ray prints reports of lost workers to standard output, which holds our results. There is no public switch.
+    # Ray prints reports of lost workers to stdout, where results are written. It has no public setting for this.
     printing: Any = importlib.import_module("ray._private.worker")
     printing._worker_logs_enabled = False
     return ray
@@ -166,7 +166,7 @@ def _check_nodes(ray: Any, address: str) -> None:
 
 
 def _why(error: BaseException) -> str:
-    """The reason in one line, from the error or from its causes: Ray's own message may only say that it failed."""
+    """Return the reason for an error in one line. It may be in a cause, because Ray's own message may not name it."""
     chain: list[BaseException] = []
     step: BaseException | None = error
     while step is not None and step not in chain:

@@ -1,4 +1,4 @@
-"""The BlockExecutor on Ray: workers are actors. A lost actor is started again, and its unfinished blocks with it."""
+"""A BlockExecutor whose workers are Ray actors. A lost actor is restarted and repeats its unfinished blocks."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ Block = TypeVar("Block")
 Result = TypeVar("Result")
 
 _QUEUED = 2
-"""Blocks a worker holds: one that it works on and one that is there when it is done."""
+"""Number of blocks submitted to a worker: the current block and the next one."""
 RETRIES = 2
-"""How often a block is given to another worker after its worker was lost. Then it is the block's fault."""
+"""Number of times that a block is submitted again after its worker was lost. Then the block fails."""
 _RESTARTS = 8
 _PATIENCE_SECONDS = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Which cluster, and how its processors are shared.
+    """The cluster to use, and the resources of each worker.
 
-    address: HOST:PORT of the head node; None starts a cluster on this machine that ends with the executor. workers:
-    None for one a GPU share, or one for four processors. gpus: share of a GPU for each worker that holds a model.
+    address: HOST:PORT of the head node; None starts a cluster on this machine, which ends with the executor. workers:
+    number of workers; None for one per GPU share, or one per four processors without GPUs. gpus: share of a GPU for
+    each worker that loads a model. Raises WorkerError for invalid values.
     """
 
     address: str | None = None
@@ -52,15 +53,16 @@ class ClusterOptions:
 
 
 class RayExecutor:
-    """Runs blocks on a Ray cluster. Use it as a context manager: leaving it ends the workers and leaves the cluster.
+    """An executor that runs blocks on a Ray cluster.
 
-    One executor a process at a time, because Ray's connection belongs to the process.
+    As a context manager it ends the workers and leaves the cluster on exit. A process can have one executor at a time,
+    because it has only one connection to Ray.
     """
 
     def __init__(self, options: ClusterOptions, say: Callable[[str], None] = lambda _: None) -> None:
-        """Connect. say: called when workers wait for processors that others use.
+        """Connect to the cluster. say: called with a message if the workers wait for processors.
 
-        Raises WorkerError as ``connected`` does, and if there is no room for the workers.
+        Raises the errors of ``connected``, and WorkerError if the workers do not fit on the cluster.
         """
         self._say = say
         self._connection: Connection = connected(options.address, len(os.sched_getaffinity(0)))
@@ -87,13 +89,13 @@ class RayExecutor:
     def workers(
         self, make: Callable[[], Callable[[Block], Result]], *, models: bool = True
     ) -> BlockWorkers[Block, Result]:
-        """See BlockExecutor. Workers without a model share the processors of the others."""
+        """Start workers (see BlockExecutor). Workers without a model share the processors of the others."""
         group: RayWorkers[Block, Result] = RayWorkers(self._connection.ray, make, self.room, self._say, models=models)
         self._groups.append(group)
         return group
 
     def close(self) -> None:
-        """End all workers, leave the cluster, and stop it if it was started here. May be called again."""
+        """End all workers and leave the cluster, or stop it if it was started here. Can be called repeatedly."""
         for group in self._groups:
             group.close()
         self._groups = []
@@ -101,7 +103,7 @@ class RayExecutor:
 
 
 class RayWorkers(Generic[Block, Result]):
-    """Actors that apply one function. Thread-safe."""
+    """Ray actors that apply one function to blocks. Thread-safe."""
 
     def __init__(
         self,
@@ -133,11 +135,11 @@ class RayWorkers(Generic[Block, Result]):
 
     @property
     def ahead(self) -> int:
-        """See BlockWorkers."""
+        """Number of blocks to submit before waiting for results; see BlockWorkers."""
         return max(1, _QUEUED * len(self._actors))
 
     def submit(self, block: Block) -> Future[Result]:
-        """Give the block to the worker that holds the fewest. See BlockWorkers."""
+        """Submit a block to the worker with the fewest blocks; see BlockWorkers."""
         with self._lock:
             if not self._actors:
                 raise WorkerError("these workers have ended")
@@ -145,7 +147,7 @@ class RayWorkers(Generic[Block, Result]):
             self._load[index] += 1
             reference = self._actors[index].run.remote(block)
         result: Future[Result] = Future()
-        # The reference is kept until then: Ray forgets a result that nothing refers to.
+        # The callback keeps the reference, because Ray deletes results without references.
         reference.future().add_done_callback(partial(self._finished, result, index, reference))
         return result
 

@@ -1,4 +1,4 @@
-"""How many workers fit on the nodes of a cluster, and how many processors each of them gets."""
+"""Compute how many workers fit on the nodes of a cluster, and how many processors each of them gets."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from data.block_work import WorkerError
 
 _PROCESSORS_EACH = 4
-"""More processors a worker need fewer copies of the model, fewer keep the processors busier."""
+"""Default number of processors per worker. More need fewer copies of the model; fewer keep the processors busier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A machine of the cluster. address: for messages."""
+    """A machine of the cluster. address: address for messages."""
 
     address: str
     processors: float
@@ -22,7 +22,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class WorkerRoom:
-    """workers: their number. processors, gpus: of each."""
+    """The workers that fit. workers: number of workers. processors, gpus: processors and GPU share of each worker."""
 
     workers: int
     processors: int
@@ -30,9 +30,10 @@ class WorkerRoom:
 
 
 def worker_room(nodes: Sequence[Node], workers: int | None, gpus: float) -> WorkerRoom:
-    """Share out the nodes' processors. workers: None for as many as there are GPU shares, or one for four processors.
+    """Distribute the processors of the nodes among workers.
 
-    Raises WorkerError if so many workers do not fit.
+    workers: number of workers; None for the number of GPU shares, or one per four processors if gpus is 0. gpus: share
+    of a GPU per worker. Raises WorkerError if the workers do not fit.
     """
     total = sum(int(node.processors) for node in nodes)
     shares = sum(int(node.gpus / gpus + 1e-9) for node in nodes) if gpus else 0

@@ -1,4 +1,4 @@
-"""What runs in a worker of the cluster. Imports no Ray, and of Plumbline only what its function needs."""
+"""Code that runs in the workers of a cluster. It does not import Ray, and imports little of Plumbline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 from plumbline_errors import PlumblineError
 
 PACKAGES = ("plumbline-rag", "torch", "transformers", "tokenizers", "numpy")
-"""Packages that decide texts, vectors and verdicts: their versions must be the same everywhere."""
+"""Packages that determine texts, vectors and verdicts. Their versions must be equal on all nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,31 +32,31 @@ class Failed:
 
 
 class BlockRunner:
-    """One worker: opens its function at the first block, and applies it to block after block."""
+    """A worker that applies a function to blocks. The function is created at the first block."""
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]], threads: int) -> None:
-        """threads: of the tokenizers; the cluster sets those of torch by the worker's processors."""
+        """make: creates the function. threads: number of tokenizer threads; Ray sets the number of torch threads."""
         os.environ.setdefault("RAYON_NUM_THREADS", str(threads))
         self._make = make
         self._function: Callable[[Any], Any] | None = None
 
     def ready(self) -> None:
-        """Return once this worker has its processors."""
+        """Return as soon as this worker has its processors."""
 
     def run(self, block: Any) -> Done | Failed:
-        """Apply the function. An exception is a result too: it is not the worker's death, and is not tried again."""
+        """Apply the function to a block. An exception is returned as Failed, so that the block is not retried."""
         try:
             if self._function is None:
                 self._function = self._make()
             return Done(self._function(block))
-        except Exception as error:  # of any kind: the driver raises it again
+        except Exception as error:  # the driver raises it again
             return Failed(portable(error))
 
 
 def portable(error: Exception) -> Exception:
-    """The error if it can be sent as it is, else a RuntimeError with its traceback.
+    """Return an error that can be sent to another process: the error itself or a RuntimeError with its traceback.
 
-    Not every error of a library can be unpickled, and its type may be unknown where it is read.
+    Some errors of libraries cannot be unpickled, or have types that the receiving process does not know.
     """
     if isinstance(error, PlumblineError | ValueError | TypeError | OSError):
         try:
@@ -69,7 +69,7 @@ def portable(error: Exception) -> Exception:
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """What a node of the cluster runs. token: whether it refuses calls without the cluster's token."""
+    """The versions on a node of the cluster. token: whether the node refuses calls without the cluster's token."""
 
     python: str
     packages: tuple[tuple[str, str], ...]
@@ -77,13 +77,13 @@ class NodeFacts:
 
 
 def node_facts() -> NodeFacts:
-    """The facts of the node that this is called on."""
+    """Return the versions on the node that runs this function."""
     token = os.environ.get("RAY_AUTH_MODE") == "token"
     return NodeFacts(platform.python_version(), tuple((name, _version(name)) for name in PACKAGES), token)
 
 
 def differences(here: NodeFacts, there: NodeFacts) -> tuple[str, ...]:
-    """What differs, as ``numpy 2.2.0 (here 2.4.1)``; the build of a package (``+cpu``) does not count."""
+    """Return the differences, such as ``numpy 2.2.0 (here 2.4.1)``. Local version labels (``+cpu``) are ignored."""
     pairs = [("Python", here.python, there.python)]
     pairs += [(name, dict(here.packages)[name], value) for name, value in there.packages]
     return tuple(

@@ -1,1 +1,1 @@
-"""Background jobs: stored in the database, taken by workers under a lease, with one module per kind of job."""
+"""Background jobs, which are stored in the database and run by workers under a lease."""

@@ -1,4 +1,4 @@
-"""Evaluation jobs: turn a request into a plan, run it, and store the run under its tenant."""
+"""Run evaluation jobs. The run is stored under the tenant of the job."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from retrieval.retriever import Fusion, Mode
 
 
 def run_evaluation(pipeline: Pipeline, job: Job, report: Report, started: Callable[[str], None]) -> Mapping[str, Any]:
-    """Run the job, or continue it; returns its result. started: called with the run's id as soon as it is known.
+    """Run or resume the evaluation of a job and return its result. Samples are committed as they are finished.
 
-    Raises AppError for an invalid request, and the errors of evaluation. Samples are committed as they are done.
+    report: called with the progress. started: called with the ID of the run before generation. Raises AppError for an
+    invalid request, and the errors of evaluation.
     """
     plan = plan_of(pipeline, job.tenant, EvaluationRequest.from_json(job.request))
 
@@ -48,11 +49,11 @@ def run_evaluation(pipeline: Pipeline, job: Job, report: Report, started: Callab
 
 
 def plan_of(pipeline: Pipeline, tenant: str, request: EvaluationRequest) -> EvaluationPlan:
-    """The plan of a tenant's request. Raises AppError, GenerationError or EvaluationError for an invalid one."""
+    """Return the plan of a tenant's request. Raises AppError, GenerationError or EvaluationError if it is invalid."""
     questions = questions_of(request)[: request.limit]
     collection = _stored(pipeline, tenant, request.collection)
     if collection is None and _needs_documents(request, questions):
-        # Never left to the pipeline, which would take the only existing collection, even of another tenant.
+        # The pipeline would take the only existing collection, even that of another tenant.
         raise AppError("name a collection: an arm searches it, or it judges questions without references")
     plan = EvaluationPlan(
         questions=questions,
@@ -83,7 +84,7 @@ def _needs_documents(request: EvaluationRequest, questions: Sequence[Question]) 
 
 
 def questions_of(request: EvaluationRequest) -> tuple[Question, ...]:
-    """The questions of a request, or the shipped ones. Raises AppError naming an invalid one."""
+    """Return the questions of a request, or the shipped ones. Raises AppError that names an invalid question."""
     if request.questions is None:
         return load_question_files(sample_question_paths())
     found: list[Question] = []
@@ -101,7 +102,11 @@ def questions_of(request: EvaluationRequest) -> tuple[Question, ...]:
 
 
 def _stored(pipeline: Pipeline, tenant: str, name: str | None) -> str | None:
-    """The store's name of a tenant's collection. None means none, or the only existing one."""
+    """Return the name of a tenant's collection in the store.
+
+    name: the tenant's name; None for the tenant's only collection. Returns None if the tenant has several or none.
+    Raises AppError for an unknown name.
+    """
     if name is None:
         known = own_collections(pipeline.store, tenant)
         return known[0].stored if len(known) == 1 else None

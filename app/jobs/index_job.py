@@ -1,7 +1,7 @@
-"""Index jobs: the current documents of a collection, minus removed ones, plus uploaded ones.
+"""Run index jobs, which add uploaded documents to a collection and remove documents from it.
 
-Unchanged documents are read from the store, so that a collection keeps all its documents, however they were added. They
-are neither parsed nor embedded again.
+The other documents are read from the store, so the collection keeps them however they were added. They are neither
+parsed nor embedded again.
 """
 
 from __future__ import annotations
@@ -31,18 +31,21 @@ from retrieval.generations.publishing import current_generation
 from retrieval.indexing.report import IndexProgress
 
 SHOWN_REFUSED = 1000
-"""Maximum number of refusals stored with a job; the total is stored too."""
+"""Maximum number of refused items that are stored with a job. Their total number is stored too."""
 
 
 @dataclass(slots=True)
 class Refusals:
-    """Refused items so far, stored with the job whether it succeeds or fails."""
+    """The refused items of a job, which are stored whether the job succeeds or fails.
+
+    count: total number. kept: the first SHOWN_REFUSED items.
+    """
 
     count: int = 0
     kept: list[dict[str, str]] = field(default_factory=list)
 
     def add(self, refused: Refused, folder: Path) -> Refused:
-        """Add and count a refusal; returns it without the staging folder's path. Notes are not counted."""
+        """Add a refused item, and return it without the path of the staging folder. Notes are not counted."""
         place = f"{folder}/"
         shown = replace(refused, where=refused.where.replace(place, ""), reason=refused.reason.replace(place, ""))
         if shown.kind != "note":
@@ -52,14 +55,14 @@ class Refusals:
         return shown
 
     def to_json(self) -> dict[str, Any]:
-        """JSON values for the job's result."""
+        """Return JSON values for the result of the job."""
         return {"refused": self.kept, "refused_count": self.count}
 
 
 def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) -> Mapping[str, Any]:
-    """Run the job; returns its result. refusals: filled during the run.
+    """Run an index job and return its result. report: called with the progress. refusals: filled during the run.
 
-    Raises AppError if the collection is gone or would be empty, and the errors of indexing.
+    Raises AppError if the collection was deleted or would be empty, and the errors of indexing.
     """
     if job.stored is None:
         raise AppError("the collection was deleted before the job could be done")
@@ -93,7 +96,7 @@ def run_index(pipeline: Pipeline, job: Job, report: Report, refusals: Refusals) 
 
 
 def published_params(store: Store, stored: str) -> IndexParams:
-    """The parameters of the collection's published index, or the defaults if there is none."""
+    """Return the parameters of the collection's published index, or the defaults if it has none."""
     with store.read() as connection:
         published = current_generation(connection, stored)
     if published is None:
@@ -104,9 +107,10 @@ def published_params(store: Store, stored: str) -> IndexParams:
 def _contents(
     store: Store, stored: str, folder: Path, request: IndexRequest, refusals: Refusals, names: list[str]
 ) -> Iterator[Document | Refused]:
-    """The uploaded documents, whose ids are added to ``names``, then the remaining ones.
+    """Yield the uploaded documents, then the documents that remain in the collection.
 
-    Read by the indexer while it holds the collection's lock.
+    The IDs of the uploaded documents are added to ``names``. The indexer iterates over this while it holds the
+    collection's lock.
     """
     passed = set(request.remove)
     versions = {
@@ -134,9 +138,9 @@ def _contents(
 
 
 def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
-    """The uploaded document, with its file's name in the id if a row of another file has the same id.
+    """Return the uploaded document. Its ID gets the file's name if a document of another file has the same ID.
 
-    Tables often number rows 1, 2, 3; a row replaces an earlier one only if both came from the same file.
+    Tables often number rows 1, 2, 3. A row replaces an earlier one only if both come from the same file.
     """
     file, version = dict(document.metadata).get("file"), versions.get(document.id)
     if file is None or version is None:

@@ -1,4 +1,4 @@
-"""Job: a background job as stored in the database, and the errors of requesting one."""
+"""Background jobs as stored in the database, and the errors of job requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ENDED: frozenset[JobStatus] = frozenset({"succeeded", "failed", "cancelled"})
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Progress of one step of a job, in the step's unit. total: None while unknown."""
+    """The progress of one step of a job, in the unit of the step. total: None while it is unknown."""
 
     step: str
     done: int
@@ -28,9 +28,10 @@ class Step:
 class Job:
     """A background job.
 
-    collection: the tenant's name; stored: the store's name; both None if it is gone or not needed. steps: progress.
-    error: reason of failure. attempts: number of starts. stopping: whether a stop was requested. request: the work;
-    result: its outcome. run_id: of an evaluation, once known.
+    tenant: ID of the owner. collection: the tenant's name of the collection; stored: its name in the store; both None
+    if the job has no collection or it was deleted. steps: progress. error: reason for a failure. attempts: number of
+    starts. stopping: whether a stop was requested. request: the requested work. result: outcome; None until the job
+    ends. run_id: ID of an evaluation's run, as soon as it is known.
     """
 
     id: str
@@ -52,13 +53,13 @@ class Job:
 
     @property
     def ended(self) -> bool:
-        """Whether the job is in a final state, unless it is retried."""
+        """Whether the job has ended. A failed or cancelled job can be retried."""
         return self.status in ENDED
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A submitted job. new: False if the client sent the same request with the same idempotency key before."""
+    """A submitted job. new: False if the client submitted the same request with the same idempotency key before."""
 
     job: Job
     new: bool

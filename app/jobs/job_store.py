@@ -1,4 +1,4 @@
-"""JobStore: jobs in the SQL store. Every look-up by a client filters by tenant. JobLeases handles the leases."""
+"""Store and query jobs in the database. All queries of clients filter by tenant. Leases are in app.jobs.leases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from data.store import Store
 
 
 class JobStore:
-    """Maps jobs to database rows. Holds no state."""
+    """The jobs of all tenants in the database. An instance has no state."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -31,16 +31,18 @@ class JobStore:
         collection_key: int | None = None,
         idempotency_key: str | None = None,
     ) -> Submitted:
-        """Queue a job, or find the one that the same client queued under the same key with the same request.
+        """Queue a job, or return the job that the client queued before with the same key and request.
 
-        Raises KeyReusedError if the key was used for another request, IntegrityError if the collection is gone.
+        request_sha256: hash that identifies equal requests. collection_key: database key of the collection.
+        idempotency_key: key given by the client; None always queues a job. Raises KeyReusedError if the key was used
+        for another request, IntegrityError if the collection does not exist.
         """
         try:
             return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
         except IntegrityError:
             if idempotency_key is None:
                 raise
-        # On a PostgreSQL server another process inserted the same key first; its job exists now.
+        # On PostgreSQL, another process inserted the same key first. Its job exists now.
         return self._submit(job_id, kind, tenant, request, request_sha256, collection_key, idempotency_key)
 
     def _submit(
@@ -82,7 +84,7 @@ class JobStore:
         return Submitted(job_of(dict(row)), new=True)
 
     def get(self, tenant: str, job_id: str) -> Job | None:
-        """The tenant's job with this id; None if it has none."""
+        """Return the tenant's job with this ID, or None if there is none."""
         with self._store.read() as connection:
             row = connection.execute(jobs_of(tenant).where(jobs.c.id == job_id)).mappings().first()
         return job_of(dict(row)) if row is not None else None
@@ -97,7 +99,7 @@ class JobStore:
         limit: int = 100,
         offset: int = 0,
     ) -> tuple[Job, ...]:
-        """The tenant's jobs, the newest first. stored: only those of the collection of this name in the store."""
+        """Return the tenant's jobs, newest first. stored: name of a collection in the store whose jobs are selected."""
         wanted = jobs_of(tenant)
         for column, value in ((jobs.c.kind, kind), (jobs.c.status, status), (collections.c.name, stored)):
             if value is not None:
@@ -107,7 +109,7 @@ class JobStore:
             return tuple(job_of(dict(row)) for row in connection.execute(wanted).mappings())
 
     def count(self, tenant: str, *, waiting: bool = True) -> int:
-        """The number of the tenant's jobs that have not ended (or of all its jobs with waiting=False)."""
+        """Return the number of the tenant's jobs that have not ended, or of all its jobs if ``waiting`` is False."""
         wanted = select(func.count()).select_from(jobs).where(jobs.c.tenant == tenant)
         if waiting:
             wanted = wanted.where(jobs.c.status.in_(("queued", "running")))
@@ -115,9 +117,9 @@ class JobStore:
             return connection.execute(wanted).scalar_one()
 
     def cancel(self, tenant: str, job_id: str) -> Job | None:
-        """Cancel a waiting job at once, request a running one to stop; None if the tenant has none with this id.
+        """Cancel a queued job at once, or request a running job to stop. Return None if the tenant has no such job.
 
-        Raises JobStateError for a job that has ended (one that was cancelled before is returned unchanged).
+        A cancelled job is returned unchanged. Raises JobStateError for a job that succeeded or failed.
         """
         with self._store.write(exclusive=False) as connection:
             # Locked, so that the worker does not end the job in between.
@@ -137,9 +139,9 @@ class JobStore:
         return job_of(dict(row))
 
     def retry(self, tenant: str, job_id: str) -> Job | None:
-        """Queue a failed or cancelled job again; it continues from its saved work. None as in ``cancel``.
+        """Queue a failed or cancelled job again. Return None if the tenant has no such job.
 
-        Raises JobStateError for a job that waits, runs or succeeded.
+        The job continues from its saved work. Raises JobStateError for a queued, running or succeeded job.
         """
         with self._store.write(exclusive=False) as connection:
             # Locked, so that the worker does not end the job in between.
@@ -156,7 +158,7 @@ class JobStore:
 
 
 def all_jobs() -> Select[Any]:
-    """The columns that ``job_of`` reads, of every job."""
+    """Return a query of all jobs with the columns that ``job_of`` reads."""
     named = func.coalesce(collections.c.label, collections.c.name).label("collection")
     return select(jobs, named, collections.c.name.label("stored")).outerjoin(
         collections, (collections.c.id == jobs.c.collection_id) & (collections.c.tenant == jobs.c.tenant)
@@ -164,12 +166,12 @@ def all_jobs() -> Select[Any]:
 
 
 def jobs_of(tenant: str) -> Select[Any]:
-    """``all_jobs`` of one tenant."""
+    """Return the query of ``all_jobs`` for one tenant."""
     return all_jobs().where(jobs.c.tenant == tenant)
 
 
 def job_of(row: Mapping[str, Any]) -> Job:
-    """The Job of a row of ``all_jobs``."""
+    """Return the job in a row of ``all_jobs``."""
     steps = row["progress"] or {}
     return Job(
         id=row["id"],

@@ -1,9 +1,8 @@
-"""JobLeases: workers share the jobs. A worker holds a job under a lease, which it renews while it works.
+"""Leases of jobs. A worker takes a job under a lease and renews the lease while it works.
 
-All times are of the database's clock, so that workers whose own clocks disagree do no harm.
-
-A killed worker stops renewing, so another worker takes the job when the lease expires. A worker that was only slow
-finds on renewing or ending that it no longer holds the job, and drops it.
+If a worker dies, its lease expires and another worker takes the job. A worker that was only slow learns at its next
+renewal that it lost the job, and stops working on it. All times are those of the database's clock, so the clocks of the
+workers need not agree.
 """
 
 from __future__ import annotations
@@ -24,26 +23,30 @@ from data.store import Store
 
 LEASE_S = 30.0
 MOST_ATTEMPTS = 3
-"""Number of worker deaths after which a job is given up, since it would kill every worker."""
+"""Number of attempts, each ended by the death of a worker, after which a job fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The reply to a renewal. held: whether the worker still holds the job. stopping: whether a stop was requested."""
+    """The result of a renewal. held: whether the worker still holds the job. stopping: whether a stop was requested."""
 
     held: bool
     stopping: bool
 
 
 def _turns() -> tuple[ColumnElement[Any], ...]:
-    """Order of tenants: first those without any job so far, then by the time of their last job, oldest first."""
+    """Return the order of tenants: those without an earlier job, then by the time of their last job, oldest first."""
     others = jobs.alias()
     last = select(func.max(others.c.heartbeat_at)).where(others.c.tenant == jobs.c.tenant).scalar_subquery()
     return (last.asc().nulls_first(),)
 
 
 class JobLeases:
-    """Leases of jobs. owner: the unique name of this worker. now: the current time, by default the database's."""
+    """The leases of one worker.
+
+    owner: unique name of the worker. lease_s: duration of a lease in seconds. now: function that returns the current
+    time; by default the clock of the database.
+    """
 
     def __init__(
         self, store: Store, owner: str, *, lease_s: float = LEASE_S, now: Callable[[], datetime] | None = None
@@ -54,16 +57,16 @@ class JobLeases:
         self._now = now
 
     def waiting(self) -> bool:
-        """Whether a job could be taken now; read-only."""
+        """Return whether a job could be taken now. Only reads the database."""
         with self._store.read() as connection:
             due = self._due(self._time(connection))
             return connection.execute(select(jobs.c.id).where(due).limit(1)).first() is not None
 
     def take(self) -> Job | None:
-        """Take a waiting job, or one whose lease has expired; None if there is none.
+        """Take a queued job or one whose lease has expired. Return None if there is none.
 
-        Tenants take turns: the tenant whose last job is oldest comes first, with its oldest job. Two jobs on one
-        collection never run at once. Jobs with too many dead workers are failed on the way.
+        Tenants take turns: the tenant whose last job is oldest comes first, with its oldest job. Two index jobs of one
+        collection never run at the same time. Jobs with MOST_ATTEMPTS dead workers are marked as failed.
         """
         while True:
             with self._store.write(exclusive=False) as connection:
@@ -88,7 +91,7 @@ class JobLeases:
                 return job_of(dict(found))
 
     def renew(self, job_id: str, steps: Sequence[Step], run_id: str | None = None) -> Heartbeat:
-        """Renew the lease and store the progress."""
+        """Renew the lease and store the progress. run_id: ID of an evaluation's run, if known."""
         values: dict[str, Any] = {}
         if steps:
             values["progress"] = {s.step: [s.done, s.total] for s in steps}
@@ -104,7 +107,7 @@ class JobLeases:
     def end(
         self, job_id: str, status: JobStatus, *, error: str | None = None, result: Mapping[str, Any] | None = None
     ) -> bool:
-        """Record how the job ended; False if this worker no longer held it."""
+        """Record how a job ended. Return False if this worker no longer holds it."""
         values: dict[str, Any] = {"status": status, "error": error, "lease_until": None}
         if result is not None:
             values["result"] = dict(result)
@@ -113,7 +116,10 @@ class JobLeases:
             return connection.execute(update(jobs).where(self._mine(job_id)).values(**values)).rowcount == 1
 
     def give_back(self, job_id: str, wait_s: float = 0.0) -> bool:
-        """Queue the job again as if it had not been started; it is not taken for the next wait_s seconds."""
+        """Queue a job again without counting the attempt. Return False if this worker no longer holds it.
+
+        wait_s: time in seconds before the job can be taken again.
+        """
         values = {"status": "queued", "owner": "", "attempts": jobs.c.attempts - 1, "heartbeat_at": None}
         with self._store.write(exclusive=False) as connection:
             until = self._time(connection) + timedelta(seconds=wait_s) if wait_s else None
@@ -124,10 +130,10 @@ class JobLeases:
         return self._now() if self._now is not None else database_now(connection)
 
     def _collection_free(self, connection: Connection, row: Mapping[Any, Any], now: datetime) -> bool:
-        """Whether no other job indexes the collection, once every worker that is taking one has committed.
+        """Return whether no other index job of the collection is running.
 
-        Two workers may lock two jobs of one collection at the same time: the second waits here for the row of the
-        collection, and then sees the first one's job.
+        Two workers may lock two jobs of one collection at the same time. The second one waits here for the row of the
+        collection, and then sees that the job of the first one is running.
         """
         if row["kind"] != "index" or row["collection_id"] is None:
             return True
@@ -139,7 +145,7 @@ class JobLeases:
     def _due(self, now: datetime) -> ColumnElement[bool]:
         over = or_(jobs.c.lease_until.is_(None), jobs.c.lease_until < now)
         other = jobs.alias()
-        # A NULL in the list would make NOT IN unknown for all rows.
+        # A NULL in the list would make NOT IN unknown (NULL) for all rows.
         busy = (
             select(func.coalesce(other.c.collection_id, -1))
             .where(other.c.kind == "index", other.c.status == "running", other.c.lease_until >= now)

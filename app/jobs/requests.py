@@ -1,4 +1,4 @@
-"""Job requests, as values and as the JSON stored in their rows."""
+"""Requests of jobs, and their JSON in the database."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class IndexRequest:
-    """Documents to add to and remove from a collection. uploads: names of the files in the job's staging folder.
+    """A request to add and remove documents of a collection. All other documents remain.
 
-    remove: ids of documents. All other documents of the collection remain.
+    uploads: names of the files in the job's staging folder. remove: IDs of the documents to remove.
     """
 
     uploads: tuple[str, ...] = ()
     remove: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """JSON for the job's row."""
+        """Return the JSON that is stored with the job."""
         return {"uploads": list(self.uploads), "remove": list(self.remove)}
 
     @classmethod
@@ -31,10 +31,11 @@ class IndexRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """A run to execute.
+    """A request for an evaluation. For the other fields see app.runs.evaluate.EvaluationPlan.
 
-    questions: fields of each (data/question_json.py), or None for the shipped ones. collection, trusted: the tenant's
-    names. arms: None for the default arms of the server's model. limit: only the first N questions.
+    questions: fields of each question (data/question_json.py); None for the shipped questions. collection, trusted:
+    the tenant's names of collections. arms: None for the default arms of the server's model. limit: maximum number of
+    questions, from the first one.
     """
 
     questions: tuple[Mapping[str, Any], ...] | None
@@ -53,14 +54,14 @@ class EvaluationRequest:
     limit: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """JSON for the job's row."""
+        """Return the JSON that is stored with the job."""
         questions = None if self.questions is None else [dict(q) for q in self.questions]
         arms = None if self.arms is None else list(self.arms)
         return asdict(self) | {"questions": questions, "arms": arms, "decoding": dict(self.decoding)}
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> EvaluationRequest:
-        """Parse the output of to_json. Raises TypeError for the fields of another version."""
+        """Parse the output of to_json. Raises TypeError for unknown fields, for example of another version."""
         questions = fields["questions"]
         fixed = None if questions is None else tuple(questions)
         arms = fields["arms"]
@@ -68,6 +69,6 @@ class EvaluationRequest:
 
 
 def digest(*parts: object) -> str:
-    """SHA-256 (hex) of a request, to compare requests."""
+    """Return the SHA-256 (hex) of the parts of a request, with which requests are compared."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

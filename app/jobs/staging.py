@@ -1,4 +1,4 @@
-"""The staging folder ``home/staging/JOB/`` of uploaded files, and the valid names of such files."""
+"""The staging folder ``home/staging/JOB/`` of uploaded files, and the names that such files may have."""
 
 from __future__ import annotations
 
@@ -21,10 +21,9 @@ class BadNameError(AppError):
 
 
 def safe_name(name: str) -> str:
-    """The name, if it is a file name or a relative path below the uploaded folder (with ``/``). Raises BadNameError
-    otherwise.
+    """Return a valid name unchanged. Raises BadNameError for an invalid one. Names are never rewritten.
 
-    Invalid names are refused, never rewritten.
+    A valid name is a file name, or a relative path with ``/`` below the uploaded folder.
     """
     shown = _CONTROL.sub("?", name)[:80]
     parts = name.split("/")
@@ -49,19 +48,19 @@ def safe_name(name: str) -> str:
 
 
 def staging_folder(home: Path, job_id: str) -> Path:
-    """The folder of a job's files. Raises ValueError for an invalid id."""
+    """Return the folder of a job's uploaded files. Raises ValueError for an invalid ID."""
     if not _JOB.fullmatch(job_id):
         raise ValueError(f"{job_id!r} is not a job id")
     return home / "staging" / job_id
 
 
 def remove_staging(home: Path, job_id: str) -> None:
-    """Remove a job's files, if any."""
+    """Remove the uploaded files of a job, if there are any."""
     shutil.rmtree(staging_folder(home, job_id), ignore_errors=True)
 
 
 def remove_orphans(home: Path, known: Iterable[str]) -> None:
-    """Remove folders of unknown jobs that are older than an hour; they remain after a crash."""
+    """Remove folders of unknown jobs that are older than an hour. A crash can leave such folders. known: job IDs."""
     folder = home / "staging"
     if not folder.is_dir():
         return

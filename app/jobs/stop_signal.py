@@ -1,4 +1,4 @@
-"""JobStopped: ends long work from outside, when it next reports progress."""
+"""JobStopped, the exception that ends a job when it next reports progress."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from app.jobs.job import Step
 
 StopReason = Literal["cancelled", "lost", "shutdown"]
 Report = Callable[[Sequence[Step]], None]
-"""Receives progress; raises JobStopped if the work should end."""
+"""Function that receives the progress of a job, and raises JobStopped if the job must end."""
 
 
 class JobStopped(BaseException):
     """The job must stop.
 
-    cancelled: a user requested it. lost: the lease expired, and another worker may hold the job. shutdown: the worker
-    exits. Derives from BaseException, so that code in between treats it like KeyboardInterrupt.
+    reason: "cancelled" if a user requested it, "lost" if the lease expired and another worker may hold the job,
+    "shutdown" if the worker exits. The class derives from BaseException, so that handlers of Exception do not catch it.
     """
 
     def __init__(self, reason: StopReason) -> None:

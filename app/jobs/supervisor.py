@@ -1,4 +1,4 @@
-"""Supervisor of the worker process beside the server: starts it, restarts it after a crash, ends it with the server."""
+"""Run the worker as a child process of the server: start it, restart it after a crash, and end it with the server."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from app.jobs.worker import LOGGER
 
 _GRACE_S = 15.0
 _PAUSES_S = (0.5, 2.0, 10.0, 30.0)
-"""Increasing delays before restarts, in seconds, so that a worker that cannot start does not use up the CPU."""
+"""Delays before restarts, in seconds. They increase, so that a worker that cannot start does not use up the CPU."""
 
 
 class WorkerProcess:
     """``plumbline work`` as a child process.
 
-    arguments: those that name the home and the models. may_start: polled before each start until it returns true,
-    because a worker must not create a new database where the old one was removed.
+    arguments: command-line arguments that name the home and the models. may_start: polled before each start until it
+    returns True, because a worker must not create a new database after the old one was removed.
     """
 
     def __init__(self, arguments: Sequence[str], may_start: Callable[[], bool] = lambda: True) -> None:
@@ -38,7 +38,7 @@ class WorkerProcess:
         self._ending.set()
         process = self._process
         if process is not None and process.stdin is not None:
-            process.stdin.close()  # it exits by itself, and queues its current job again
+            process.stdin.close()  # the worker then queues its current job again and exits
         self._thread.join(_GRACE_S)
         if process is not None and process.poll() is None:
             process.kill()  # another worker takes its job when the lease expires
@@ -51,7 +51,7 @@ class WorkerProcess:
             if not self._may_start():
                 self._ending.wait(_PAUSES_S[-1])
                 continue
-            # In its own session: Ctrl-C on the terminal goes to the server, which then stops the worker in order.
+            # In its own session, so that Ctrl-C reaches the server only, which then ends the worker.
             self._process = subprocess.Popen(  # noqa: S603 - our own program
                 self._command, stdin=subprocess.PIPE, start_new_session=True
             )

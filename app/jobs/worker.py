@@ -1,4 +1,4 @@
-"""The worker: takes jobs one by one, renews its lease every second, and records how each job ended."""
+"""The worker, which takes jobs one by one, renews its lease every second, and records how each job ended."""
 
 from __future__ import annotations
 
@@ -35,17 +35,18 @@ LOGGER = "plumbline.jobs"
 BEAT_S = 1.0
 POLL_S = 0.5
 UPLOADS_KEPT_DAYS = 7
-"""Seconds for which uploads of a failed or cancelled job are kept, for a retry."""
+"""Days for which the uploads of a failed or cancelled job are kept for a retry."""
 TIDY_S = 3600.0
 AWAY_S = 5.0
-"""Seconds before a database that did not answer is asked again."""
+"""Seconds before the next query of a database that did not answer."""
 BUSY_WAIT_S = 2.0
-"""Seconds before a job is retried whose collection another process writes."""
+"""Seconds before a job is retried after another process locked its collection or the database."""
 
 
 class Worker:
-    """One worker thread on one pipeline. Set ``stopping`` to end it; its current job is queued again.
+    """A worker that runs jobs in the calling thread. Set ``stopping`` to end it; its current job is queued again.
 
+    leases: leases of this worker; by default new ones of ``lease_s`` seconds. beat_s: interval of renewals in seconds.
     alive: called about every second, also during a job.
     """
 
@@ -67,7 +68,7 @@ class Worker:
         self._log = logging.getLogger(LOGGER)
 
     def run(self, poll_s: float = POLL_S) -> None:
-        """Work until stopped. Waits while the database does not answer."""
+        """Run jobs until ``stopping`` is set. poll_s: seconds between queries for jobs. Waits for the database."""
         tidied = time.monotonic() - TIDY_S
         while not self.stopping.is_set():
             self._alive()
@@ -84,7 +85,7 @@ class Worker:
                 self.stopping.wait(pause_s)
 
     def run_one(self) -> bool:
-        """Take one job and run it; False if there is none. Raises DataError if the database does not answer."""
+        """Take one job and run it. Return False if there is none. Raises DataError if the database does not answer."""
         job = self._leases.take()
         if job is None:
             return False
@@ -96,13 +97,13 @@ class Worker:
         except JobStopped as stopped:
             self._stopped(job, stopped.reason, refusals)
         except (CollectionBusyError, StoreBusyError, StoreUnavailableError) as error:
-            # Another process writes the collection, or the database server is away. Saved work remains, and the job
-            # continues from there.
+            # Another process writes the collection, or the database does not answer. The job later continues from its
+            # saved work.
             self._log.info("job %s waits: %s", job.id, error)
             self._leases.give_back(job.id, BUSY_WAIT_S)
         except (*USER_ERRORS, OSError) as error:
             self._failed(job, self._public(str(error)), refusals)
-        # a job must not end the worker; the error text may quote documents, so it is not logged
+        # A job must not end the worker. The error text may quote documents, so it is not logged.
         except Exception as error:
             where = "".join(traceback.format_tb(error.__traceback__))
             self._log.error("job %s failed\n%s%s", job.id, where, type(error).__name__)
@@ -114,8 +115,10 @@ class Worker:
         return True
 
     def tidy(self) -> None:
-        """Remove uploads of unknown jobs and of jobs that failed long ago, and rate limits that are not used; stored
-        queries and texts of audits beyond the retention period.
+        """Delete data that is no longer needed.
+
+        This is: uploads of unknown jobs and of jobs that failed more than UPLOADS_KEPT_DAYS ago, unused rate limits,
+        and queries and texts of audits beyond the retention period.
         """
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
@@ -152,7 +155,7 @@ class Worker:
         self._leases.end(job.id, "failed", error=error, result=result)
 
     def _public(self, text: str) -> str:
-        """Remove the home's path from a message, which clients must not see."""
+        """Return a message without the path of the home, which clients must not see."""
         home = str(self._pipeline.home)
         return text.replace(f"{home}/staging/", "").replace(home, "HOME")[:4000]
 
@@ -174,7 +177,7 @@ class Worker:
 
 
 class _Beating:
-    """Renews the lease in a thread with the latest progress, and tells the work when to stop."""
+    """The heartbeat of a job: a thread renews the lease and stores the progress, and ``report`` stops the job."""
 
     def __init__(self, renew: Callable[..., Any], stopping: threading.Event, every_s: float) -> None:
         self.over = threading.Event()
@@ -186,7 +189,7 @@ class _Beating:
         self._stop: StopReason | None = None
 
     def report(self, steps: Sequence[Step]) -> None:
-        """Store the progress. Raises JobStopped."""
+        """Keep the progress for the next renewal. Raises JobStopped if the job must stop."""
         self._steps = tuple(steps)
         if self._stop is not None:
             raise JobStopped(self._stop)
@@ -194,17 +197,17 @@ class _Beating:
             raise JobStopped("shutdown")
 
     def started(self, run_id: str) -> None:
-        """Store the id of an evaluation's run, and publish it at once."""
+        """Store the ID of an evaluation's run at once."""
         self._run = run_id
         self._beat()
 
     def run(self) -> None:
-        """Renew until the work ends."""
+        """Renew the lease until the work ends."""
         while not self.over.wait(self._every_s):
             self._beat()
 
     def last(self) -> None:
-        """The final progress."""
+        """Store the final progress, unless the lease was lost."""
         if self._stop != "lost":
             self._beat()
 
@@ -212,7 +215,7 @@ class _Beating:
         try:
             beat = self._renew(self._steps, self._run)
         except DataError:
-            return  # locked or unavailable for a moment: the lease is longer than one interval
+            return  # a short failure does no harm, because the lease is longer than one interval
         if not beat.held:
             self._stop = "lost"
         elif beat.stopping:

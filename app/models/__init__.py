@@ -1,1 +1,1 @@
-"""Models by name: open, check and evaluate them."""
+"""Open, check and evaluate models by name."""

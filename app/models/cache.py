@@ -1,4 +1,4 @@
-"""A cache of open models: callers in one process that request the same files on the same device share one object."""
+"""A cache of loaded models. Callers in one process that request the same files and device share one object."""
 
 from __future__ import annotations
 
@@ -17,17 +17,20 @@ Model = TypeVar("Model")
 Kind = Literal["default encoder", "encoder", "reader", "answer reader", "decoder", "verifier"]
 
 _PART = re.compile(r"-\d{5}-of-\d{5}(?=\.\w+$)")
-"""Matches the name of one part of a split model file."""
+"""Pattern of the part number in the name of a split model file."""
 
 MAX_MODELS = 8
 MAX_BYTES = 1 << 30
 _DEPTH = 2
-"""Depth of subfolders whose files are checked; sentence-transformers stores modules one level down."""
+"""Number of folder levels whose files are checked. sentence-transformers stores modules in subfolders."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStamp:
-    """File status that changes on every write. name: relative to the model's folder. size: bytes."""
+    """The status of a file, which changes on every write.
+
+    name: path relative to the model's folder. size: size in bytes. modified_ns, changed_ns: times in nanoseconds.
+    """
 
     name: str
     size: int
@@ -38,7 +41,10 @@ class FileStamp:
 
 @dataclass(frozen=True, slots=True)
 class ModelKey:
-    """Identifies a model: its files and how it was opened. folder: resolved, so that links share one entry."""
+    """The key of a model in the cache: its files and how it was loaded.
+
+    folder: resolved path, so that links share one entry. precision: description of how the weights are loaded.
+    """
 
     kind: Kind
     folder: Path
@@ -48,11 +54,11 @@ class ModelKey:
 
     @property
     def size(self) -> int:
-        """Bytes of all files: approximates the memory of the weights."""
+        """Size of all files in bytes, which approximates the memory of the weights."""
         return sum(file.size for file in self.files)
 
     def replaces(self, other: ModelKey) -> bool:
-        """Whether ``other`` is the same model before its files changed."""
+        """Return whether ``other`` is the same model with other files, for example before it was trained again."""
         return self._source == other._source and self.files != other.files
 
     @property
@@ -61,23 +67,26 @@ class ModelKey:
 
 
 def model_key(kind: Kind, folder: Path, device: str = "cpu", precision: str = "") -> ModelKey:
-    """The key of the model in ``folder``, or in one GGUF file, for its current files. Reads only file status.
+    """Return the key of a model for its current files. Reads only the status of files.
 
-    An inaccessible file is left out: opening the model reports it.
+    folder: folder or GGUF file of the model. An inaccessible file is left out, because loading the model reports it.
     """
     resolved = folder.resolve()
     return ModelKey(kind, resolved, device, precision, tuple(sorted(_stamps(resolved), key=lambda stamp: stamp.name)))
 
 
 class ModelCache:
-    """LRU cache of open models. Thread-safe.
+    """A cache of loaded models that evicts the least recently used one. Thread-safe.
 
-    The cache shares objects without owning them: an evicted model still works for its users, and its memory is freed
-    with the last of them. Models must be safe to share, as encoders, scorers and generators are.
+    An evicted model still works for its users, and its memory is freed with the last of them. Models must be safe to
+    share between threads, as encoders, scorers and generators are.
     """
 
     def __init__(self, max_models: int = MAX_MODELS, max_bytes: int = MAX_BYTES) -> None:
-        """max_bytes: limit on the file sizes of all cached models together. Raises ValueError for a negative limit."""
+        """max_models: maximum number of models. max_bytes: maximum total size of their files, in bytes.
+
+        Raises ValueError for a negative limit.
+        """
         if max_models < 0 or max_bytes < 0:
             raise ValueError(f"max_models and max_bytes must not be negative: {max_models}, {max_bytes}")
         self._max_models = max_models
@@ -87,20 +96,20 @@ class ModelCache:
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
-        """Number of cached models."""
+        """Return the number of cached models."""
         with self._lock:
             return len(self._kept)
 
     def __contains__(self, key: ModelKey) -> bool:
-        """Whether the model is cached."""
+        """Return whether the model is cached."""
         with self._lock:
             return key in self._kept
 
     def get(self, key: ModelKey, load: Callable[[], Model]) -> Model:
-        """The cached model, or the result of ``load``. Threads that request one model at once share a single ``load``.
+        """Return the cached model, or load it with ``load`` and cache it.
 
-        Raises the errors of ``load`` in every waiting thread; nothing is cached then. A model larger than ``max_bytes``
-        is returned without caching.
+        Threads that request one model at the same time share a single call of ``load``. Its errors are raised in every
+        waiting thread, and nothing is cached then. A model larger than ``max_bytes`` is returned without caching.
         """
         while True:
             with self._lock:
@@ -113,7 +122,7 @@ class ModelCache:
                     break
             try:
                 return cast("Model", opening.result())
-            except CancelledError:  # the loading thread was interrupted: load it here
+            except CancelledError:  # the loading thread was interrupted, so this thread loads the model
                 continue
         try:
             model = load()
@@ -130,7 +139,7 @@ class ModelCache:
         return model
 
     def release(self, model: object) -> bool:
-        """Evict a model; returns whether it was cached."""
+        """Evict a model. Return whether it was cached."""
         with self._lock:
             keys = [key for key, kept in self._kept.items() if kept is model]
             for key in keys:
@@ -138,13 +147,13 @@ class ModelCache:
             return bool(keys)
 
     def close(self) -> None:
-        """Evict all models, including those being opened. The cache can be used again."""
+        """Evict all models, including those that are being loaded. The cache can still be used."""
         with self._lock:
             self._kept.clear()
             self._opening.clear()
 
     def _opened(self, key: ModelKey, opening: Future[object]) -> bool:
-        """Remove the pending entry; False if ``close`` was called meanwhile."""
+        """Remove the entry of a model that is being loaded. Return False if ``close`` was called meanwhile."""
         with self._lock:
             if self._opening.get(key) is not opening:
                 return False
@@ -164,7 +173,7 @@ class ModelCache:
 
 @lru_cache(maxsize=1)
 def process_models() -> ModelCache:
-    """The cache of this process, the default of commands and pipelines."""
+    """Return the cache of this process, the default of commands and pipelines."""
     return ModelCache()
 
 
@@ -185,7 +194,7 @@ def _stamps(folder: Path) -> list[FileStamp]:
 
 
 def _stamp(path: Path, folder: Path) -> FileStamp | None:
-    """The status of one file, None if it is inaccessible."""
+    """Return the status of a file, or None if it is inaccessible."""
     try:
         status = path.stat()
     except OSError:

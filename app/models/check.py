@@ -1,4 +1,4 @@
-"""Check that a checkpoint is complete, supported and computed exactly. Implements ``plumbline model check``."""
+"""Check that a checkpoint is complete, supported and computed correctly. Implements ``plumbline model check``."""
 
 from __future__ import annotations
 
@@ -36,16 +36,17 @@ from model.verifier.files import CONFIG as VERIFIER
 _UNCACHED = "one plain pass"
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 _PROMPT_TOKENS, _GREEDY_TOKENS = 24, 16
-# Sliding windows up to this length are exceeded in the check; longer ones would make it slow for a large model.
+# The prompt of the check is longer than sliding windows up to this length. A longer prompt would be slow.
 _LONGEST_WINDOW = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCheckRequest:
-    """The folder to check, and how to compute it.
+    """The checkpoint to check, and how to compute it.
 
-    dtype: one of DTYPES. home: where the SHA-256 of weight files is recorded, None for not at all. accept: record the
-    current weight files, although they changed since they were last opened.
+    folder: folder or GGUF file of the checkpoint. dtype: one of DTYPES. home: data directory (home) that records the
+    SHA-256 of weight files; None records nothing. accept: whether to record weight files that changed since they were
+    last opened. Raises UsageError for an unknown dtype.
     """
 
     folder: Path
@@ -63,9 +64,11 @@ class ModelCheckRequest:
 class ModelCheck:
     """The result of a check.
 
-    problems: why the checkpoint must not be used, first the one that stopped the check; empty if it passes. facts and
-    the comparisons are None if the check stopped earlier. end_tokens: (id, text). weights: (file, SHA-256).
-    compared_with: the implementation behind ``reference``. use: for a reader, how its probabilities are used.
+    weights: name and SHA-256 of each weight file. problems: reasons why the checkpoint must not be used; empty if it
+    passes. facts: description of the decoder. end_tokens: ID and text of each end token. prompt_tokens: length of the
+    prompt of the comparisons. split: comparison of several ways to compute the logits. reference: comparison with
+    another implementation. compared_with: name of that implementation. use: how the probabilities of a reader are used;
+    None for other models. Fields are None if the check stopped before they were computed.
     """
 
     folder: str
@@ -89,14 +92,15 @@ class ModelCheck:
         return not self.problems
 
     def to_json(self) -> dict[str, object]:
-        """One JSON document."""
+        """Return the result as JSON values."""
         return {**asdict(self), "passed": self.passed}
 
 
 def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None = None) -> ModelCheck:
-    """Describe and load the checkpoint, compare several ways of computing it, and compare it with transformers.
+    """Load a checkpoint, compare several ways of computing it, and compare it with transformers.
 
-    watch: called with the name of each step. All problems of the checkpoint are in ``problems`` of the result.
+    watch: called with the name of each step. Problems of the checkpoint do not raise errors; they are returned in
+    ``problems``.
     """
     say = watch or (lambda _: None)
     result = ModelCheck(str(request.folder), request.device, request.dtype)
@@ -118,7 +122,7 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
 
 
 def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tuple[str, str], ...]:
-    """Name and SHA-256 of each weight file. Raises ModelError for one that changed and was not accepted."""
+    """Return name and SHA-256 of each weight file. Raises ModelError for a changed file that was not accepted."""
     known = known_weights(request.home, request.folder)
     if known is not None and request.accept:
         say(f"accepted in its current state: {', '.join(str(file) for file in known.accept(request.folder))}")
@@ -127,7 +131,7 @@ def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tu
 
 
 def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
-    """Check an embedded reader. No other program computes it, so it is compared with its own plain pass."""
+    """Check an embedded reader. It has no other implementation, so it is compared with a pass without a cache."""
     from app.models.reader_check import look_at_reader
 
     if request.dtype != "float32":
@@ -147,7 +151,7 @@ def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[st
 
 
 def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
-    """Check tokenizer, end tokens and chat template; ids outside of the vocabulary are a problem."""
+    """Add the results of checking the tokenizer, the end tokens and the chat template."""
     tokenizer = Tokenizer.of_checkpoint(folder)
     problems = []
     if tokenizer.size > vocabulary:
@@ -201,7 +205,7 @@ def _computed(
 
 
 def _prompt(facts: DecoderFacts) -> torch.Tensor:
-    """(1, T) token ids from a fixed seed. The check compares arithmetic, so any tokens work."""
+    """Return random token IDs from a fixed seed, of shape (1, T). The check compares arithmetic, so any tokens work."""
     wanted = _PROMPT_TOKENS
     if facts.window is not None and facts.window <= _LONGEST_WINDOW:
         wanted = max(wanted, facts.window + 8)

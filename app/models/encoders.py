@@ -18,13 +18,13 @@ from retrieval.encoding.sentence_transformer import (
 def open_encoder(
     name: str, device: str, precision: Precision, models: ModelCache | None = None, home: Path | None = None
 ) -> Encoder:
-    """Open the encoder ``name``, a folder or hub id; "" is the packaged MiniLM.
+    """Load an encoder. name: a folder or a hub ID; "" for the packaged MiniLM.
 
-    device: cpu, cuda, cuda:N or auto. models: cache of open folders, by default the process's cache; a hub id is opened
-    on every call. home: see app.models.known_tokenizers.
+    device: cpu, cuda, cuda:N or auto. models: cache of models, by default that of the process; encoders with a hub ID
+    are not cached. home: data directory (home) for app.models.known_tokenizers; None if there is none.
 
-    Raises ModelError for an unavailable device or a tokenizer that exceeds its limits, and RetrievalError for an
-    encoder that cannot be loaded.
+    Raises ModelError for an unavailable device or a tokenizer that exceeds its limits, RetrievalError for an encoder
+    that cannot be loaded.
     """
     key = encoder_key(name, device, precision)
     if key is None:
@@ -33,15 +33,18 @@ def open_encoder(
 
 
 def encoder_key(name: str, device: str, precision: Precision) -> ModelKey | None:
-    """The cache key of an encoder; None for a hub id. Loads nothing. Raises RetrievalError without MiniLM's package."""
-    if not name:  # separate kind: its weights are compared with the published ones
+    """Return the cache key of an encoder, or None for a hub ID. Loads nothing.
+
+    Raises RetrievalError if the package of MiniLM is not installed.
+    """
+    if not name:  # a kind of its own, because its weights are compared with the published ones
         return model_key("default encoder", default_encoder_folder(), device, precision)
     folder = Path(name)
     return model_key("encoder", folder, device, precision) if folder.is_dir() else None
 
 
 def _load(name: str, device: str, precision: Precision, home: Path | None) -> Encoder:
-    # loads torch, which the parent of an encoder subprocess does not need
+    # This imports torch, which the parent of an encoder subprocess does not need.
     from model.hardware.device import pick_device
 
     where = str(pick_device(device))

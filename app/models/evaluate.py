@@ -1,4 +1,4 @@
-"""Load any reader or verifier by name, and evaluate it on any file: implements ``model eval``."""
+"""Load a reader or verifier by name and evaluate it on a file. Implements ``plumbline model eval``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ from model.pairs.scoring import PairScorer, answer_tokens
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """The model to evaluate. claim_first, supported_label: of an external sequence classifier."""
+    """The model to load.
+
+    name: see app.models.roles. claim_first: whether the claim is the first text of a pair, supported_label: name of the
+    label "supported"; both for external sequence classifiers only.
+    """
 
     name: str
     device: str = "cpu"
@@ -36,8 +40,11 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationRequest:
-    """One evaluation. words: also find weak words (RAGTruth). alone: read each claim separately, even if the verifier
-    can read several together. max_tokens: of a reader's answer.
+    """Settings of an evaluation.
+
+    words: whether to find weak words (RAGTruth only). alone: whether to judge each claim separately, even if the
+    verifier can judge several together. max_tokens: maximum length of a reader's answer, in tokens. seed: seed of
+    generation and resampling.
     """
 
     model: ModelRequest
@@ -50,9 +57,10 @@ class EvaluationRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelEvaluation:
-    """The result: either ``verifier`` or ``reader`` is set. model, fingerprint: as the model reports them.
+    """The result of an evaluation. Either ``verifier`` or ``reader`` is set.
 
-    unscored: (reason, count). together: whether a verifier read the claims of one text together.
+    model, fingerprint: name and fingerprint that the model reports. data: the examples. unscored: reasons for unscored
+    examples, with counts. together: whether a verifier judged the claims of one text together.
     """
 
     model: str
@@ -66,7 +74,7 @@ class ModelEvaluation:
 
 @dataclass(frozen=True, slots=True)
 class ProgressCallbacks:
-    """Progress callbacks: supports and marking of a verifier, answers of a reader."""
+    """Progress callbacks: for a verifier's scores, for its weak words, and for a reader's answers."""
 
     supports: Callable[[SupportProgress], None]
     marking: Callable[[int, int], None]
@@ -74,10 +82,10 @@ class ProgressCallbacks:
 
 
 def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None = None) -> ModelEvaluation:
-    """Detect both kinds, read the file, load the model, score.
+    """Evaluate a model on a file. The kinds of both are detected from their content.
 
-    Raises UsageError for a model and a file that do not match, AppError for an unknown model, and the errors of the
-    loaders. The file is read before the weights, so that its errors are found at once.
+    The file is read before the weights, so that its errors are found at once. Raises UsageError if the model does not
+    fit the file, AppError for an unknown model, and the errors of the loaders.
     """
     role = model_role(request.model.name)
     layout = request.data.format or file_format(request.data.path)
@@ -94,7 +102,7 @@ def evaluate_model(request: EvaluationRequest, watch: ProgressCallbacks | None =
 
 
 def load_verifier(request: ModelRequest) -> PairScorer:
-    """The scorer of a verifier's name. Raises ModelError, RetrievalError or AppError if it cannot be loaded."""
+    """Load a verifier and return its scorer. Raises ModelError, RetrievalError or AppError if this is impossible."""
     name, device = request.name, request.device
     if name == "token-overlap":
         from evaluation.detection.baselines import TokenOverlapScorer
@@ -119,7 +127,7 @@ def load_verifier(request: ModelRequest) -> PairScorer:
 
 
 def load_reader(request: ModelRequest) -> Generator:
-    """The generator of a reader's name. Raises ModelError or GenerationError if it cannot be loaded."""
+    """Load a reader and return its generator. Raises ModelError or GenerationError if this is impossible."""
     from generation.causal.generator import CausalGenerator
     from generation.reader.reader import EmbeddedReader
 
@@ -175,7 +183,7 @@ def _evaluate_reader(
     from retrieval.chunking.chunker import ChunkingParams
 
     generator = load_reader(request.model)
-    # Passages are chunked as by the indexer, because the reader gets such chunks in use.
+    # Passages are chunked as in indexing, because readers get such chunks in practice.
     pool = chunk_contexts(data.reading, reader_vocabulary().tokenizer, ChunkingParams())
     report = score_reader_answers(
         generator,
@@ -189,7 +197,7 @@ def _evaluate_reader(
 
 
 def to_json(result: ModelEvaluation, request: EvaluationRequest) -> dict[str, Any]:
-    """The result as one JSON object; figures are shares in [0, 1] as {estimate, lower, upper} (and a reason)."""
+    """Return the result as JSON values. Figures are shares in [0, 1] with estimate, lower and upper limit."""
     head = {
         "name": request.model.name,
         "model": result.model,

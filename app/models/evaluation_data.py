@@ -1,4 +1,4 @@
-"""Read a file to evaluate on; its kind is detected from its content."""
+"""Read the examples of a file for the evaluation of a model. The layout is detected from the content."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from data.squad import load_squad
 
 Format = Literal["pairs", "reading", "squad", "ragtruth"]
 FORMATS: tuple[Format, ...] = ("pairs", "reading", "squad", "ragtruth")
-_LOOKED_AT = 50  # lines to look at; the first ones may be broken
+_LOOKED_AT = 50  # number of lines that are read to detect the layout, because the first ones may be damaged
 _LAYOUTS = (
     "pairs (JSONL of evidence, claim, supported), reading (JSONL of question, context, answers, answerable), squad "
     "(SQuAD's JSON), ragtruth (a folder with response.jsonl and source_info.jsonl, or that response.jsonl)"
@@ -28,8 +28,11 @@ _LAYOUTS = (
 
 @dataclass(frozen=True, slots=True)
 class DataRequest:
-    """What to read. format: None detects it. split: of RAGTruth's layout. limit: the first N examples. texts: documents
-    that resolve excerpts in questions (data.excerpts).
+    """A file of examples, and which of them to read.
+
+    format: layout; None detects it. split: split of a RAGTruth file; None for all. limit: maximum number of examples;
+    None for all. skip_bad: whether to skip invalid lines. texts: documents for the excerpts in questions
+    (data.excerpts).
     """
 
     path: Path
@@ -42,10 +45,10 @@ class DataRequest:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationData:
-    """The examples, all of one kind.
+    """The examples of a file, all of one kind.
 
-    skipped: bad lines. blank: pairs without claim or evidence, as "file:line: reason". split: "all" or the selected
-    one. notes: remarks for the user.
+    skipped: invalid lines, blank: pairs without claim or evidence, both as "file:line: reason". split: the selected
+    split, or "all". notes: remarks for the user.
     """
 
     format: Format
@@ -59,7 +62,7 @@ class EvaluationData:
 
 
 def file_format(path: Path) -> Format:
-    """Detect the layout of a file or folder. Raises DataError listing the layouts if none fits."""
+    """Detect the layout of a file or folder. Raises DataError that lists the layouts if it is unknown."""
     if path.is_dir():
         if find_ragtruth(path) is None:
             raise DataError(
@@ -85,7 +88,10 @@ def file_format(path: Path) -> Format:
 
 
 def load_evaluation(request: DataRequest, layout: Format) -> EvaluationData:
-    """Read the file as ``layout``. Raises DataError as the loaders do, UsageError for a split if there is none."""
+    """Read a file in the given layout.
+
+    Raises UsageError for a split or texts that the layout does not support, and the DataErrors of the loaders.
+    """
     path, limit, skip_bad = request.path, request.limit, request.skip_bad
     if request.split is not None and layout != "ragtruth":
         raise UsageError(f"--split {request.split}: only files in RAGTruth's layout have splits, {path} is {layout}")
@@ -127,9 +133,7 @@ def _layout(value: object) -> Format | None:
 
 
 def _pairs(path: Path, limit: int | None, skip_bad: bool) -> EvaluationData:
-    """Training rejects an empty claim; here it is an example that cannot be scored, counted separately from bad
-    lines.
-    """
+    """Read pairs. A pair with an empty claim or evidence is counted as unscored, not as an invalid line."""
     blank = _blank_lines(path)
     read = load_pairs([path], skip_bad=skip_bad or bool(blank), limit=limit)
     empty = tuple(where for where in read.skipped if where.startswith(tuple(f"{path}:{n}: " for n in blank)))
@@ -140,7 +144,7 @@ def _pairs(path: Path, limit: int | None, skip_bad: bool) -> EvaluationData:
 
 
 def _blank_lines(path: Path) -> Sequence[int]:
-    """Numbers of lines that are valid pairs except for a blank claim or evidence."""
+    """Return the numbers of the lines that are valid pairs except for a blank claim or evidence."""
     found: list[int] = []
     for number, line in numbered_lines(path, "evidence, claims and whether they are supported"):
         try:

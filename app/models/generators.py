@@ -1,4 +1,4 @@
-"""Map a model name (PLUMBLINE_MODEL) to a generator, and open it."""
+"""Open the generator of a model name (PLUMBLINE_MODEL)."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _APIS = {"openai": "chat", "openai-completions": "completions"}
 
 @runtime_checkable
 class SupportsClose(Protocol):
-    """A generator that holds connections."""
+    """A generator with open connections."""
 
     def close(self) -> None:
-        """Close them."""
+        """Close the connections."""
 
 
 def open_generator(
@@ -47,17 +47,19 @@ def open_generator(
     models: ModelCache | None = None,
     prompt: str = "",
 ) -> Generator:
-    """Open the generator named ``choice``; "" is the embedded reader.
+    """Open a generator.
 
-    api_key, context_length, parallel (requests at the same time): for a server. precision: of a decoder's weights
-    (generation.engine.precision.weight_precision); not accepted for a reader or a server. home: folder of named models,
-    by default the environment's; if given, weight files that changed since they were last opened from it are refused
-    (app.models.known_weights). models: cache of open readers and decoders, by default the process's cache. prompt: a
-    prompt template file (generation.causal.prompt_template); not accepted for a reader.
+    choice: model name, one of CHOICES; "" for the embedded reader. "decoder" is the shipped one unless a folder has
+    that name. A folder with reader.json is an embedded reader, one with config.json a Hugging Face decoder.
+    api_key, context_length, parallel: key, context length in tokens and number of parallel requests of a server. No
+    request is sent on opening.
+    precision: precision of a decoder's weights (generation.engine.precision.weight_precision); "" for the default.
+    home: data directory (home) with fetched models; by default that of the environment. If it is given, weight files
+    that changed since they were last opened are refused (app.models.known_weights).
+    models: cache of readers and decoders; by default that of the process.
+    prompt: file of a prompt template (generation.causal.prompt_template); "" for the default.
 
-    "decoder" is the shipped one unless a folder has that name (app.models.shipped_decoder). A folder with reader.json
-    is an embedded reader, one with config.json a Hugging Face decoder. Opening sends no request to a server. Raises
-    AppError listing the choices, and the errors of loading the generator.
+    Raises AppError for an unknown choice and for options that the model does not support, and the errors of loading.
     """
     kind, separator, rest = choice.partition(":")
     if precision and not _is_decoder(choice, home):
@@ -111,7 +113,7 @@ def open_generator(
 
 
 def prompt_hash(generator: Generator, prompt: str) -> str:
-    """SHA-256 (hex) of the prompt template, "" for an embedded reader. prompt: see ``open_generator``."""
+    """Return the SHA-256 (hex) of the prompt template, or "" for an embedded reader. prompt: see ``open_generator``."""
     from generation.reader.reader import EmbeddedReader
 
     if isinstance(generator, EmbeddedReader):
@@ -120,7 +122,7 @@ def prompt_hash(generator: Generator, prompt: str) -> str:
 
 
 def open_reader(folder: Path | None, device: str, models: ModelCache | None = None) -> EmbeddedReader:
-    """The embedded reader of a folder, the shipped one by default. Raises ModelError as loading it does."""
+    """Load the embedded reader of a folder; None for the shipped one. Raises ModelError if this is impossible."""
     from generation.reader.reader import EmbeddedReader
     from model.checkpoints.shipped import shipped_reader
 
@@ -129,7 +131,7 @@ def open_reader(folder: Path | None, device: str, models: ModelCache | None = No
 
 
 def is_reader(choice: str, home: Path | None = None) -> bool:
-    """Whether ``open_generator`` opens an embedded reader for this choice. Opens nothing."""
+    """Return whether ``open_generator`` opens an embedded reader for this choice. Opens nothing."""
     if choice in ("", "reader"):
         return True
     kind, separator, _ = choice.partition(":")
@@ -139,15 +141,15 @@ def is_reader(choice: str, home: Path | None = None) -> bool:
 
 
 def is_server(choice: str) -> bool:
-    """Whether ``open_generator`` opens the client of a server for this choice. Opens nothing."""
+    """Return whether ``open_generator`` opens the client of a server for this choice. Opens nothing."""
     kind, separator, _ = choice.partition(":")
     return bool(separator) and kind in _APIS
 
 
 def choice_elsewhere(choice: str, home: Path | None = None) -> str:
-    """The choice for another process: with its folder or file from the root, unless the model comes with Plumbline.
+    """Return the choice for a process with another working directory: folders and files get absolute paths.
 
-    Raises AppError for a named model that was not fetched to the home.
+    Models that ship with Plumbline keep their name. Raises AppError for a named model that was not fetched.
     """
     if choice in ("", "reader") or (choice == DECODER and not Path(choice).exists()):
         return choice
@@ -172,7 +174,7 @@ def _refuse_prompt(choice: str, prompt: str) -> None:
 
 
 def _checkpoint(choice: str, home: Path | None) -> Path:
-    """A folder or a GGUF file."""
+    """Return the folder or GGUF file of a choice. Raises AppError if it does not exist."""
     path = decoder_folder(choice, home)
     if path.suffix.lower() == ".gguf" and not path.is_dir():
         if not path.is_file():
@@ -208,5 +210,5 @@ def _remote_options(kind: str, target: str, api_key: str | None, context_length:
             parallel=parallel,
         )
     except GenerationError as error:
-        # Not the choice itself: its URL may hold a password.
+        # The message leaves out the choice, because its URL may contain a password.
         raise AppError(f"the model {kind}:URL#MODEL: {error}. The choices are {CHOICES}", parameter="model") from error

@@ -1,4 +1,4 @@
-"""Try the tokenizers of external models in a resource-limited child process, once per home and file."""
+"""Test the tokenizers of external models in a child process with limited resources, once per home and file."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from model.checkpoints.source import LONGEST_TOKENIZER, TOKENIZER
 from model.checkpoints.tokenizer_limits import try_tokenizer
 
 FOLDER = "tokenizers"
-_TRIAL = 1  # version of the trial: tokenizers that passed another version are tried again
+_TRIAL = 1  # version of the test; a tokenizer that passed another version is tested again
 
 
 def check_tokenizer(checkpoint: Path, home: Path | None) -> None:
-    """Try the tokenizer of a model (a folder or a GGUF file), unless it ships with Plumbline or passed before.
+    """Test the tokenizer of a model, unless it ships with Plumbline or passed before.
 
-    The home records a tokenizer.json that passed by its SHA-256, a GGUF file by path, size and times. Without a home it
-    is tried every time. A model without either file is not checked here; opening it reports the error.
-
-    Raises ModelError as try_tokenizer does.
+    checkpoint: folder or GGUF file. home: data directory (home) that records passed tests, by SHA-256 for a
+    tokenizer.json and by path, size and times for a GGUF file; None tests every time. A model without either file is
+    skipped, because loading it reports the error. Raises the ModelError of try_tokenizer.
     """
     file = checkpoint if is_gguf(checkpoint) else checkpoint / TOKENIZER
     if not file.is_file() or checkpoint.resolve() == shipped_decoder().resolve():
@@ -49,7 +48,7 @@ def check_tokenizer(checkpoint: Path, home: Path | None) -> None:
 
 
 def _record(home: Path, file: Path) -> Path | None:
-    """The empty file that records a passed trial. None for a file too long to hash, which is refused."""
+    """Return the path of the empty file that records a passed test, or None for a file that is too long."""
     if is_gguf(file):
         status = file.stat()
         stamp = str(file.resolve()), status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino

@@ -1,4 +1,4 @@
-"""Records the SHA-256 of every weight file opened from a home, to detect files that changed."""
+"""Record the SHA-256 of every weight file that is opened, to detect files that changed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ FOLDER = "weights"
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A weight file when it was last opened. path: resolved. size: bytes. modified_ns: nanoseconds since the epoch.
-    sha256: hex.
+    """The state of a weight file when it was last opened.
+
+    path: resolved path. size: size in bytes. modified_ns: nanoseconds since the epoch. sha256: SHA-256 (hex).
     """
 
     path: str
@@ -34,21 +35,21 @@ class KnownFile:
 
 
 class KnownWeights:
-    """One small JSON file per weight file, in the folder ``weights`` of a home.
+    """The records of weight files in a home: one small JSON file per weight file in the folder ``weights``.
 
-    A file with another size is a new file and recorded again. A file with the same path and size but another hash was
-    damaged or replaced, whatever its modification time, and is refused until it is accepted. A read-only home records
-    nothing and logs that.
+    A file whose size differs from the record is a new file, and is recorded again. A file with the same path and size
+    but another hash was damaged or replaced, and is refused until it is accepted. If the home is read-only, nothing is
+    recorded, which is logged.
     """
 
     def __init__(self, home: Path) -> None:
-        """home: created with owner-only permissions when the first file is recorded."""
+        """home: data directory (home), created with access for its owner only when the first file is recorded."""
         self._home = home
 
     def sha256_of(self, file: Path) -> str:
-        """The SHA-256 (hex) of a weight file, compared with the recorded one, then recorded.
+        """Return the SHA-256 (hex) of a weight file, after comparing it with the record and recording it.
 
-        Raises ModelError naming the file if it has the recorded size and another hash.
+        Raises ModelError if the file has the recorded size but another hash.
         """
         found = _looked_at(file)
         known = self._read(file)
@@ -66,9 +67,9 @@ class KnownWeights:
         return found.sha256
 
     def accept(self, checkpoint: Path) -> tuple[Path, ...]:
-        """Record the current weight files of a checkpoint (a folder or a GGUF file), and return them.
+        """Record the current weight files of a checkpoint and return them. checkpoint: folder or GGUF file.
 
-        Raises ModelError as open_checkpoint does.
+        Raises the ModelError of open_checkpoint.
         """
         files = open_checkpoint(checkpoint).files
         for file in files:
@@ -76,7 +77,7 @@ class KnownWeights:
         return files
 
     def forget(self, checkpoint: Path) -> None:
-        """Delete the records of a checkpoint that Plumbline itself has just written."""
+        """Delete the records of a checkpoint. Called after Plumbline itself has written it."""
         for file in open_checkpoint(checkpoint).files:
             with suppress(OSError):  # a read-only home has no record
                 self._record_path(file).unlink(missing_ok=True)
@@ -85,7 +86,7 @@ class KnownWeights:
         return self._home / FOLDER / f"{hashlib.sha256(os.fsencode(file.resolve())).hexdigest()[:32]}.json"
 
     def _read(self, file: Path) -> KnownFile | None:
-        """The recorded file; None if there is none or the record cannot be read, which is then written again."""
+        """Return the record of a file. None if there is none or it cannot be read; it is then written again."""
         try:
             known = KnownFile(**json.loads(self._record_path(file).read_text("utf-8")))
         except (OSError, ValueError, TypeError, RecursionError):
@@ -109,7 +110,10 @@ class KnownWeights:
 
 
 def known_weights(home: Path | None, checkpoint: Path) -> KnownWeights | None:
-    """The records of a home. None without a home, and for the shipped decoder, which changes with the version."""
+    """Return the records of a home. None without a home, and for the shipped decoder, which changes with the version.
+
+    checkpoint: folder or GGUF file that is to be opened.
+    """
     if home is None or checkpoint.resolve() == shipped_decoder().resolve():
         return None
     return KnownWeights(home)

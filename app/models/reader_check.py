@@ -1,4 +1,4 @@
-"""Check an embedded reader, shipped or trained, against itself: cached, in chunks, padded, and in the engine."""
+"""Check an embedded reader by computing it in several ways: cached, in chunks, padded, and in the engine."""
 
 from __future__ import annotations
 
@@ -30,10 +30,12 @@ _QUESTION_TOKENS, _PASSAGE_TOKENS, _ANSWER_TOKENS = 8, 24, 8
 
 @dataclass(frozen=True, slots=True)
 class ReaderFindings:
-    """The findings: facts, and how the reader is used.
+    """The findings of a check.
 
-    split: largest differences of log-probabilities from one uncached pass over prompt and answer. engine: packed
-    weights in the engine compared with that pass, and its greedy tokens with those of a loop on the cache.
+    facts: description of the reader. use: how its probabilities are used. prompt_tokens: length of the prompt. split:
+    largest differences of log-probabilities from one uncached pass over prompt and answer. engine: comparison of the
+    engine with that pass, and of its greedy tokens with those of cached decoding. allowed: maximum difference that
+    rounding explains.
     """
 
     facts: DecoderFacts
@@ -45,9 +47,9 @@ class ReaderFindings:
 
 
 def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> ReaderFindings:
-    """Load a reader's folder and compute a short prompt in several ways.
+    """Load the reader of a folder and compute a short prompt in several ways. say: called with the name of each step.
 
-    Raises ModelError if it is incomplete (files missing, damaged, or of other shapes) or computes NaN.
+    Raises ModelError if files are missing or damaged, or if the results are not finite.
     """
     say("loading the reader")
     use = reader_use(folder)
@@ -79,7 +81,7 @@ def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
 
 
 def _prompt() -> tuple[int, ...]:
-    """A question and two passages of arbitrary tokens, some of them shared. The check compares arithmetic."""
+    """Return a prompt with a question and two passages of random tokens, some of which they share."""
     vocabulary = reader_vocabulary()
     generator = torch.Generator().manual_seed(1)
     count = _QUESTION_TOKENS + 2 * _PASSAGE_TOKENS
@@ -100,7 +102,10 @@ def _greedy(model: Decoder, prompt: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _one_pass(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], *, padded: bool = False) -> Tensor:
-    """Log-probabilities (A + 1, V) from one pass without a cache. padded: in a batch with a longer sequence."""
+    """Return log-probabilities (A + 1, V) from one pass without a cache.
+
+    padded: whether to compute them in a batch with a longer sequence.
+    """
     sequence = [*prompt, *answer]
     pad = 3 if padded else 0
     rows = [[*sequence[: len(prompt)], *sequence[1 : 1 + pad], *answer]] if padded else []
@@ -112,7 +117,7 @@ def _one_pass(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], 
 
 
 def _in_two_steps(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...]) -> Tensor:
-    """The prompt, then the entire answer at once on the cache."""
+    """Return log-probabilities (A + 1, V) from a pass over the prompt, then one over the entire answer."""
     cache = model.new_cache(1, len(prompt) + len(answer))
     states = model(torch.tensor([prompt], device=model.device), cache)
     rest = model(torch.tensor([answer], device=model.device), cache)
@@ -120,7 +125,7 @@ def _in_two_steps(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ..
 
 
 def _heads(model: Decoder, states: Tensor, hidden: Tensor, prompt: tuple[int, ...], answer: tuple[int, ...]) -> Tensor:
-    """states (1, P, E) to copy from, hidden (1, A + 1, E) -> (A + 1, V)."""
+    """Return log-probabilities (A + 1, V). states: (1, P, E), to copy from. hidden: (1, A + 1, E)."""
     ids = torch.tensor([prompt], device=model.device)
     copyable = copyable_tokens(ids, FIRST_COPYABLE_ID, NULL_ID)
     out = []
@@ -133,7 +138,7 @@ def _heads(model: Decoder, states: Tensor, hidden: Tensor, prompt: tuple[int, ..
 def _engine(
     model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...], expected: Tensor, allowed: float
 ) -> Comparison:
-    """Packs the model's weights, so that it cannot be used otherwise afterwards."""
+    """Return the comparison with the engine. Packs the weights, so that only the engine can use the model then."""
     pack(model)
     request = EngineRequest(
         prompt, SamplingParams(max_tokens=len(answer)), (0,), first_copyable_id=FIRST_COPYABLE_ID, null_id=NULL_ID

@@ -1,4 +1,4 @@
-"""The role of a model, verifier or reader, by its name and files, without loading weights."""
+"""Determine whether a model is a verifier or a reader from its name and files, without loading weights."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 
 
 def model_role(name: str) -> Role:
-    """Whether a name is a verifier's or a reader's, without loading weights. Raises AppError listing valid names."""
+    """Return the role of the model with this name or folder. Raises AppError that lists valid names."""
     if name in ("verifier", "verifier-network", "token-overlap", "minilm-cosine"):
         return "verifier"
     if name == "reader":

@@ -1,4 +1,4 @@
-"""Decoders by name: the shipped "decoder", and those of app.models.named_models."""
+"""Find the folder or file of a decoder by name: the shipped "decoder", or a model of app.models.named_models."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ DECODER = "decoder"
 
 
 def decoder_folder(given: str | Path, home: Path | None = None) -> Path:
-    """The checkpoint folder: ``given``, or the model of that name if no folder has the name.
+    """Return the path ``given`` if it exists, otherwise the path of the model with that name.
 
-    A folder comes first, since a training run may well write to ``decoder/``. home: folder of fetched models, by
-    default the environment's. Raises AppError for a named model that was not fetched; nothing else is checked or read.
+    A path has priority, because a training run may write to ``decoder/``. If there is neither, the path is returned
+    unchecked. home: data directory (home) with fetched models, by default that of the environment. Raises AppError for
+    a named model that was not fetched.
     """
     folder = Path(given).expanduser()
     if folder.exists():

@@ -1,4 +1,4 @@
-"""The shipped verifier: its network, and the shipped reader for short answers."""
+"""Load the shipped verifier, which consists of a network and the shipped reader for short answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from model.verifier.files import CONFIG, support_facts
 
 
 def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None) -> PairScorer:
-    """Load the network now, and the reader at the first short answer. models: cache of both, by default the process's.
+    """Load the shipped verifier. The reader is loaded at the first short answer.
 
-    Raises ModelError as loading the network does, and if network or reader differ from those of the calibration.
+    models: cache of both models, by default that of the process. Raises ModelError if the network cannot be loaded, or
+    if the network or the reader differs from that of the calibration.
     """
     cache = process_models() if models is None else models
     network = open_support_scorer(device=device, models=cache)
@@ -46,7 +47,7 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
 
 
 def _reader(device: str, models: ModelCache) -> EmbeddedReader:
-    """One reader for all scorers. It gets prompts one by one, so it needs no room for many requests."""
+    """Return the reader that all scorers share. It gets prompts one by one, so it needs little memory."""
     options = EngineOptions(memory_bytes=1 << 22, cache_bytes=0)
     key = model_key("answer reader", shipped_reader(), device)
     return models.get(key, lambda: EmbeddedReader(device=device, options=options))

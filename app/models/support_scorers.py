@@ -1,4 +1,4 @@
-"""Open verifier networks, the shipped one or a folder's, through the model cache."""
+"""Load verifier networks through the model cache."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from model.verifier.scorer import SupportScorer, load_support_scorer
 def open_support_scorer(
     folder: Path | None = None, device: str = "cpu", models: ModelCache | None = None
 ) -> SupportScorer:
-    """The verifier network of a folder, the shipped one by default. models: by default the process's cache.
+    """Load the verifier network of a folder; None for the shipped one. models: cache, by default that of the process.
 
-    Raises ModelError as load_support_scorer does.
+    Raises the ModelError of load_support_scorer.
     """
     key = model_key("verifier", folder or shipped_verifier(), device)
     return (process_models() if models is None else models).get(key, lambda: load_support_scorer(folder, device=device))

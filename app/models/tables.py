@@ -1,4 +1,4 @@
-"""A model's evaluation as tables for a terminal of 80 columns: each cell has a figure, its interval below."""
+"""Tables of a model's evaluation for a terminal of 80 columns. Each figure has its interval on the next line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ from evaluation.reports.limits_text import limits_text
 
 
 def reader_table(report: ReaderReport) -> Table:
-    """Rows: sources, then all. Columns: F1 and exact match of answerable questions, refusal of the others."""
+    """Return a table of a reader's scores by source, and over all sources.
+
+    Columns: F1 and exact match of answerable questions, right and wrong refusals, number of questions.
+    """
     table = _table(
         "Per cent, 95 % intervals by article; ? few articles",
         ("F1", "exact match", "refused right", "refused wrong", "n"),
@@ -27,7 +30,7 @@ def reader_table(report: ReaderReport) -> Table:
 
 
 def verifier_table(report: VerifierReport) -> Table:
-    """Rows: sources, their mean, then all. Columns: measures of telling supported from hallucinated."""
+    """Return a table of a verifier's scores by source, their mean over sources, and over all examples."""
     table = _table(
         "Per cent, 95 % intervals by group, threshold 0.5; ? few groups",
         ("AUROC", "bal. acc.", "F1 halluc.", "calib. error", "n"),
@@ -42,7 +45,7 @@ def verifier_table(report: VerifierReport) -> Table:
 
 
 def spans_table(report: VerifierReport) -> Table:
-    """Rows: sentences, weak words. Columns: measures over characters that people marked."""
+    """Return a table of how well sentences and weak words match the characters that people marked."""
     table = _table(
         "Characters marked, per cent, 95 % intervals by source text", ("precision", "recall", "F1", "marked")
     )
@@ -58,7 +61,7 @@ def spans_table(report: VerifierReport) -> Table:
 
 
 def speed(estimate: ScoreEstimate, what: str) -> str:
-    """``12.3 pairs/s [11.9, 12.8]``."""
+    """Return a speed as text, such as ``12.3 pairs/s [11.9, 12.8]``. what: unit of the count, such as "pairs"."""
     if estimate.estimate is None:
         return f"{what}/s undefined"
     limits = "" if estimate.lower is None else f" [{estimate.lower:,.1f}, {estimate.upper:,.1f}]"
@@ -66,7 +69,7 @@ def speed(estimate: ScoreEstimate, what: str) -> str:
 
 
 def _name(source: str) -> str:
-    """A source as its file names it, in one line."""
+    """Return the name of a source in one line of at most 24 characters."""
     return printable(" ".join(source.split()))[:24]
 
 
