@@ -1,1 +1,1 @@
-"""Rules that detect a claim which contradicts its evidence while using the same words."""
+"""Rules that detect a claim that contradicts its evidence although it uses the same words."""

@@ -1,5 +1,4 @@
-"""Extracts comparisons of two things ("A is heavier than B but cheaper") and checks whether two sentences agree on
-them."""
+"""Extraction of comparisons ("A is heavier than B but cheaper"), and a check of whether two sentences agree on them."""
 
 from __future__ import annotations
 
@@ -26,8 +25,8 @@ _PRICED = {
 class Compared:
     """One comparison: ``subject`` has more (``sign`` 1) or less (-1) of ``scale`` than ``thing``.
 
-    subject, thing: the stems of the two sides.
-    scale: a comparative ("heavier"), or the adjective after "more" or "less".
+    subject, thing: word stems of the two sides. scale: a comparative ("heavier"), or the adjective after "more" or
+    "less".
     """
 
     subject: frozenset[str]
@@ -79,7 +78,7 @@ def _scales(words: list[str], start: int, end: int) -> Iterator[tuple[int, str, 
 
 
 def agreement(claim: Statement, evidence: Iterable[Statement]) -> int | None:
-    """Compare the comparisons of a claim and its evidence.
+    """Compare the comparisons of a claim with those of its evidence.
 
     Returns 1 if the evidence makes every comparison of the claim, -1 if it reverses one of them, and None if the
     evidence does not compare the same two things.

@@ -1,8 +1,8 @@
-"""Detects contradictions between a claim and its evidence by rule, for English. A claim without a match is not
-contradicted.
+"""Rule-based detection of contradictions between a claim and its evidence, for English.
 
-Two kinds are detected: the differences of ``evaluation.contrast.contrast`` (negation, opposite, exchanged arguments,
-another bound), and a different value of the same kind in otherwise equal sentences ("opens at 10:00", "opens at 9:00").
+A claim without a match is not contradicted. Two kinds are detected: the differences of ``evaluation.contrast.contrast``
+(negation, opposite, exchanged arguments, another bound), and a different value of the same kind in otherwise equal
+sentences ("opens at 10:00", "opens at 9:00").
 """
 
 from __future__ import annotations

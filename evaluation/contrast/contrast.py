@@ -1,4 +1,4 @@
-"""Detects claims that reuse the words of an evidence sentence but say something else, by rule, for English.
+"""Rule-based detection of claims that reuse the words of an evidence sentence but differ in meaning, for English.
 
 Entailment networks accept such claims (McCoy et al. 2019, "Right for the Wrong Reasons", HANS; Glockner et al. 2018,
 "Breaking NLI Systems"). A claim is compared with the sentence or clause that shares most of its words. The rules count
@@ -18,9 +18,9 @@ from evaluation.contrast.statement import Statement, statement, statements
 from evaluation.language.opposites import converse
 
 COVERED = 0.8
-"""Minimum share of a claim's content words in a sentence for the two to be compared."""
+"""Minimum share of a claim's content words that a sentence must contain for the two to be compared."""
 SIMILAR = 0.75
-"""Minimum share of a sentence's content words in the claim for word order to be compared."""
+"""Minimum share of a sentence's content words that the claim must contain for word order to be compared."""
 _LEAST = 2
 _MOST_CHARACTERS = 600
 
@@ -109,8 +109,10 @@ def _denied(own: Statement, other: Statement) -> bool:
 
 
 def _scope_end(own: Statement, position: int) -> int | None:
-    """Return the token index where the scope of a negation ends (a mark or a new clause); None if "until" reverses
-    it."""
+    """Return the token index where the scope of a negation ends (a punctuation mark or a new clause).
+
+    None if "until" or the like reverses the negation.
+    """
     for index in range(position + 1, len(own.tokens)):
         word = own.tokens[index].lower
         if word in ("until", "till", "unless"):
@@ -123,14 +125,14 @@ def _scope_end(own: Statement, position: int) -> int | None:
 
 
 def _opposites(claim: Statement, other: Statement) -> int:
-    """Count the words of the claim that are opposites of words that only the sentence has."""
+    """Count the words that only the claim has and that are opposites of words that only the sentence has."""
     mine, theirs = claim.words - other.words, other.words - claim.words
     used: set[str] = set()
     found = 0
     for word in sorted(mine):
         match = next((w for w in sorted(theirs - used) if opposite(word, w)), None)
         joins = any(word == joint for joint, _ in claim.joints)
-        # "from 1984 to 1989" has an end as well.
+        # In "from 1984 to 1989", "to" already gives the end.
         ended = {word, match} <= {"from", "until", "till"} and "to" in (claim.words | other.words)
         if match is not None and not ended and (joins or _neighbours(claim, word) & _neighbours(other, match)):
             used.add(match)

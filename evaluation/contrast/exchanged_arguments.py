@@ -19,7 +19,7 @@ _SYMMETRIC = word_set(
 
 
 def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
-    """Return the items whose word occurs once in the sentence."""
+    """Return the items whose stem occurs once in the sentence, by stem."""
     found: dict[str, ContentWord | None] = {}
     for item in items:
         found[item.stem] = None if item.stem in found else item
@@ -27,8 +27,11 @@ def _once(items: Iterable[ContentWord]) -> dict[str, ContentWord]:
 
 
 def exchange(claim: Statement, other: Statement) -> tuple[bool, bool, bool]:
-    """Return whether two arguments are exchanged around a shared word, whether that word is a converse, whether its
-    voice differs."""
+    """Compare the order of arguments in the claim and in the sentence.
+
+    Returns whether two arguments are exchanged around a shared word, whether some word is replaced by its converse, and
+    whether the voice of a verb differs.
+    """
     mine, theirs = _once(claim.items), _once(other.items)
     shared = [s for s in mine if s in theirs]
     pivots: list[tuple[int, int, bool, bool, str]] = []

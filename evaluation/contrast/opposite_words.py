@@ -1,4 +1,4 @@
-"""Opposite words of a claim and a sentence: by lexicon, by comparative, or by a negating prefix."""
+"""Detection of opposite words by lexicon, by comparative, or by a negating prefix."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Detects claims that repeat a part of an evidence sentence in its order, by rule, for English.
+"""Rule-based detection of claims that repeat a part of an evidence sentence in its order, for English.
 
 Dropping words keeps a sentence true only if the remaining words keep their roles (the contrary assumption is the
-subsequence heuristic of McCoy et al. 2019). The subject must therefore be the sentence's, no word governed by a dropped
-word may remain ("the father of the mayor"), and no condition, hedge or negation may be dropped.
+subsequence heuristic of McCoy et al. 2019). The subject must therefore be the sentence's. No word that is governed by a
+dropped word may remain ("the father of the mayor"), and no condition, hedge or negation may be dropped.
 """
 
 from __future__ import annotations
@@ -106,8 +106,11 @@ def _governs(text: Statement, item: ContentWord) -> bool:
 
 
 def _satisfied_limits(claim: Statement, other: Statement) -> tuple[set[int], set[int]]:
-    """Return the positions of the claim's numbers that are bounds, and of the only numbers of their unit that satisfy
-    them."""
+    """Find the claim's bounds that the sentence satisfies.
+
+    Returns the token indices of these bounds in the claim, and of the numbers in the sentence that satisfy them. A
+    bound counts only if the sentence has exactly one comparable number.
+    """
     limits: set[int] = set()
     given: set[int] = set()
     for value in claim.values:

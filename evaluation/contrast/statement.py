@@ -1,4 +1,4 @@
-"""The representation of a sentence for the rules: content words, prepositions, negations, quantifiers, voice."""
+"""Representation of a sentence for the rules: content words, prepositions, negations, quantifiers, voice."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])|\n+")
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A content word. index: of its token. role: the preposition before its phrase, "" without one."""
+    """A content word.
+
+    index: index of its token. role: preposition that begins its phrase, "" without one.
+    """
 
     stem: str
     word: str
@@ -58,7 +61,7 @@ class ContentWord:
 class Statement:
     """A parsed sentence or clause.
 
-    words: all of its lower-case words.
+    items: content words. words: all lower-case words. values: numbers, dates, times and ranges.
     joints: (word, token index) of words that order two sides ("before", "because").
     denials: token indices of negations.
     passive: token indices of passive verbs with a named agent.
@@ -77,7 +80,7 @@ class Statement:
 
     @property
     def stems(self) -> frozenset[str]:
-        """The distinct stems of the content words."""
+        """Distinct stems of the content words."""
         return frozenset(i.stem for i in self.items)
 
 
@@ -172,7 +175,7 @@ def _negates(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _role(tokens: Sequence[Token], index: int) -> str:
-    """Return the preposition that begins a word's phrase. A verb or clause mark before it ends the search."""
+    """Return the preposition that begins a word's phrase. A verb or punctuation mark before it ends the search."""
     for back in range(1, 5):
         if index - back < 0:
             return ""

@@ -1,4 +1,4 @@
-"""Reduces English words to a common form, so that "rose", "rises" and "rising" compare equal."""
+"""Reduction of English words to a common form, so that "rose", "rises" and "rising" compare equal."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Detects answers that decline to answer, in the most widely written languages."""
+"""Detection of answers that decline to answer, in the most widely written languages."""

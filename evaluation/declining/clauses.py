@@ -1,4 +1,4 @@
-"""Detects refusals in languages other than English by combinations of ``lexicon`` word classes within one clause.
+"""Detection of refusals in languages other than English by combinations of ``lexicon`` word classes within one clause.
 
 A clause declines if it says that the documents do not say, that there is no information, or that the speaker does not
 know or cannot answer. Negation alone is not enough: "Batteries are not covered" is a statement about the world.
@@ -63,15 +63,17 @@ class _Patterns:
 
 
 def declines_elsewhere(text: str) -> bool:
-    """Return whether a whole text declines in a language other than English. False for an empty text and for
-    answers."""
+    """Return whether a complete text declines in a language other than English.
+
+    False for an empty text and for answers.
+    """
     if len(text) > _LONGEST:
         return False
     return any(_declines(text, lexicon) for lexicon in _LEXICONS if _could(text, lexicon))
 
 
 def _could(text: str, lexicon: _Patterns) -> bool:
-    """A fast necessary condition: some clause of the text declines."""
+    """Return whether some clause of the text might decline. This is a fast necessary condition."""
     return any(
         lexicon.negation.search(t)
         or lexicon.alone.search(t)
@@ -100,7 +102,7 @@ def _declines(text: str, lexicon: _Patterns) -> bool:
 
 
 def _answers(part: str, lexicon: _Patterns) -> bool:
-    """Return whether a clause next to one that declines makes a statement of its own."""
+    """Return whether a clause that accompanies a refusal makes its own statement."""
     if not _says(part) or _clause_declines(part, lexicon) or _fully(lexicon.empty, part):
         return False
     return not _begins(lexicon.subordinate, part) and (
@@ -160,7 +162,7 @@ def _only_holds(clause: str, lexicon: _Patterns) -> bool:
 
 
 def _near(clause: str, lexicon: _Patterns) -> bool:
-    """Return whether the information is what is missing: few words are between the two."""
+    """Return whether it is the information that is missing: only a few words are between the two."""
     for form in _forms(clause):
         for info in lexicon.info.finditer(form):
             for lacking in lexicon.lacking.finditer(form):
@@ -214,7 +216,7 @@ def _compiled(lexicon: Lexicon, stems: bool) -> _Patterns:
         re.compile(rf"\b(?:{lexicon.but})\b" if stems else f"(?:{lexicon.but})"),
         of(lexicon.unwilling or _NEVER),
         of(lexicon.giving or _NEVER),
-        of(lexicon.speaker),  # Languages without a word list: any clause may be the speaker's.
+        of(lexicon.speaker),  # An empty pattern matches: without a word list, any clause may be the speaker's.
         of(lexicon.topic or _NEVER),
     )
 

@@ -1,4 +1,7 @@
-"""Detects passages that an answer repeats after its own text, each on a separate line: "[2] The landing: They ..."."""
+"""Detection of passages that an answer repeats after its own text.
+
+Each repeated passage is on a separate line: "[2] The landing: They ...".
+"""
 
 from __future__ import annotations
 
@@ -12,9 +15,9 @@ _PASSAGE = re.compile(
 
 
 def before_echo(text: str) -> str:
-    """Return the text before the first repeated passage on a line of its own.
+    """Return the text before the first repeated passage that is on a separate line.
 
-    Returns the whole text if nothing is repeated, if nothing precedes it, or if a colon announces a list.
+    Returns the complete text if nothing is repeated, if nothing precedes it, or if a colon announces a list.
     """
     for match in _PASSAGE.finditer(text):
         before = text[: match.start()].rstrip()

@@ -1,4 +1,4 @@
-"""Detects English refusals: "The documents do not say.", "I don't know.", "unknown".
+"""Detection of English refusals: "The documents do not say.", "I don't know.", "unknown".
 
 A text declines if one of its sentences declines and no other sentence makes a statement: "I don't know about X, but it
 was Paris" is an answer, and so is "Unknown Pleasures". A sentence declines by what it says about the documents or the
@@ -256,7 +256,7 @@ _CONNECTED = re.compile(r"^(?:so|as|due to|given that|because|since|that|and|but
 
 
 def declines_in_english(text: str) -> bool:
-    """Return whether a whole text declines in English and claims nothing. False for an empty text."""
+    """Return whether a complete text declines in English and claims nothing. False for an empty text."""
     refused = False
     folded = fold(text)
     # In a text in capitals, a capital after a comma carries no information.

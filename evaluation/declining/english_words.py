@@ -1,4 +1,4 @@
-"""Parts of English refusals as regular expressions, for lower-case text without punctuation at its ends."""
+"""Regular expressions for parts of English refusals, for lower-case text without punctuation at its ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SOURCE = (
     r"extracts?|sections?|dataset|training data)"
 )
 DOCS = rf"(?:{GIVEN} )*{SOURCE}(?: (?:provided|given|above|supplied|available|here|i (?:have|was given)|you \w+))?"
-# These words name things as well as texts: they count as documents only with "provided" or the like before them.
+# These words denote things as well as texts. They count as documents only after "provided" or the like.
 STRICT = (
     r"(?:(?:(?:the|these|this|any|of) )*(?:provided|given|supplied|retrieved|above|following|attached|uploaded) "
     rf"(?:\w+ )?{SOURCE}|(?:(?:the|these|those|this|any|all|of) )*(?:documents?|passages?|context|texts?|"

@@ -1,4 +1,4 @@
-"""Detects answers that decline to answer, for any generator and in the most widely written languages.
+"""Detection of answers that decline to answer, for any generator and in the most widely written languages.
 
 An answer declines by what it says about the documents or the speaker's knowledge, never by a negative statement about
 the world. A refusal followed by an answer is an answer. A refusal followed by repeated passages is still a refusal.
@@ -21,10 +21,10 @@ _COUNTS = re.compile(
 
 
 def is_refusal(text: str, question: str = "") -> bool:
-    """Return whether a whole answer declines and claims nothing. False for an empty text.
+    """Return whether a complete answer declines and claims nothing. False for an empty text.
 
-    question: the question asked. "None" is an answer to "Which of these?" or "How many?", and a refusal where a value
-    is asked for.
+    question: question that was asked. "None" is an answer to "Which of these?" or "How many?", but a refusal if the
+    question asks for a value.
     """
     answer = before_echo(text)
     bare = answer.strip(" \t\r\n.\"'*_`")

@@ -1,1 +1,1 @@
-"""Labelled pairs as rows that train the verifier."""
+"""Conversion of labelled pairs to the token rows that train the embedded verifier."""

@@ -1,4 +1,4 @@
-"""Claims of one answer as rows that train the embedded verifier to read them together, as it does when it is used."""
+"""Training rows in which the embedded verifier reads the claims of one answer together, as it does in use."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _ALONE_EACH = 2
 
 @dataclass(frozen=True, slots=True)
 class AnswerMix:
-    """tokens: of claims read together at most. windows: of a row at most, those that share most tokens with its claims.
+    """Settings of the rows of answers.
 
-    smaller: share of answers that are cut into smaller parts (of 40 or 80 tokens, or two of its claims, each alone), so
-    that the verifier can read any number of claims.
+    tokens: maximum number of tokens of claims read together. windows: maximum number of windows of a row; those that
+    share most tokens with its claims are kept. smaller: share of answers that are cut into smaller parts (of 40 or 80
+    tokens, or two separate claims), so that the verifier learns to read any number of claims.
     """
 
     tokens: int = MAX_CLAIM_TOKENS
@@ -40,12 +41,12 @@ class AnswerMix:
 
 
 def by_answer(examples: Sequence[PairExample]) -> tuple[list[PairExample], list[list[PairExample]]]:
-    """(separate claims, the claims of each answer), both in order."""
+    """Return (separate claims, claims of each answer), both in order."""
     alone: list[PairExample] = []
     answers: dict[tuple[str, ...], list[PairExample]] = defaultdict(list)
     for example in examples:
         if example.answer:
-            # Evidence and question too: two files of one name may number their answers alike.
+            # Evidence and question are part of the key, because files of one name may number their answers alike.
             e = example
             answers[e.source, e.group, e.answer, e.evidence, e.question].append(e)
         else:
@@ -54,9 +55,10 @@ def by_answer(examples: Sequence[PairExample]) -> tuple[list[PairExample], list[
 
 
 def supported_weights(answers: Sequence[Sequence[PairExample]], balance: float | None) -> dict[str, float]:
-    """Weight of a supported claim by source, so that they count ``balance`` times as much as the unsupported at most.
+    """Return the weight of a supported claim by source.
 
-    1 without a balance, and for a source without unsupported claims: there is nothing to be in balance with.
+    The weights limit the supported claims to at most ``balance`` times the unsupported ones. They are 1 without a
+    balance, and for a source without unsupported claims, which cannot be balanced.
     """
     counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
     for answer in answers:
@@ -76,9 +78,10 @@ def answer_rows(
     weights: Mapping[str, float] | None = None,
     seed: int = 0,
 ) -> Iterator[PairRow]:
-    """Rows of each answer, in order; a function of (seed, answers) alone. Claims without a token are left out.
+    """Yield the rows of each answer, in order. They depend only on the seed and the answers.
 
-    answers: the claims of each, of one evidence and question. weights: of a supported claim, by source; 1 for others.
+    answers: claims of each answer, which share evidence and question. weights: weight of a supported claim, by source;
+    1 for other sources. Claims without a token are left out.
     """
     mix = mix or AnswerMix()
     weights = weights or {}

@@ -1,4 +1,4 @@
-"""Pair examples as the token rows that train the embedded verifier: windows cut as they are when it is used."""
+"""Token rows that train the embedded verifier, from pair examples. Windows are cut as they are in use."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ _AT_ONCE = 2000
 
 @dataclass(frozen=True, slots=True)
 class WindowMix:
-    """most: windows of one row at most; of longer evidence those that share most tokens with the claim are kept.
+    """Settings of the windows of a row.
 
-    strangers: how often a row of one window also gets a window of another example's evidence, as retrieval
-    brings passages that have nothing to do with the claim.
+    most: maximum number of windows; of longer evidence, those that share most tokens with the claim are kept.
+    strangers: share of rows with one window that also get a window of another example's evidence, because retrieval
+    also returns passages that are unrelated to the claim.
     """
 
     most: int = 5
@@ -37,8 +38,10 @@ class WindowMix:
 def verifier_rows(
     examples: Sequence[PairExample], tokens: SupportTokens, *, mix: WindowMix | None = None, seed: int = 0
 ) -> Iterator[PairRow]:
-    """One row per example, in order; a function of (seed, examples) alone. Examples whose claim has no token are left
-    out."""
+    """Yield one row per example, in order. The rows depend only on the seed and the examples.
+
+    Examples whose claim has no token are left out.
+    """
     mix = mix or WindowMix()
     for begin in range(0, len(examples), _AT_ONCE):
         some = examples[begin : begin + _AT_ONCE]
@@ -62,7 +65,7 @@ def verifier_rows(
 
 
 def cut_evidence(text: str, room: int, tokens: SupportTokens) -> list[tuple[int, ...]]:
-    """The token ids of each window of evidence as it is read, ``room`` tokens at most; one empty window of no text."""
+    """Return the token IDs of each window of at most ``room`` tokens; one empty window for an empty text."""
 
     def count(texts: Sequence[str]) -> list[int]:
         return [len(encoding.token_ids) for encoding in tokens.tokenizer.encode_many(texts)]
@@ -72,13 +75,16 @@ def cut_evidence(text: str, room: int, tokens: SupportTokens) -> list[tuple[int,
 
 
 def closest(parts: Sequence[tuple[int, ...]], wanted: AbstractSet[int], most: int) -> list[tuple[int, ...]]:
-    """Of windows those that hold most of the wanted tokens, ``most`` at most, in the order of the text."""
+    """Return the windows that hold most of the wanted tokens, at most ``most``, in the order of the text."""
     best = sorted(range(len(parts)), key=lambda i: (-len(wanted & set(parts[i])), i))[:most]
     return [parts[i] for i in sorted(best)]
 
 
 def wrong_words(example: PairExample, claim: Encoding) -> tuple[int, ...]:
-    """Labels of the claim's tokens: all correct if it is supported, none if its wrong words are not marked."""
+    """Return the labels of the claim's tokens, 1 for wrong.
+
+    All are 0 if the claim is supported. Empty if the claim is not supported and its wrong words are not marked.
+    """
     if not example.supported and example.wrong is None:
         return ()
     spans = () if example.supported else (example.wrong or ())
