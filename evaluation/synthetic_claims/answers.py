@@ -1,4 +1,4 @@
-"""Generates questions from a sentence by reliable patterns, with answers of a few words."""
+"""Generation of questions from a sentence by reliable patterns, with answers of a few words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def synthetic_question(sentence: str, chance: Random) -> SyntheticQuestion | Non
 
 
 def answer_sentence(answer: str, kind: AnswerKind, chance: Random) -> str:
-    """Return the answer in a natural form: bare, with a full stop, or in a few words."""
+    """Return the answer in a natural form: alone, with a full stop, or in a short sentence."""
     forms = [answer, answer, answer, f"{answer}."]
     if kind == "year":
         forms += [f"In {answer}.", f"It was in {answer}.", f"in {answer}"]

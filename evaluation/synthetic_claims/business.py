@@ -30,7 +30,7 @@ _IT = ("The restaurant", "It", "The business", "This place", "The establishment"
 
 
 def business(chance: Random) -> Record:
-    """Return one record in one of several key layouts."""
+    """Return one random record in one of several key layouts."""
     name = f"{chance.choice(('The ', '', ''))}{chance.choice(ADJECTIVES)} {chance.choice(NOUNS)} {chance.choice(KINDS)}"
     if chance.random() < 0.2:
         name = f"{chance.choice(FIRST)}'s {chance.choice(KINDS)}"

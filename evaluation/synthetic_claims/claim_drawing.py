@@ -1,4 +1,4 @@
-"""Draws one claim from an article, in the style of an answer, with the sentences that support it."""
+"""Random draw of one claim from an article, in the style of an answer, with the sentences that support it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from evaluation.synthetic_claims.source_text import Article, points_back
 class DrawnClaim:
     """A claim drawn from an article.
 
-    text: the claim.
-    needed: indices of the sentences that support it.
-    used: the text of those sentences.
-    last: for a merged claim, the character offset of its last part, else 0.
-    named: whether it names the subject and the sentence did not.
+    text: text of the claim. needed: indices of the sentences that support it. used: text of those sentences.
+    last: for a merged claim, character offset of its last part, else 0.
+    named: whether the claim names the subject although its sentence does not.
     """
 
     text: str
@@ -31,8 +29,10 @@ class DrawnClaim:
 
 
 def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_merged: float) -> DrawnClaim:
-    """Return a true claim: one of the ``suited`` sentences, restyled and shortened, sometimes merged with one or two
-    more."""
+    """Return a true claim: one of the ``suited`` sentences, restyled and shortened.
+
+    share_merged: probability of merging it with one or two later sentences.
+    """
     first = chance.choice(suited)
     if points_back(article.resolved(first, chance)) and chance.random() < 0.75:
         first = chance.choice(suited)

@@ -1,4 +1,4 @@
-"""Generates training pairs of evidence and claim from passages by rule; half of the claims have a known error.
+"""Rule-based generation of training pairs of evidence and claim from passages. Half of the claims have a known error.
 
 A claim is drawn and styled first. A random draw then decides whether it is corrupted, so that style does not reveal the
 label.
@@ -32,12 +32,11 @@ _TRIES, _ROUNDS = 6, 3
 
 @dataclass(frozen=True, slots=True)
 class ClaimMix:
-    """Weights of the kinds of claims (they need not add up to 1), of merged claims and of twins.
+    """Weights of the kinds of claims, which need not add up to 1, and shares of merged claims and of twins.
 
-    merged: share of claims made from two or three sentences.
-    twins: share of claims given in both the supported and the corrupted version.
-    reply: weight of conversation turns (evaluation.synthetic_claims.replies); 0 by default, because few verifiers judge
-    small talk.
+    merged: share of claims that combine two or three sentences. twins: share of claims of which both the supported and
+    the corrupted version are returned. reply: weight of conversation turns (evaluation.synthetic_claims.replies); 0 by
+    default, because few verifiers judge small talk.
     """
 
     entity: float = 0.16
@@ -67,17 +66,17 @@ class ClaimMix:
             raise EvaluationError("all kinds of claims have the share 0: give at least one a positive share")
 
     def kinds(self) -> dict[str, float]:
-        """The weight of each kind of claim."""
+        """Return the weight of each kind of claim."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("merged", "twins")}
 
 
 def make_claims(
     passages: Sequence[SourceText], *, seed: int, per_passage: int = 8, mix: ClaimMix | None = None
 ) -> Iterator[PairExample]:
-    """Return up to about ``per_passage`` pairs for each passage (fewer if its text yields fewer), in passage order.
+    """Yield up to about ``per_passage`` pairs for each passage (fewer if its text yields fewer), in passage order.
 
-    The result for a passage depends on the seed, its own text and title, and the set of passages (which supplies names
-    and details), not on their order. Raises EvaluationError for an invalid mix.
+    The result for a passage depends on the seed, its text and title, and the set of passages (which supplies names and
+    details), not on their order. Raises EvaluationError for an invalid mix.
     """
     mix = mix or ClaimMix()
     pool = make_pool(passages, seed)
@@ -87,7 +86,7 @@ def make_claims(
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The supported and the corrupted pair for one piece of text, which identifies duplicates."""
+    """The supported and the corrupted pair for one piece of text. about: the text, which identifies duplicates."""
 
     about: str
     pairs: tuple[PairExample, PairExample]
@@ -121,7 +120,7 @@ def _from_passage(passage: SourceText, seed: int, per_passage: int, mix: ClaimMi
 
 
 def _suited(kind: str, article: Article) -> tuple[int, ...]:
-    """Return the sentences that a claim of this kind may be made from."""
+    """Return the indices of the sentences that a claim of this kind may be generated from."""
     if kind == "answer":
         return tuple(i for i in article.claimable if synthetic_question(article.resolved(i, Random(0)), Random(0)))
     if (fits := SUITED.get(kind)) is None:
@@ -171,8 +170,10 @@ def _reply(article: Article, mix: ClaimMix, chance: Random) -> _Pair:
 
 
 def _elsewhere(kind: str, article: Article, mix: ClaimMix, chance: Random) -> _Pair | None:
-    """Return a true claim with evidence that contains it and evidence that does not: from another position, or with the
-    sentence removed."""
+    """Return a true claim with evidence that contains it and with evidence that does not.
+
+    The latter comes from another position, or has the sentence removed. None if a draw fails.
+    """
     drawn = draw_claim(article, article.claimable, chance, mix.merged)
     right = window_around(article, drawn.needed, (), chance, drawn.named)
     partly = kind == "removed" and drawn.last > 0

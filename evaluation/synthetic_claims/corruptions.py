@@ -1,4 +1,4 @@
-"""Pairs of a true claim and a corrupted version of it. Both versions of a kind have the same style."""
+"""Pairs of a true claim and a corrupted version of it. Both versions have the same style."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evaluation.synthetic_claims.word_swaps import has_word, swap_word
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A pair of claims. right: supported by the evidence. wrong: the same with an unsupported change."""
+    """A pair of claims. right: supported by the evidence. wrong: the same claim with an unsupported change."""
 
     right: str
     wrong: EditedClaim
@@ -29,7 +29,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a corruption may use: the article, the evidence window and the other articles."""
+    """Texts that a corruption may use: the article, the evidence window and the other articles."""
 
     article: Article
     window: str
@@ -81,8 +81,8 @@ def crossed(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | N
 def added(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """Replace the ending of the sentence by a detail from another article or another part of this one.
 
-    Rarely it is added to a sentence without such an ending: supported claims have no counterpart, so that the addition
-    would reveal the label.
+    Rarely it is added to a sentence without such an ending. It is rare because supported claims have no counterpart, so
+    the addition would reveal the label.
     """
     tail = tail_of(drawn.text)
     if (tail is None) != (chance.random() < 0.06):
@@ -121,7 +121,7 @@ def _tails_here(setting: Setting, drawn: DrawnClaim, kind: str) -> list[str]:
 def negation(drawn: DrawnClaim, setting: Setting, chance: Random) -> Contrast | None:
     """Negate a sentence or remove its negation.
 
-    Half of the true claims are negated too: they negate a changed number or name ("not in 1987"), in all forms.
+    Half of the true claims are negated too, in all forms: they negate a changed number or name ("not in 1987").
     """
     way, short = chance.random(), chance.random() < 0.2
     taken = affirmed(drawn.text)
@@ -177,7 +177,7 @@ CORRUPTIONS: dict[str, Corruption] = {
 }
 
 
-# Fast tests for sentences worth trying for a kind; they may accept too many.
+# Fast tests of whether a kind may apply to a sentence; they may accept too many sentences.
 SUITED: dict[str, Callable[[str, Article], bool]] = {
     "number": lambda sentence, article: has_number(sentence),
     "word": lambda sentence, article: has_word(sentence, "word"),

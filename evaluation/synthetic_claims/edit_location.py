@@ -1,8 +1,8 @@
-"""Locates the error in an edited claim by comparing it with supported claims on the same evidence.
+"""Location of the error in an edited claim by comparison with supported claims on the same evidence.
 
 Sets of edited summaries (SummEdits, Laban et al. 2023) label a complete summary although only two or three words were
-changed. Comparison with a supported neighbour shows the change. A verifier is then trained with the wrong words marked,
-on single sentences, as it is used.
+changed. Comparison with a supported neighbour shows the change. A verifier can then be trained with the wrong words
+marked, on single sentences, as it is used.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _SHORTEST_SENTENCE = 4  # words; a shorter sentence is not a claim
 
 
 def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
-    """Return the examples with wrong words marked if a neighbour shows them, and long claims split into sentences.
+    """Mark wrong words in the examples if a neighbour shows them, and split long claims into sentences.
 
     The sentences of a supported claim are supported. Of an unsupported claim with known wrong words, a sentence is
-    unsupported if it contains one of them, otherwise it equals the neighbour's and is supported. An unsupported claim
+    unsupported if it contains one of them; otherwise it equals the neighbour's and is supported. An unsupported claim
     without marks is not split. A sentence that repeats with the same evidence and question is returned once. Order is
     kept.
     """
@@ -50,10 +50,10 @@ def by_sentence(examples: Sequence[PairExample]) -> list[PairExample]:
 
 
 def differing_words(claim: str, neighbours: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    """Return (start, end) in ``claim`` of the words that differ from its nearest neighbour; empty if that is not
-    informative.
+    """Return (start, end) in ``claim`` of the words that differ from its nearest neighbour.
 
-    It is not informative if no neighbour is similar enough, words are only missing from the claim, or too much differs.
+    Empty if the comparison is not informative: no neighbour is similar enough, words are only missing from the claim,
+    or too much differs.
     """
     mine = list(_WORD.finditer(claim))
     words = [match.group().lower() for match in mine]

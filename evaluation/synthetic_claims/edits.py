@@ -11,7 +11,7 @@ _VOWEL_SOUND = ("hour", "honest", "honor", "honour", "heir")
 
 @dataclass(frozen=True, slots=True)
 class EditedClaim:
-    """An edited claim. The spans are (start, end) of each unsupported piece, in characters of the text."""
+    """An edited claim. wrong: (start, end) of each unsupported piece, in characters of the text."""
 
     text: str
     wrong: tuple[tuple[int, int], ...]
@@ -32,7 +32,7 @@ def replaced(text: str, start: int, end: int, new: str) -> EditedClaim:
 
 
 def starts_with_vowel(word: str) -> bool:
-    """Return whether "an" precedes the word: by spelling, with the usual exceptions."""
+    """Return whether "an" precedes the word, by spelling with the usual exceptions."""
     low = word.lower()
     if low.startswith(_VOWEL_SOUND) or re.match(r"(8|11\b|18\b)", low):
         return True

@@ -1,4 +1,4 @@
-"""Finds names in an article and assigns a rough kind to each, by capitals and word lists, without a model."""
+"""Detection of names in an article and of their rough kinds, by capitals and word lists, without a model."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class KnownName:
-    """A name of an article: its kind, and whether it usually takes "the"."""
+    """A name that occurs in an article. kind: its rough kind. article: whether it usually takes "the"."""
 
     name: str
     kind: Kind
@@ -98,8 +98,8 @@ class KnownName:
 def mentions(text: str, inner: frozenset[str] | set[str] = frozenset()) -> list[Mention]:
     """Return the runs of capitalised words.
 
-    A single word at the start of the sentence counts only if it is in ``inner``, the words that are capitalised within
-    sentences of the same article.
+    inner: words that are capitalised within sentences of the same article. A single word at the start of the sentence
+    counts only if it is one of them.
     """
     found: list[Mention] = []
     for match in _RUN.finditer(text):

@@ -18,9 +18,8 @@ _JOINTS = (". ", ". ", ", and ", "; ", ". It is also worth noting that ", ". In 
 class Fact:
     """Statements about one fact of a record.
 
-    templates: sentences with {slots}.
-    true: the value of each slot; empty if there is no true statement.
-    false: wrong values of slots. A slot that is missing here is never changed.
+    templates: sentences with {slots}. true: value of each slot; empty if there is no true statement. false: wrong
+    values of slots; a slot that is missing here is never changed. known: whether the record states the fact.
     """
 
     templates: tuple[str, ...]
@@ -33,10 +32,8 @@ class Fact:
 class Record:
     """A synthetic record.
 
-    value: the JSON-like data.
-    facts: the possible statements.
-    name: its subject.
-    rows: for a table, its lines.
+    name: subject of the record. value: JSON-like data. facts: possible statements. rows: lines of a table, empty for
+    other records.
     """
 
     name: str
@@ -46,7 +43,10 @@ class Record:
 
 
 def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> EditedClaim | None:
-    """Return a claim of one to three facts. If it is to be unsupported, one of them (sometimes two) is wrong."""
+    """Return a claim of one to three facts. If it is to be unsupported, one of them is wrong.
+
+    None if the record has no suitable fact.
+    """
     count = chance.choice((1, 1, 1, 2, 2, 3))
     known = [fact for fact in facts if fact.known]
     able = [fact for fact in facts if fact.false]

@@ -1,5 +1,7 @@
-"""Openings that chatbots use. Supported and unsupported claims get the same ones, so that they do not reveal the
-label."""
+"""Openings that chatbots use.
+
+Supported and unsupported claims get the same openings, so that these do not reveal the label.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +62,7 @@ The passages show that
 
 
 def with_lead(claim: EditedClaim, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> EditedClaim:
-    """Return the claim after an opening, with the given probability. plain: as in ``lowered_start``."""
+    """Return the claim after an opening, with probability ``share``. plain: see ``lowered_start``."""
     if chance.random() >= share:
         return claim
     lead = chance.choice(_LEADS) + " "

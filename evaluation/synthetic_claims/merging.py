@@ -1,4 +1,4 @@
-"""Merges two or three sentences into one, as answers and summaries do."""
+"""Merging of two sentences into one, as answers and summaries do."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _JOINTS = (", and ", ", while ", "; ", ", and ", "; also, ")
 
 
 def merged(first: str, second: str, chance: Random, plain: Collection[str] = ()) -> str:
-    """Return both sentences as one, or one after the other. ``second`` may use a pronoun for the subject of ``first``.
+    """Return both sentences as one, or one after the other.
 
-    plain: as in ``lowered_start``.
+    ``second`` may use a pronoun for the subject of ``first``. plain: see ``lowered_start``.
     """
     is_a, pronoun = _IS.match(first), _SUBJECT_PRONOUN.match(second)
     if is_a is not None and pronoun is not None and chance.random() < 0.7:

@@ -1,4 +1,4 @@
-"""Exchanges names in a claim: for another of the same kind, for each other, or the subjects of two sentences."""
+"""Exchange of names in a claim: for another of the same kind, for each other, or the subjects of two sentences."""
 
 from __future__ import annotations
 
@@ -60,18 +60,21 @@ def other_name(old: str, used: str, window: str, article: Article, pool: Pool, c
 
 
 def has_roles(text: str, article: Article) -> bool:
-    """A fast test for sentences to which ``swap_roles`` may apply."""
+    """Return whether ``swap_roles`` may apply to the sentence."""
     return swap_roles(text, article, Random(0)) is not None
 
 
 def has_plain_subject(text: str) -> bool:
-    """A fast test for sentences to which ``cross_subjects`` may apply."""
+    """Return whether ``cross_subjects`` may apply to the sentence. This is a fast test."""
     match = _SUBJECT.match(text)
     return match is not None and not _BAD_SUBJECT.search(match["subject"])
 
 
 def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | None:
-    """Turn "A defeated B" into "B defeated A": two names of one kind whose roles the words between them show."""
+    """Turn "A defeated B" into "B defeated A".
+
+    It exchanges two names of one kind whose roles are shown by the words between them. None if there are none.
+    """
     found = mentions(text, article.inner)
     pairs = list(pairwise(found))
     chance.shuffle(pairs)
@@ -91,8 +94,10 @@ def swap_roles(text: str, article: Article, chance: Random) -> EditedClaim | Non
 
 
 def cross_subjects(text: str, other: str, article: Article) -> EditedClaim | None:
-    """Combine the subject of ``other`` with the predicate of ``text``, if both have a plain subject of the same kind
-    and number."""
+    """Combine the subject of ``other`` with the predicate of ``text``.
+
+    None unless both sentences have a plain subject of the same kind and number.
+    """
     mine, theirs = _SUBJECT.match(text), _SUBJECT.match(other)
     if mine is None or theirs is None or _BAD_SUBJECT.search(mine["subject"]) or _BAD_SUBJECT.search(theirs["subject"]):
         return None

@@ -1,4 +1,4 @@
-"""Adds a negation to a sentence or removes it."""
+"""Addition of a negation to a sentence, and its removal."""
 
 from __future__ import annotations
 
@@ -65,10 +65,9 @@ _PASTS = {base: past for past, base in _BASE.items() if not past.endswith("s") o
 
 @dataclass(frozen=True, slots=True)
 class NegatedSentence:
-    """A negated sentence.
+    """A sentence with a negation added or removed.
 
-    start, end: the span of its verb phrase.
-    scope: the offset where the predicate begins, to which the negation applies.
+    start, end: span of its verb phrase. scope: offset at which the predicate begins, to which the negation applies.
     """
 
     text: str
@@ -90,8 +89,8 @@ def base_form(verb: str) -> str | None:
 def denied(text: str, contracted: bool = False) -> NegatedSentence | None:
     """Negate the main clause: "was born" becomes "was not born", "wrote" becomes "did not write".
 
-    Returns None if the sentence is negated already, if it contains some, most or often (its negation may be true as
-    well), or if its main verb is not found. contracted: "wasn't" for "was not".
+    contracted: whether to write "wasn't" for "was not". Returns None if the sentence is negated already, if it contains
+    "some", "most" or "often" (its negation may be true as well), or if its main verb is not found.
     """
     auxiliary, verb = _AUXILIARY.search(text), _verb(text)
     if auxiliary is not None and (verb is None or auxiliary.start() <= verb.start()):

@@ -1,4 +1,4 @@
-"""Replaces numbers, years, dates, months and weekdays of a sentence by others of the same form."""
+"""Replacement of numbers, years, dates, months and weekdays of a sentence by others of the same form."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _NAME_BEFORE = re.compile(r"(?:[A-ZÀ-Þ][\w'’-]*|No\.|Chapter|no\.) $")
 def change_number(text: str, chance: Random, used: str = "") -> EditedClaim | None:
     """Change one number, date part, unit or rank; None if there is none.
 
-    used: words that the new value must not be among (the supporting sentences), so that the claim becomes false.
+    used: text of the supporting sentences; the new value must not occur in it, so that the claim becomes false.
     """
     found = [match for match in _FIND.finditer(text) if _changeable(match, text)]
     chance.shuffle(found)
@@ -64,7 +64,7 @@ def change_number(text: str, chance: Random, used: str = "") -> EditedClaim | No
 
 
 def has_number(text: str) -> bool:
-    """A fast test for texts to which ``change_number`` may apply."""
+    """Return whether ``change_number`` may apply to the text. This is a fast test."""
     return any(_changeable(match, text) for match in _FIND.finditer(text))
 
 

@@ -21,11 +21,10 @@ _PASSAGES, _CHARACTERS = 160, 4_000
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The shared material.
+    """Material shared by all passages.
 
-    names: by kind.
-    tails: sentence endings by kind, with repetition.
-    counts: frequencies of the words that can be swapped.
+    names: names by kind. tails: sentence endings by kind, with repetition. counts: frequencies of the words that can be
+    swapped.
     """
 
     names: Mapping[Kind, tuple[str, ...]]
@@ -33,17 +32,20 @@ class Pool:
     counts: Mapping[str, int]
 
     def tail(self, kind: str, chance: Random) -> str | None:
-        """Return a sentence ending of that kind from any passage; None if too few are known."""
+        """Return a random sentence ending of that kind; None if too few are known."""
         found = self.tails.get(kind, ())
         return chance.choice(found) if len(found) >= _ENOUGH else None
 
     def name(self, kind: Kind, chance: Random) -> str | None:
-        """Return a name of that kind from any passage."""
+        """Return a random name of that kind; None if none is known."""
         return chance.choice(self.names[kind]) if self.names.get(kind) else None
 
 
 def make_pool(passages: Sequence[SourceText], seed: int) -> Pool:
-    """Read up to 160 passages: those with the smallest SHA-256 of their text, so that order does not matter."""
+    """Collect the material from up to 160 passages.
+
+    They are those with the smallest SHA-256 hash of their text, so that order does not matter.
+    """
     chosen = sorted(passages, key=lambda p: hashlib.sha256(p.text[:2000].encode("utf-8", "surrogatepass")).digest())
     names: dict[Kind, set[str]] = {}
     tails: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Vocabulary of the synthetic records: names, places, goods, amenities, reviews. Written by hand."""
+"""Hand-written vocabulary of the synthetic records: names, places, goods, amenities, reviews."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ BLAME = _lines("bland, cold, overcooked, disappointing, too salty, greasy, overp
 STAFF_GOOD = _lines("friendly, attentive, welcoming, quick, helpful, polite")
 STAFF_BAD = _lines("rude, slow, inattentive, unfriendly, careless, disorganized")
 DAYS = tuple(day.capitalize() for day in WEEKDAYS)
-# Record key -> what a sentence says of a place if the value is true, and if it is false.
+# Record key -> predicate about a place if the value is true, and if it is false.
 AMENITIES = {
     "RestaurantsReservations": ("takes reservations", "does not take reservations"),
     "RestaurantsTakeOut": ("offers takeout", "does not offer takeout"),

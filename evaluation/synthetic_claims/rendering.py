@@ -1,4 +1,4 @@
-"""Renders a record as evidence: JSON in several styles, key-value lines, tables, or plain sentences."""
+"""Rendering of a record as evidence: JSON in several styles, key-value lines, tables, or plain sentences."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from evaluation.synthetic_claims.facts import Record
 
 
 def rendered(record: Record, chance: Random) -> str:
-    """Return the record as text in a random form; about a fifth as plain sentences, as the verifier reads them."""
+    """Return the record as text in a random form. Up to 40 % become plain sentences, as the verifier reads them."""
     if record.rows and chance.random() < 0.75:
         text = _table(record, chance)
     elif isinstance(record.value, dict) and chance.random() < 0.2:

@@ -1,5 +1,4 @@
-"""Generates conversation turns about a passage: statements from the passage in a chatty style, and unsupported small
-talk."""
+"""Generation of conversation turns: statements from a passage in a chatty style, and unsupported small talk."""
 
 from __future__ import annotations
 
@@ -16,14 +15,14 @@ _OPENED = 0.5
 _TALK_ALONE, _TALK_FIRST = 0.45, 0.3
 _CARELESS = 0.3
 _OF_SOMEONE = 0.4
-_LONGEST_TOPIC = 60  # characters; some titles are whole sentences
+_LONGEST_TOPIC = 60  # characters; some titles are complete sentences
 
 
 def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
     """Return the claim with or without an opener, and a version with added small talk, or small talk alone.
 
-    The unsupported version may also move the statement to another person. A passage never contains what only the
-    speaker can know, so an answer that includes it is not supported as a whole.
+    The unsupported version may also attribute the statement to another person. A passage never contains what only the
+    speaker can know, so an answer that includes it is not fully supported.
     """
     right = EditedClaim(drawn.text, ())
     swapped = _of_someone(drawn.text, article, chance)
@@ -49,8 +48,7 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
 
 
 def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
-    """Return the sentences that support the claim, mostly with few or none of their neighbours, as for a conversation
-    turn."""
+    """Return the sentences that support the claim with few or none of their neighbours, as in a conversation turn."""
     low, high = min(drawn.needed), max(drawn.needed)
     around = chance.choice((0, 0, 0, 1, 1, 2, 4))
     before = chance.randint(0, around)
@@ -61,8 +59,10 @@ def reply_window(drawn: DrawnClaim, article: Article, chance: Random) -> str:
 
 
 def _of_someone(text: str, article: Article, chance: Random) -> EditedClaim | None:
-    """Return the statement about the article's subject with a person of the conversation as subject; None if it has
-    another subject."""
+    """Return the statement with a person of the conversation in place of the article's subject.
+
+    None if the statement has another subject.
+    """
     if not article.name or not text.startswith(f"{article.name} "):
         return None
     who = someone(chance)

@@ -1,4 +1,4 @@
-"""Converts responses with annotated hallucination spans into training claims, sentence by sentence."""
+"""Conversion of responses with annotated hallucination spans into training claims, sentence by sentence."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evaluation.outcomes import Claim
 
 
 def response_claims(responses: Sequence[RagResponse], name: str) -> Iterator[PairExample]:
-    """Return one example per claim of each response, in order, split and rendered as ``model eval`` does.
+    """Yield one example per claim of each response, in order, split and rendered as ``model eval`` does.
 
     A claim is unsupported if an annotated span contains a letter or digit of it. The rest of a response counts as
-    supported, because its annotators left it unmarked. Sentences without a claim are skipped, marked or not. name: the
-    name of the set; an example's source is "name:task" and its group the response's source text.
+    supported, because its annotators left it unmarked. Sentences without a claim are skipped, marked or not. name: name
+    of the set; an example's source is "name:task", and its group is the response's source text.
     """
     for number, response in enumerate(responses):
         if not response.evidence.strip():

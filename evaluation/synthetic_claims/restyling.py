@@ -1,4 +1,4 @@
-"""Paraphrases text by rule: numbers as words or digits, date order, contractions, safe synonyms."""
+"""Rule-based paraphrases: numbers as words or digits, date order, contractions, safe synonyms."""
 
 from __future__ import annotations
 
@@ -128,8 +128,10 @@ _PAST = {"written": "wrote"}
 
 
 def apply_style(text: str, chance: Random) -> str:
-    """Return a paraphrase with the same meaning. Each rule applies at random, so most sentences change little or not at
-    all."""
+    """Return a paraphrase with the same meaning.
+
+    Each rule applies at random, so most sentences change little or not at all.
+    """
     if chance.random() < 0.5:
         text = active(text)
     for rule, share in _RULES:

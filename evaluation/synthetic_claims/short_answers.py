@@ -1,7 +1,7 @@
-"""Generates correct and wrong short answers to questions on a passage, as claims.
+"""Generation of correct and wrong short answers to questions on a passage, as claims.
 
 A verifier that never saw a wrong answer from the passage itself learns that every short answer found there is
-supported. The wrong answers are therefore those that a reader would give: the answer to another question on the
+supported. The wrong answers are therefore those that a reader model would give: the answer to another question on the
 passage, another of its names, numbers or phrases, words of the question, and the correct answer to a question that was
 changed so that the passage no longer answers it. If the data contain a wrong answer written by a person, it is used
 most often.
@@ -28,7 +28,7 @@ from retrieval.chunking.sentences import sentence_spans
 
 _LONGEST_ANSWER = 12  # words
 _WRITTEN_DOWN = 0.7
-"""Probability of using a wrong answer written by a person, if there is one: rules cover fewer kinds of errors."""
+"""Probability of using a wrong answer written by a person, if there is one. Rules cover fewer kinds of errors."""
 _NEAR = 1400  # characters of a context that are searched for other answers
 _FIGURES = frozenset({"date", "number", "measure"})
 _NAMES = frozenset({"person", "place", "group", "name"})
@@ -38,19 +38,18 @@ _SMALL = word_set("a an the of in on at to by for and or is was were are it he s
 
 @dataclass(frozen=True, slots=True)
 class _Spans:
-    """The answer candidates of a passage: text and kind."""
+    """Answer candidates of a passage. found: (text, kind) of each."""
 
     passage: Passage
     found: tuple[tuple[str, str], ...]
 
 
 def short_answer_claims(examples: Sequence[ReadingExample], *, seed: int, both: float = 0.5) -> Iterator[PairExample]:
-    """Return a correct or a wrong answer to each question (both with the probability ``both``), as a claim with the
-    question.
+    """Yield a correct or a wrong answer to each question as a claim with the question.
 
-    An unanswerable question gives only a wrong answer, if its passage contains a candidate. Examples without a context,
-    with a long answer, or with an answer that is not in the context are skipped. The result depends only on the seed,
-    the example and the other questions on the same context.
+    both: probability of yielding both. An unanswerable question gives only a wrong answer, if its passage contains a
+    candidate. Examples without a context, with a long answer, or with an answer that is not in the context are skipped.
+    The result depends only on the seed, the example and the other questions on the same context.
     """
     by_context: dict[str, list[ReadingExample]] = defaultdict(list)
     for example in examples:
@@ -101,7 +100,7 @@ def _wrong(
 def _written_down(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """Return the wrong answer that the author of the question noted."""
+    """Return a wrong answer that the author of the question noted."""
     found = [text.strip(" .") for text in example.wrong]
     kept = [text for text in found if text and len(text.split()) <= _LONGEST_ANSWER and not _similar(text, example)]
     return (example.question, chance.choice(kept)) if kept else None
@@ -138,7 +137,7 @@ def _other_span(
 def _question_words(
     example: ReadingExample, others: Sequence[ReadingExample], spans: _Spans, chance: Random
 ) -> tuple[str, str] | None:
-    """Return words of the question: they occur in the passage and do not answer it."""
+    """Return words of the question that occur in the passage. They do not answer the question."""
     words = example.question.rstrip("?").split()
     runs = [words[i : i + n] for n in (1, 2, 3) for i in range(1, len(words) - n + 1)]
     low = example.context.lower()

@@ -1,4 +1,4 @@
-"""Shortens or reorders sentences without changing their meaning: only additional information is dropped."""
+"""Shortening or reordering of sentences without a change of meaning: only additional information is dropped."""
 
 from __future__ import annotations
 
@@ -97,8 +97,10 @@ def _without_tail(text: str) -> str:
 
 
 def leading_moved(text: str, chance: Random) -> str:
-    """Turn "In 1990, X happened." into "X happened in 1990."; a leading adverbial without a date may be dropped
-    instead."""
+    """Turn "In 1990, X happened." into "X happened in 1990.".
+
+    Other sentences are returned unchanged.
+    """
     match = _LEADING.match(text)
     if match is None or match["first"].endswith("ing"):
         return text
@@ -113,9 +115,10 @@ def leading_moved(text: str, chance: Random) -> str:
 
 
 def lowered_start(text: str, plain: Collection[str] = ()) -> str:
-    """Prepare text to follow other words: lower-case its first word unless it is a name.
+    """Lower-case the first word of a text that follows other words, unless the word is a name.
 
-    The word is not a name if it is listed, or in ``plain``, the words that the article writes in lower case elsewhere.
+    plain: words that the article writes in lower case elsewhere. The word is not a name if it is one of them, or if it
+    is listed.
     """
     first = text.split(" ", 1)[0]
     return text[0].lower() + text[1:] if first in _LOWER_FIRST or first.lower() in plain else text

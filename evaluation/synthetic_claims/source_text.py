@@ -1,4 +1,4 @@
-"""Parses an article or passage into the sentences that claims are made from."""
+"""Parsing of an article or passage into the sentences that claims are generated from."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DISAMBIGUATION = re.compile(r" \([^)]*\)$")
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """An article or a passage. group: the article's name, which must stay on one side of a split."""
+    """An article or a passage. group: name of the article, all of which must stay in one part of a split."""
 
     title: str
     text: str
@@ -36,11 +36,12 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """A parsed source text: sentences, the indices of those that make claims, names, and the subject's pronouns.
+    """A parsed source text.
 
-    pronouns: the pronouns for the subject ("He", "She", "It"); empty if uncertain.
-    inner: words capitalised within sentences.
-    plain: words in lower case.
+    sentences: its sentences. claimable: indices of the sentences that make claims. names: names with their kinds.
+    name: title without a disambiguation in parentheses. pronouns: pronouns for the subject ("He", "She", "It"); empty
+    if uncertain.
+    inner: words capitalised within sentences. plain: words in lower case.
     """
 
     title: str
@@ -54,8 +55,10 @@ class Article:
     pronouns: frozenset[str]
 
     def resolved(self, index: int, chance: Random) -> str:
-        """Return sentence ``index``, with a pronoun subject replaced by the article's name if it certainly refers to
-        it."""
+        """Return a sentence with a pronoun subject replaced by the article's name if it certainly refers to it.
+
+        index: index of the sentence.
+        """
         sentence = self.sentences[index]
         first, _, rest = sentence.partition(" ")
         before = self.sentences[index - 1] if index else ""
@@ -81,8 +84,10 @@ class Article:
 
 
 def read_article(source: SourceText, chance: Random, characters: int = 6_000) -> Article | None:
-    """Parse the article: its opening and, if it is long, a random stretch of it. None if too few sentences make
-    claims."""
+    """Parse the article: its opening and, if it is long, a random stretch of it.
+
+    None if too few sentences make claims.
+    """
     spans = [
         text
         for piece in _pieces(source.text, chance, characters)
@@ -113,8 +118,10 @@ def read_article(source: SourceText, chance: Random, characters: int = 6_000) ->
 
 
 def is_claimable(sentence: str) -> bool:
-    """Return whether the sentence makes a claim by itself: complete, of usual length, with a verb, no question or
-    fragment."""
+    """Return whether the sentence makes a claim by itself.
+
+    It must be complete, of usual length and with a verb, and neither a question nor a fragment.
+    """
     words = sentence.split()
     return (
         6 <= len(words) <= 48
@@ -146,8 +153,10 @@ def _pieces(text: str, chance: Random, characters: int) -> list[str]:
 
 
 def _subject_pronouns(name: str, sentences: tuple[str, ...]) -> frozenset[str]:
-    """Return "He" or "She" for an article about a person, "It" for one about a thing, from the first words of its
-    sentences."""
+    """Return the pronouns of the article's subject, judged by the first words of its sentences.
+
+    "He" or "She" for an article about a person, "It" for one about a thing; empty if uncertain.
+    """
     opening = sentences[0]
     if (
         not opening.removeprefix("The ").startswith(name.removeprefix("The ").split(" ")[0])

@@ -1,5 +1,4 @@
-"""Generates pairs from synthetic records: the record as evidence, and a fluent claim that is correct or has one wrong
-fact."""
+"""Generation of pairs from synthetic records: a record as evidence, and a claim with one wrong fact or none."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from evaluation.synthetic_claims.record_words import (
 
 
 def product(chance: Random) -> Record:
-    """Return one product with its specifications."""
+    """Return one random product with its specifications."""
     kind = chance.choice(list(GOODS))
     name = f"{chance.choice(BRANDS)} {chance.choice('ABDEGKLMNPRSTVXZ')}{chance.randrange(1, 99) * 10}"
     color = chance.choice(COLORS)
@@ -85,7 +85,7 @@ def product(chance: Random) -> Record:
 
 
 def person(chance: Random) -> Record:
-    """Return one person's record."""
+    """Return one random person's record."""
     name = f"{chance.choice(FIRST)} {chance.choice(LAST)}"
     born, city, job = chance.randrange(1890, 1995), chance.choice(CITIES), chance.choice(JOBS)
     award, year = chance.choice(AWARDS), born + chance.randrange(25, 60)
@@ -154,7 +154,7 @@ def person(chance: Random) -> Record:
 
 
 def box_score(chance: Random) -> Record:
-    """Return the players of a match, one row each."""
+    """Return the players of a random match, one row each."""
     players = [f"{chance.choice(FIRST)} {last}" for last in chance.sample(LAST, chance.randint(3, 8))]
     home, away = chance.sample(TEAMS, 2)
     rows = []
@@ -206,7 +206,7 @@ def box_score(chance: Random) -> Record:
 
 
 def towns(chance: Random) -> Record:
-    """Return towns and their figures, one row each."""
+    """Return random towns and their figures, one row each."""
     names = chance.sample(CITIES, chance.randint(3, 8))
     rows = []
     for name in names:

@@ -1,4 +1,4 @@
-"""Extracts adjuncts at the end of sentences ("in 1987", "because of its cost"), to add to sentences that lack them."""
+"""Extraction of adjuncts at the end of sentences ("in 1987", "because of its cost"), to add them to other sentences."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ _OWNER = re.compile(
 class Tail:
     """An adjunct at the end of a sentence.
 
-    words: with the leading space (and comma), without the full stop.
-    kind: its first words, and the form of its numbers.
-    start: its offset in the sentence.
+    words: text with the leading space (and comma), without the full stop. kind: its first words, and the form of its
+    numbers. start: offset in the sentence.
     """
 
     words: str

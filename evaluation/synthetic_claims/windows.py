@@ -55,18 +55,20 @@ _COMMON = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """Return the content words of the text: words of four letters or more in lower case, cut to six letters, and
-    numbers."""
+    """Return the content words of the text, in lower case and cut to six letters, and its numbers.
+
+    Words of fewer than four letters and common words are not content words.
+    """
     return frozenset(word[:6] for word in _CONTENT.findall(text.lower()) if word not in _COMMON)
 
 
 def window_around(
     article: Article, wanted: Collection[int], unwanted: Collection[int], chance: Random, needs_name: bool = False
 ) -> str | None:
-    """Return a run of sentences around the ``wanted`` ones without the ``unwanted``, some others omitted at random.
+    """Return a run of sentences around the ``wanted`` ones, without the ``unwanted`` ones and at random without others.
 
-    needs_name: whether the window must name the article's subject, because the claim does. Returns None if the run has
-    too few or too many words.
+    wanted, unwanted: indices of sentences. needs_name: whether the window must name the article's subject, because the
+    claim does. Returns None if the run has too few or too many words.
     """
     low, high = min(wanted), max(wanted)
     size = chance.randint(max(2, high - low + 1), max(12, high - low + 1))
@@ -92,8 +94,10 @@ def window_around(
 def window_elsewhere(
     article: Article, missing: int, about: str, chance: Random, needs_name: bool = False
 ) -> str | None:
-    """Return a run of sentences without sentence ``missing``: of several positions, the one with the most similar
-    content."""
+    """Return a run of sentences that lacks sentence ``missing`` but has similar content.
+
+    about: text whose content words are compared. The best of several random positions is taken.
+    """
     topic = content_words(about)
     best: tuple[int, int] | None = None
     for _ in range(6):
@@ -110,8 +114,7 @@ def window_elsewhere(
 
 
 def holds(window: str, claim: str, share: float = 0.7) -> bool:
-    """Return whether one sentence of the window has most of the claim's content words, so that it may state the
-    claim."""
+    """Return whether one sentence of the window may state the claim: it has most of the claim's content words."""
     topic = content_words(claim)
     if len(topic) < 3:
         return True

@@ -1,4 +1,4 @@
-"""Replaces words so that a sentence changes its meaning: antonyms, quantifiers, directions, relations."""
+"""Replacement of words that changes a sentence's meaning: antonyms, quantifiers, directions, relations."""
 
 from __future__ import annotations
 
@@ -40,12 +40,11 @@ class _FoundWord:
 
 
 def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) -> EditedClaim | None:
-    """Replace one word by one that changes the meaning; None if no word matches.
+    """Replace one word by one that changes the meaning; None if no word matches or the replacement is rejected.
 
-    which: "word" (qualities, quantities, directions, kinship) or "relation" (verbs).
-    counts: the frequency of each word in the texts. A replacement by a rarer word is accepted only in that proportion,
-    so that no word is more frequent in wrong claims than in correct ones (Hastings 1970, eq. 6: a word with few
-    alternatives is proposed more often).
+    which: "word" (qualities, quantities, directions, kinship) or "relation" (verbs). counts: frequency of each word in
+    the texts. A replacement by a rarer word is accepted only in that proportion, so that no word is more frequent in
+    wrong claims than in correct ones (Hastings 1970, eq. 6: a word with few alternatives is proposed more often).
     """
     found = _free(text, which)
     if not found:
@@ -60,7 +59,7 @@ def swap_word(text: str, chance: Random, which: str, counts: Mapping[str, int]) 
 
 
 def has_word(text: str, which: str) -> bool:
-    """A fast test for texts to which ``swap_word`` may apply."""
+    """Return whether ``swap_word`` may apply to the text. This is a fast test."""
     return bool(_free(text, which))
 
 

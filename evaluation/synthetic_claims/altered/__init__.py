@@ -1,1 +1,1 @@
-"""Alters the evidence of an answer, so that claims change their truth without being rewritten."""
+"""Alteration of an answer's evidence, so that the truth of claims changes although they are not rewritten."""

@@ -1,4 +1,4 @@
-"""The result of altering an answer's evidence, and value swaps that keep track of marked spans."""
+"""Result of altering an answer's evidence, and value swaps that keep track of marked spans."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Spans = tuple[tuple[int, int], ...]
 class Alteration:
     """An alteration of evidence.
 
-    evidence: the altered text.
-    claims: for each claim of the answer, (start, end) of the words that are wrong now; empty if the evidence still
-    supports or contradicts it as before; None if it is unsupported now and the wrong words are unknown.
+    evidence: altered text. claims: for each claim of the answer, (start, end) of the words that are wrong now. Empty if
+    the evidence still supports or contradicts the claim as before. None if the claim is unsupported now and the wrong
+    words are unknown.
     """
 
     evidence: str
@@ -64,7 +64,7 @@ class ValueSwap:
 
 
 def standalone_pattern(value: str) -> str:
-    """Return a pattern for a value as complete words: not a part of a word, a larger number, a time or a date."""
+    """Return a pattern for a value as complete words: not part of a word, a larger number, a time or a date."""
     if value[-1].isdigit() or value[0].isdigit():
         return rf"(?<![\w.,:/$£€-]){re.escape(value)}(?![\w%/:-]|[.,]\d)"
     return rf"(?<![\w-]){re.escape(value)}(?![\w-])"
@@ -81,7 +81,7 @@ def altered(example: PairExample, evidence: str, wrong: Spans | None) -> PairExa
 
 
 def agreeing(example: PairExample, evidence: str, exchange: ValueSwap) -> PairExample:
-    """Return the claim with the same values exchanged as in its evidence: its truth is unchanged."""
+    """Return the claim with the same values exchanged as in its evidence, so that its truth is unchanged."""
     return replace(
         example,
         evidence=evidence,

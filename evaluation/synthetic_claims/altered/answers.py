@@ -1,7 +1,8 @@
 """Answers paired with altered evidence, which changes the truth of unchanged claims.
 
-A verifier that relies on an answer's style, or on words that occur anywhere in the passage, gets one of the two wrong
-(contrastive evidence: Schuster et al. 2021, "Get Your Vitamin C! Robust Fact Verification with Contrastive Evidence").
+A verifier that relies on an answer's style, or on words that occur anywhere in the passage, judges one of the two
+wrongly (contrastive evidence: Schuster et al. 2021, "Get Your Vitamin C! Robust Fact Verification with Contrastive
+Evidence").
 """
 
 from __future__ import annotations
@@ -19,17 +20,19 @@ from evaluation.synthetic_claims.altered.values import names_in, new_value, swap
 from evaluation.synthetic_claims.seeded_random import seeded_random
 
 _AGREEING = 0.3
-"""Probability of altering claims along with their evidence, so that they stay true and unusual text does not reveal the
-label."""
+"""Probability of altering claims along with their evidence.
+
+They stay true, so that unusual text does not reveal the label.
+"""
 _RECORD, _REMOVED, _SWAPPED = 0.7, 0.3, 0.7
 _NAMES = 2_000
 
 
 def altered_answers(answers: Sequence[Sequence[PairExample]], share: float, seed: int) -> list[list[PairExample]]:
-    """Return, for a share of the answers, another one with altered evidence, in order. Depends on the answers and the
-    seed only.
+    """Return, for a share of the answers, the same answer with altered evidence, in order.
 
-    Answers are skipped if the effect of every alteration on their claims is uncertain.
+    Answers are skipped if the effect of every alteration on their claims is uncertain. The result depends only on the
+    answers and the seed.
     """
     pool = Counter(name for answer in answers[:_NAMES] for name in names_in(answer[0].evidence))
     names = sorted(name for name, _ in pool.most_common(_NAMES))

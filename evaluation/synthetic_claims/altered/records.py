@@ -1,4 +1,4 @@
-"""Alters attributes and opening hours of a record, and tracks the claims about them."""
+"""Alteration of attributes and opening hours of a record, with the claims that mention them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ _OPPOSITE = {"True": "False", "False": "True", "true": "false", "false": "true"}
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _NO_TOPIC = frozenset(("restaurants", "business", "has", "good", "for", "accepts", "by", "allowed", "offers"))
 _BESIDE = {"street": "park", "lot": "park", "garage": "park", "valet": "park", "live": "music"}
-"""Kinds of parking and music whose words usually mean something else: a street, a lot of dishes."""
+"""Second words that some kinds of parking and music need, because they usually mean something else ("a lot of dishes").
+"""
 _TIME = re.compile(r"(?<![\d:])(?P<hour>\d{1,2}):(?P<minute>\d{1,2})(?![\d:])")
 
 
@@ -43,7 +44,7 @@ def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> 
         topic = [part.lower() for part in _PART.findall(match["key"]) if part.lower() not in _NO_TOPIC]
         if not topic or keys.count(match["key"]) > 1:
             continue
-        # Mentioned in a review too: whether the record as a whole supports the claim is then unknown.
+        # If a review also mentions it, it is unknown whether the complete record supports the claim.
         rest = evidence[: match.start()] + evidence[match.end() :]
         if _speaks(rest, topic):
             continue
@@ -55,15 +56,18 @@ def _attribute(evidence: str, answer: Sequence[PairExample], chance: Random) -> 
 
 
 def _only_supported(answer: Sequence[PairExample], claims: Sequence[Spans]) -> bool:
-    """Return whether some claim mentions it, and no unsupported one, which may be unsupported because of it."""
+    """Return whether some claim mentions the value, and all claims that do are supported.
+
+    An unsupported claim may be unsupported because of the value.
+    """
     return any(claims) and all(e.supported for e, spans in zip(answer, claims, strict=True) if spans)
 
 
 def _speaks(text: str, topic: Sequence[str]) -> Spans:
-    """Return the spans of all words of a topic in the text, with any suffix ("seat" in "seating"); empty if one is
-    missing.
+    """Return the spans of all words of a topic in the text, with any suffix ("seat" in "seating").
 
-    Two words of which one is short must be adjacent ("take out"): "takes cards" and "outdoor" do not match.
+    Empty if one is missing. Two words of which one is short must be adjacent ("take out"): "takes cards" and "outdoor"
+    do not match.
     """
     stems = [word if len(word) <= 4 else word[: max(4, len(word) - 3)] for word in topic]
     if len(topic) > 1 and min(map(len, topic)) < 4:

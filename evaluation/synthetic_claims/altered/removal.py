@@ -1,4 +1,4 @@
-"""Removes the sentence that supports a claim from its evidence."""
+"""Removal of the sentence that supports a claim from its evidence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
     """Remove a sentence that certainly supports some claim, if its effect on every claim is certain.
 
     A sentence supports a claim if it has more than half of the claim's content words and no other sentence has a third
-    of them. It does not if another sentence has as many. Returns None if no sentence qualifies, and for records.
+    of them. It does not if another sentence has about as many. Returns None if no sentence qualifies, and for records.
     """
     evidence = answer[0].evidence
     if evidence.lstrip()[:1] in ("{", "["):
@@ -34,7 +34,7 @@ def removed(answer: Sequence[PairExample], chance: Random) -> Alteration | None:
         effects = _effects(answer, words, index)
         if effects is not None:
             start, end = spans[index]
-            return Alteration(evidence[:start] + evidence[end:], effects)  # the space before it goes with it
+            return Alteration(evidence[:start] + evidence[end:], effects)  # the span includes the preceding space
     return None
 
 

@@ -1,4 +1,4 @@
-"""Exchanges numbers, names and words of a claim in its evidence: for each other, or for new ones."""
+"""Exchange of a claim's numbers, names and words in its evidence, for each other or for new ones."""
 
 from __future__ import annotations
 
@@ -17,17 +17,19 @@ _NAME = re.compile(r"(?<=[a-z,;’'\"] )[A-Z][a-z]{2,}(?![\w-])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _TRIES = 6
 _MOST = 6
-"""Maximum number of occurrences of a value in the evidence: the main topic is in every sentence and cannot be
-exchanged."""
+"""Maximum number of occurrences of a value in the evidence.
+
+The main topic occurs in every sentence and is not exchanged.
+"""
 _DAYS = re.compile(r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day")
 
 
 def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap | None:
     """Exchange two numbers, or two names, of the evidence. A supported claim mentions one of them.
 
-    Returns None if every two values may be stated of the same thing: they must never share a sentence of the evidence
-    or a claim. An unsupported claim must not mention either, because it may be unsupported because of it. The resulting
-    wrong claims consist of words from the evidence.
+    The two must not be stated of the same thing, so they must never share a sentence of the evidence or a claim. An
+    unsupported claim must not mention either, because it may be unsupported because of it. The resulting wrong claims
+    consist of words from the evidence. Returns None if no two values qualify.
     """
     evidence = answer[0].evidence
     claims = [example.claim for example in answer]
@@ -50,7 +52,7 @@ def swapped_values(answer: Sequence[PairExample], chance: Random) -> ValueSwap |
 
 
 def new_value(answer: Sequence[PairExample], names: Sequence[str], chance: Random) -> ValueSwap | None:
-    """Replace a number, date, unit, name or quality that a supported claim mentions by a new one.
+    """Replace a number, date, unit, name or quality that a supported claim mentions by a new one; None if nothing fits.
 
     names: names from other texts.
     """
