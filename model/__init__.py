@@ -1,1 +1,1 @@
-"""The decoder: tensors and tokens. Does not depend on documents, prompts or the database."""
+"""Neural networks: checkpoints, tokenizers, decoders, training. Independent of documents, prompts and the database."""

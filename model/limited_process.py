@@ -10,22 +10,23 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-_WALL_SECONDS = 60.0  # beyond the CPU time: a machine may be busy
-# The path is appended last, so that no file next to the package shadows a standard module.
+_WALL_SECONDS = 60.0  # added to the limit on CPU time, because the machine may be busy
+# The path is appended last, so that no file in that folder can shadow a standard module.
 _PROGRAM = "import sys; sys.path.append(sys.argv[1]); from {module} import main; main()"
-# One thread and one heap each, because the address space is limited.
+# One thread and one heap, because the address space is limited.
 _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "1"}
 
 
 class LimitedProcessError(Exception):
-    """The child gave no answer: the message says which limit it exceeded, or how it ended."""
+    """The child process did not answer. The message says which limit it exceeded, or how it ended."""
 
 
 def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, cpu_seconds: int) -> dict[str, object]:
-    """Return the JSON answer of ``main()`` of ``module``, which calls ``take_request``.
+    """Run ``main()`` of ``module`` in a child process and return its JSON answer.
 
-    memory_bytes: address space of the child, including the interpreter. cpu_seconds: its CPU time. Raises
-    LimitedProcessError.
+    ``main()`` must call ``take_request`` and ``give_answer``. memory_bytes: limit on the child's address space,
+    including the interpreter. cpu_seconds: limit on its CPU time. Raises LimitedProcessError if the child does not
+    answer.
     """
     limits = {"memory_bytes": memory_bytes, "cpu_seconds": cpu_seconds}
     command = [sys.executable, "-I", "-c", _PROGRAM.format(module=module), str(Path(__file__).parent.parent)]
@@ -54,7 +55,7 @@ def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, 
 
 
 def take_request() -> dict[str, object]:
-    """In the child: set the limits and return the request."""
+    """Read the request in the child process, set the limits that it states, and return it."""
     request: dict[str, object] = json.loads(sys.stdin.buffer.read())
     limit(resource.RLIMIT_CORE, 0)
     limit(resource.RLIMIT_FSIZE, 0)  # it writes only its answer, to a pipe
@@ -65,7 +66,7 @@ def take_request() -> dict[str, object]:
 
 
 def give_answer(answer: Mapping[str, object]) -> None:
-    """In the child: write the answer."""
+    """Write the answer of the child process to its standard output."""
     sys.stdout.buffer.write(json.dumps(answer).encode())
     sys.stdout.buffer.flush()
 
@@ -78,7 +79,7 @@ def limit(which: int, value: int) -> None:
 
 
 def _why(code: int, stderr: bytes, memory_bytes: int, cpu_seconds: int) -> str:
-    """Return why a child gave no answer."""
+    """Return why a child process did not answer, as the end of a message."""
     if code in (-signal.SIGXCPU, -signal.SIGKILL):
         return f"it takes more than {cpu_seconds} seconds of processor time"
     if b"MemoryError" in stderr or b"memory allocation of" in stderr:  # the messages of Python, and of Rust

@@ -12,9 +12,10 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True)
 class RowReads:
-    """Row r of a step reads ranges[offsets[r] : offsets[r + 1]], each (start, length), including the new position.
+    """Cache slots that each row of a step reads, including the slot of the row's new position.
 
-    ranges (N, 2), offsets (R + 1), order (R): order of assignment to threads.
+    Row r reads the ranges ``ranges[offsets[r] : offsets[r + 1]]``. ranges: (N, 2), (start, length) of each range.
+    offsets: (R + 1). order: (R), the order in which rows are assigned to threads.
     """
 
     ranges: NDArray[np.int64]
@@ -27,29 +28,29 @@ class RowState(Protocol):
 
     @property
     def slots(self) -> Tensor:
-        """(N): the position for each row's next key and value."""
+        """Cache slot for each row's next key and value: (N)."""
         ...
 
     def positions(self, steps: int) -> Tensor:
-        """(N, 1): position of each row's new token. Raises ModelError past the last position."""
+        """Return the position of each row's new token: (N, 1). Raises ModelError past the last position."""
         ...
 
     def row_reads(self, window: int | None) -> RowReads:
-        """Return what each row reads; window: its last positions only."""
+        """Return the slots that each row reads. window: number of last positions to read; None reads all."""
         ...
 
     def numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Keys and values (L, S, Hkv, D) in place: fp32, or the bits of bf16 as uint16."""
+        """Return the keys and the values without copying: (L, S, Hkv, D), fp32, or the bits of bf16 as uint16."""
         ...
 
     def advance(self, steps: int) -> None:
-        """Advance every row by so many positions."""
+        """Advance every row by ``steps`` positions."""
         ...
 
 
 class RowSteps(Protocol):
-    """Decoding steps by another path than ``Decoder.forward``, in which rows are independent (model/quantised)."""
+    """An alternative to ``Decoder.forward`` for decoding steps, in which rows are independent (model/quantised)."""
 
     def hidden(self, tokens: Tensor, state: RowState) -> Tensor:
-        """tokens (N, 1) -> final hidden states (N, E); advances the state by one step."""
+        """Return the final hidden states (N, E) of tokens (N, 1), and advance the state by one step."""
         ...

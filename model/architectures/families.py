@@ -1,7 +1,6 @@
 """Identify the family of a config.json, convert it to a DecoderConfig, and name the tensors of its checkpoint.
 
-Unsupported features are refused, never skipped: a checkpoint that loads computes the same numbers as transformers does
-with it.
+Unsupported features are refused, never skipped. A checkpoint that loads computes the same numbers as in transformers.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from model.architectures.tensor_names import gpt2_tensors, llama_tensors
 from model.decoder.config import DecoderConfig
 from model.decoder.decoder import Decoder
 
-# Old files store tables that are computed here: rotary frequencies, and GPT-2's causal masks.
+# Old files store tables that Plumbline computes: rotary frequencies and GPT-2's causal masks.
 _UNUSED = re.compile(
     r"model\.layers\.\d+\.self_attn\.rotary_emb\.inv_freq|(transformer\.)?h\.\d+\.attn\.(masked_)?bias"
 )
@@ -30,10 +29,11 @@ _UNUSED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """One family.
+    """A supported model family.
 
-    name: model_type in config.json. architecture: the transformers class that loads it. tensors: for each tensor that a
-    checkpoint with these keys must have, the decoder parameters it fills.
+    name: model_type in config.json. architecture: the transformers class that loads it. read_config: converts a
+    config.json. tensors: given a decoder and the checkpoint's keys, maps each tensor that the checkpoint must have to
+    the decoder parameter that it fills.
     """
 
     name: str
@@ -71,7 +71,7 @@ def family_of(config_json: Mapping[str, object]) -> Family:
 
 
 def decoder_config(config_json: Mapping[str, object]) -> DecoderConfig:
-    """Return the DecoderConfig of a config.json; absent optional fields have transformers' defaults.
+    """Return the DecoderConfig of a config.json. Absent optional fields have transformers' defaults.
 
     Raises ModelError, naming the field and its value, if one is missing, of the wrong type or not supported.
     """
@@ -79,5 +79,5 @@ def decoder_config(config_json: Mapping[str, object]) -> DecoderConfig:
 
 
 def unused_keys(stored: frozenset[str]) -> frozenset[str]:
-    """Return keys that may be present and are not needed."""
+    """Return the stored keys that are not needed."""
     return frozenset(key for key in stored if _UNUSED.fullmatch(key))

@@ -9,25 +9,28 @@ from model.errors import ModelError
 
 
 def refuse(field: str, value: object, rule: str) -> NoReturn:
-    """Raise ModelError for a field's value."""
+    """Raise ModelError for a field's value. rule: the requirement that it does not meet."""
     shown = repr(value)
     shown = shown if len(shown) <= 200 else shown[:200] + "..."
     raise ModelError(f"{field} is {shown}: {rule}")
 
 
-# No tensor has that many rows; larger values fit neither memory nor 64-bit integers.
+# No tensor has this many rows. Larger values fit neither memory nor 64-bit integers.
 _MOST = 2**40
 
 
 class Fields:
-    """A parsed JSON object. ``null`` is treated as absent unless a method says otherwise."""
+    """Fields of a parsed JSON object. ``null`` is treated as absent unless a method says otherwise.
+
+    prefix: put before field names in messages.
+    """
 
     def __init__(self, source: Mapping[str, object], prefix: str = "") -> None:
         self.source = source
         self.prefix = prefix
 
     def integer(self, name: str, default: int | None = None, *, least: int = 1, most: int = _MOST) -> int:
-        """An integer within limits; required if there is no default."""
+        """Return an integer from ``least`` to ``most``. The field is required if there is no default."""
         value = self.source.get(name)
         if value is None:
             value = default
@@ -42,11 +45,11 @@ class Fields:
         return value
 
     def nullable_integer(self, name: str, absent: int | None) -> int | None:
-        """A positive integer or null, which here differs from absent."""
+        """Return a positive integer, or None for null. absent: value of an absent field."""
         return None if self.source.get(name, absent) is None else self.integer(name, absent)
 
     def number(self, name: str, default: float | None = None) -> float:
-        """A number; required if there is no default."""
+        """Return a number. The field is required if there is no default."""
         value = self.source.get(name)
         if value is None:
             value = default
@@ -60,11 +63,11 @@ class Fields:
             refuse(self.prefix + name, value, "it is too large a number")
 
     def nullable_number(self, name: str) -> float | None:
-        """A number or None."""
+        """Return a number, or None if it is absent."""
         return None if self.source.get(name) is None else self.number(name)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """True or false."""
+        """Return a boolean."""
         value = self.source.get(name)
         if value is None:
             return default
@@ -73,14 +76,14 @@ class Fields:
         return value
 
     def must_be(self, name: str, allowed: tuple[object, ...], absent: object) -> None:
-        """Refuse a value that is not one of ``allowed``; an absent field counts as ``absent``."""
+        """Raise ModelError if the value is not one of ``allowed``. absent: value of an absent field."""
         value = self.source.get(name, absent)
         if value not in allowed:
             rule = " or ".join(repr(item) for item in allowed if item is not None)
             refuse(self.prefix + name, value, f"only {rule} is supported")
 
     def choices(self, name: str, allowed: tuple[object, ...], length: int) -> tuple[object, ...] | None:
-        """A list with one of ``allowed`` for each of the first ``length`` entries; None if absent."""
+        """Return the first ``length`` entries of a list, each one of ``allowed``; None if the field is absent."""
         value = self.source.get(name)
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""GPT-2, the architecture of nanoGPT: learned positions, LayerNorm, GELU, biases; after transformers' GPT2Config."""
+"""Configuration of GPT-2 (also nanoGPT): learned positions, LayerNorm, GELU, biases. After transformers' GPT2Config."""
 
 from __future__ import annotations
 

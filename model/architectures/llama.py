@@ -1,4 +1,4 @@
-"""Llama 2 and 3.x, and models of the same architecture (SmolLM2, TinyLlama, ...), after transformers' LlamaConfig."""
+"""Configuration of Llama 2, Llama 3.x and models of the same architecture. After transformers' LlamaConfig."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from model.decoder.config import DecoderConfig
 
 
 def llama_config(fields: Fields) -> DecoderConfig:
-    """See rotary_shape."""
+    """Return the DecoderConfig of a Llama config.json. Raises ModelError as ``rotary_shape`` does."""
     fields.must_be("pretraining_tp", (1, None), absent=1)
     biased = fields.flag("attention_bias")
     return rotary_shape(

@@ -1,4 +1,4 @@
-"""Mistral: a Llama with one sliding window for all layers, after transformers' MistralConfig."""
+"""Configuration of Mistral: Llama with one sliding window for all layers. After transformers' MistralConfig."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from model.decoder.config import DecoderConfig
 
 
 def mistral_config(fields: Fields) -> DecoderConfig:
-    """See rotary_shape. An absent sliding_window is 4,096, null means none; layer_types must agree with it."""
+    """Return the DecoderConfig of a Mistral config.json. Raises ModelError as ``rotary_shape`` does.
+
+    An absent sliding_window means 4,096, and null means no window. layer_types must agree with it.
+    """
     shape = rotary_shape(fields, max_positions=131072, kv_heads=8)
     window = fields.nullable_integer("sliding_window", 4096)
     kind = "full_attention" if window is None else "sliding_attention"

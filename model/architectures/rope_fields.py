@@ -1,4 +1,4 @@
-"""Rotary settings of a config.json: rope_parameters (transformers 5), or rope_theta and rope_scaling (earlier)."""
+"""Read the rotary settings of a config.json: rope_parameters (transformers 5), or rope_theta and rope_scaling."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _ORIGINAL = "original_max_position_embeddings"
 
 @dataclass(frozen=True, slots=True)
 class RopeSettings:
-    """The base of the frequencies and their scaling."""
+    """Rotary settings. theta: base of the frequencies. scaling: their scaling; None without one."""
 
     theta: float
     scaling: RopeScaling | None
 
 
 def rope_settings(fields: Fields, max_positions: int, default_theta: float = 10000.0) -> RopeSettings:
-    """Resolve a config's rotary fields as transformers does.
+    """Return the rotary settings of a config, resolved as transformers does.
 
-    rope_scaling takes precedence over rope_parameters; rope_theta applies if neither sets it. Raises ModelError, naming
+    rope_scaling takes precedence over rope_parameters. rope_theta applies if neither sets it. Raises ModelError, naming
     the field, for an unsupported kind or key.
     """
     fields.must_be("partial_rotary_factor", (1, None), absent=1)
@@ -85,7 +85,7 @@ def _yarn(inner: Fields, original: int, positions: int) -> RopeScaling:
 
 
 _YARN = ("attention_factor", "mscale", "mscale_all_dim", "beta_fast", "beta_slow", "truncate", _ORIGINAL)
-# Kind -> its constructor, and its keys in addition to the shared ones.
+# Kind of scaling -> its constructor, and its keys in addition to the shared ones.
 _KINDS: Mapping[str, tuple[Callable[[Fields, int, int], RopeScaling], frozenset[str]]] = {
     "linear": (_linear, frozenset((_ORIGINAL,))),
     "dynamic": (_dynamic, frozenset((_ORIGINAL,))),

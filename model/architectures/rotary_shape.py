@@ -1,4 +1,4 @@
-"""The shape shared by Llama's descendants: pre-norm RMSNorm, rotary positions, SwiGLU, grouped queries."""
+"""Configuration shared by Llama-like models: pre-norm RMSNorm, rotary positions, SwiGLU, grouped queries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from model.architectures.fields import Fields, refuse
 from model.architectures.rope_fields import rope_settings
 from model.decoder.config import DecoderConfig
 
-# Larger values belong to no checkpoint: blocks and rotary tables are allocated before any tensor is read.
+# No checkpoint has larger values. The limits are needed because blocks and rotary tables are allocated before any
+# tensor is read.
 MOST_LAYERS, MOST_POSITIONS = 1024, 2**22
 
 
@@ -23,11 +24,12 @@ def rotary_shape(
     mlp_bias: bool = False,
     qk_norm: bool = False,
 ) -> DecoderConfig:
-    """Return the DecoderConfig of such a config.json.
+    """Return the DecoderConfig of the config.json of a Llama-like model.
 
-    max_positions, kv_heads (None: equal to the query heads), head_dim (None: hidden_size / num_attention_heads), theta
-    and tied are the family's defaults for absent fields. Raises ModelError, naming the field and its value, if one is
-    missing, of the wrong type or not supported.
+    Defaults of the family for absent fields: max_positions, kv_heads (None: the number of query heads), head_dim (None:
+    hidden_size / num_attention_heads), theta, tied. qkv_bias, output_bias, mlp_bias: layers with biases. qk_norm:
+    whether queries and keys are normed. Raises ModelError, naming the field and its value, if one is missing, of the
+    wrong type or not supported.
     """
     fields.must_be("hidden_act", ("silu", "swish"), absent="silu")
     heads = fields.integer("num_attention_heads")
@@ -61,7 +63,10 @@ def rotary_shape(
 def layer_windows(
     fields: Fields, layers: int, window: int | None, by_default: tuple[bool, ...]
 ) -> tuple[int | None, ...]:
-    """Return the sliding window of each layer: from layer_types, else ``by_default``; () if no layer has one."""
+    """Return the sliding window of each layer, None without one; () if no layer has one.
+
+    by_default: whether each layer has a window, if layer_types is absent.
+    """
     types = fields.choices("layer_types", ("full_attention", "sliding_attention"), layers)
     slides = by_default if types is None else tuple(kind == "sliding_attention" for kind in types)
     if not any(slides):

@@ -1,4 +1,4 @@
-"""SmolLM3: a Llama with layers without positions (NoPE), after transformers' SmolLM3Config."""
+"""Configuration of SmolLM3: Llama with some layers without positions (NoPE). After transformers' SmolLM3Config."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from model.decoder.config import DecoderConfig
 
 
 def smollm3_config(fields: Fields) -> DecoderConfig:
-    """See rotary_shape. no_rope_layers has a 1 for each layer with positions (sic), by default 3 of 4."""
+    """Return the DecoderConfig of a SmolLM3 config.json. Raises ModelError as ``rotary_shape`` does.
+
+    Despite its name, no_rope_layers has a 1 for each layer with positions. By default these are 3 of 4 layers.
+    """
     biased = fields.flag("attention_bias")
     shape = rotary_shape(
         fields,

@@ -1,6 +1,6 @@
 """Map the tensors of a Hugging Face checkpoint to Decoder parameters, for the two naming schemes.
 
-A target is a parameter or a view of one: query, key and value are one matrix here, and so are gate and up.
+A target is a parameter or a view of one, because query, key and value are one matrix here, and so are gate and up.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def llama_tensors(model: Decoder, stored: frozenset[str] = frozenset()) -> dict[
 def gpt2_tensors(model: Decoder, stored: frozenset[str]) -> dict[str, Tensor]:
     """Return the target of each tensor of a GPT-2 checkpoint.
 
-    stored: the checkpoint's keys; the first files omit the prefix "transformer.". GPT-2's matrices are stored input by
-    output (transformers' Conv1D), so their targets are transposed views.
+    stored: the checkpoint's keys; the oldest files omit the prefix "transformer.". GPT-2 stores its matrices as input
+    by output (transformers' Conv1D), so their targets are transposed views.
     """
     prefix = "transformer." if any(key.startswith("transformer.") for key in stored) else ""
     ours: dict[str, Tensor] = dict(model.named_parameters())

@@ -1,4 +1,4 @@
-"""BERT's tensors under the names of our blocks."""
+"""Rename BERT's tensors to the names of this package's blocks."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ _PAIRS = (
 
 
 def bert_positions(theirs: Mapping[str, Tensor]) -> Tensor:
-    """(Delta, E): the learned positions plus the embedding of token type 0, which every position of a single text
-    gets.
+    """Return the learned position embeddings plus the embedding of token type 0: (Delta, E).
+
+    Every position of a single text has token type 0.
     """
     return theirs["embeddings.position_embeddings.weight"] + theirs["embeddings.token_type_embeddings.weight"][0]
 
 
 def bert_blocks(theirs: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
-    """Return ``layer.name`` of each layer, as a ModuleList of Block expects it; query, key and value as one matrix."""
+    """Return the tensors of all layers, named as a ModuleList of Block expects; query, key and value are one matrix."""
     ours: dict[str, Tensor] = {}
     for layer in range(layers):
         old = f"encoder.layer.{layer}"

@@ -1,7 +1,7 @@
 """Checkpoint folders: config.json and safetensors (one file or shards), validated by their headers and streamed.
 
-Independent of architectures: a loader names the tensors it wants and provides the memory for them. Pickles are never
-opened, and no code from a checkpoint is run.
+Independent of architectures: a loader names the tensors that it needs and provides the memory for them. Pickles are
+never opened, and no code from a checkpoint is run.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class OpenFile(Protocol):
     """An open file of tensors."""
 
     def get_tensor(self, name: str) -> Tensor:
-        """A tensor by its key."""
+        """Return the tensor with this key."""
         ...
 
 
 class _TensorFile(OpenFile, Protocol):
-    """The part of safetensors' reader used here; its own stub has no types."""
+    """The part of safetensors' reader that is used here. The library's own stub has no types."""
 
     def keys(self) -> list[str]: ...
     def get_slice(self, name: str) -> _Slice: ...
@@ -49,7 +49,7 @@ class _TensorFile(OpenFile, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor of a checkpoint: its key, its file, its shape and its dtype as safetensors names it."""
+    """A tensor of a checkpoint on disk. dtype: as safetensors names it."""
 
     key: str
     file: Path
@@ -70,9 +70,9 @@ def _opened(path: Path) -> Iterator[_TensorFile]:
 class Checkpoint:
     """A decoder on disk: its configuration and its tensors, grouped by file. Weights are not loaded.
 
-    folder: the folder, or the file of a single-file checkpoint. config: fields of a config.json. config_name: the
-    file's name for it. dtypes: readable dtypes. name_in_file: maps a key to the tensor's name in the file. open_file:
-    opens one of ``files``.
+    folder: the folder, or the file of a single-file checkpoint. config: fields of a config.json. config_name: name of
+    the configuration, for messages. dtypes: dtypes that can be read. name_in_file: maps a key to the tensor's name in
+    the file. open_file: opens one of ``files``.
     """
 
     folder: Path
@@ -85,12 +85,12 @@ class Checkpoint:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The weight files, each once, in name order."""
+        """The weight files, without repetitions, sorted by name."""
         return tuple(sorted({tensor.file for tensor in self.tensors}))
 
     @property
     def keys(self) -> frozenset[str]:
-        """Every tensor's key."""
+        """The keys of all tensors."""
         return frozenset(tensor.key for tensor in self.tensors)
 
     @property
@@ -133,7 +133,7 @@ def read_checkpoint(folder: Path) -> Checkpoint:
 
 
 def read_json(path: Path) -> dict[str, object]:
-    """Read the JSON object in ``path``. Raises ModelError naming the file (and the line, if there is one) otherwise."""
+    """Read a JSON object from ``path``. Raises ModelError, naming the file and where possible the line."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise ModelError(f"{path} is no file")  # a pipe could block for ever
@@ -154,10 +154,10 @@ def read_json(path: Path) -> dict[str, object]:
 
 
 def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ignored: frozenset[str]) -> None:
-    """Compare the checkpoint's keys with the wanted ones, from headers alone, before memory is allocated.
+    """Check the checkpoint's keys, shapes and dtypes against the required ones; reads headers only.
 
-    ``ignored`` keys may be present. Raises one ModelError with all keys that are missing, unexpected, of the wrong
-    shape (both shapes) or not floating point: up to five of each and the total.
+    shapes: required shape of each key. ignored: keys that may be present. Raises one ModelError for all keys that are
+    missing, unexpected, of the wrong shape or not floating point. It shows up to five of each kind and their number.
     """
     stored = {tensor.key: tensor for tensor in checkpoint.tensors}
     common = [stored[key] for key in sorted(shapes.keys() & stored.keys())]
@@ -184,8 +184,8 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
     """Copy each named tensor of the checkpoint into its target, cast to the target's dtype and device.
 
     Targets have the stored shapes (``check_keys``) and may be views of larger parameters. Files are memory-mapped and
-    read tensor by tensor: memory beyond the targets is one tensor. Raises ModelError, naming file and key, if a file is
-    damaged or a number is not finite in the target's dtype.
+    read tensor by tensor, so that one tensor at most is held in addition to the targets. Raises ModelError, naming file
+    and key, if a file is damaged or a number is not finite in the target's dtype.
     """
     with torch.no_grad():
         for path in checkpoint.files:
@@ -212,7 +212,7 @@ def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
 
 
 def _sharded(index: Path) -> tuple[StoredTensor, ...]:
-    """Return the tensors of an index, each looked up in its shard."""
+    """Return the tensors that an index names, with shapes and dtypes from the headers of their shards."""
     placed = read_json(index).get("weight_map")
     if not isinstance(placed, dict) or not placed:
         raise ModelError(f"{index}: weight_map is missing or empty")

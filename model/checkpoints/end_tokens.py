@@ -15,11 +15,11 @@ _TOKENIZER_CONFIG = "tokenizer_config.json"
 
 
 def eos_token_ids(folder: Path) -> tuple[int, ...]:
-    """Return the distinct ids that end a completion; () if the checkpoint names none.
+    """Return the distinct ids of the tokens that end a completion; () if the checkpoint names none.
 
-    They come from generation_config.json, or from config.json if it has none, plus the tokenizer's eos_token: the turns
-    of some chat models end with a token that only tokenizer_config.json names. For a GGUF file they come from its
-    metadata. Raises ModelError for an invalid id.
+    They come from generation_config.json (or from config.json if it has none) and from tokenizer_config.json, because
+    some chat models name the token that ends a turn only there. For a GGUF file they come from its metadata. Raises
+    ModelError for an invalid id.
     """
     if is_gguf(folder):
         return end_token_ids(open_gguf(folder))
@@ -44,7 +44,7 @@ def _ids(path: Path, value: object) -> list[int]:
 
 
 def _tokenizers_own(folder: Path) -> int | None:
-    """The id of tokenizer_config.json's eos_token; None if there is none or the tokenizer lacks it."""
+    """Return the id of the eos_token of tokenizer_config.json; None if it has none or the tokenizer lacks it."""
     path = folder / _TOKENIZER_CONFIG
     if not path.is_file():
         return None
@@ -63,7 +63,10 @@ def _tokenizers_own(folder: Path) -> int | None:
 
 
 def _id_in_tokenizer(path: Path, token: str) -> int | None:
-    """A token's id in tokenizer.json, without building the tokenizer. Damaged files are reported by Tokenizer."""
+    """Return a token's id in tokenizer.json, without building the tokenizer; None if it is absent.
+
+    A damaged file gives None, because Tokenizer reports it.
+    """
     try:
         parts = json.loads(path.read_text("utf-8"))
         entries: Iterable[object] = parts.get("added_tokens") or ()

@@ -14,7 +14,7 @@ _BYTES: Mapping[str, int] = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 @dataclass(frozen=True, slots=True)
 class DTypeSize:
-    """Bytes of the weights, and of the KV cache for one token, in one dtype."""
+    """Sizes in bytes, in one dtype: of the weights, and of the KV cache for one token."""
 
     dtype: str
     weight_bytes: int
@@ -25,8 +25,9 @@ class DTypeSize:
 class DecoderFacts:
     """Facts of one checkpoint.
 
-    stored: dtypes on disk as safetensors names them. windowed_layers: number of layers with a sliding ``window``. rope:
-    the kind of rotary positions, None for learned ones.
+    stored: dtypes on disk, as safetensors names them. rope: kind of rotary positions; None for learned positions.
+    unrotated_layers: number of layers without positions. window: largest sliding window; None without one.
+    windowed_layers: number of layers with a sliding window.
     """
 
     family: str
@@ -46,7 +47,7 @@ class DecoderFacts:
 
 
 def decoder_facts(checkpoint: Checkpoint) -> DecoderFacts:
-    """Return the facts of a checkpoint. Raises ModelError as ``read_config`` does."""
+    """Return the facts of a checkpoint. Raises ModelError if its configuration is invalid or not supported."""
     config, family = read_config(checkpoint)
     return config_facts(
         config,
@@ -66,7 +67,7 @@ def config_facts(
     stored: tuple[str, ...],
     dtypes: tuple[str, ...] = tuple(_BYTES),
 ) -> DecoderFacts:
-    """Return the facts of a decoder with this config. dtypes: supported compute dtypes."""
+    """Return the facts of a decoder with this configuration. dtypes: compute dtypes to give sizes for."""
     windows = [window for window in config.windows if window is not None]
     rotary = config.positions == "rotary"
     return DecoderFacts(
@@ -88,5 +89,5 @@ def config_facts(
 
 
 def cache_bytes(config: DecoderConfig, itemsize: int) -> int:
-    """Bytes of a token in the KV cache: keys and values, 2 L Hkv D numbers."""
+    """Return the bytes that one token takes in the KV cache: 2 L Hkv D numbers (keys and values)."""
     return 2 * config.num_layers * config.num_kv_heads * config.head_dim * itemsize

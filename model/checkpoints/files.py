@@ -1,4 +1,4 @@
-"""File hashes and atomic writes."""
+"""Hash files and write them atomically."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:  # torch takes seconds to import, and commands that only hash 
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 (hex) of a file's bytes, read in blocks."""
+    """Return the SHA-256 (hex) of a file's bytes, read in blocks."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_atomic(path: Path, content: bytes) -> None:
-    """Write a file atomically: readers see the old content or all of the new, also after a crash or on a full disk."""
+    """Write a file atomically: readers see the old or the new content, also after a crash or on a full disk."""
     write_together({path: content})
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """write_atomic for several related files: all are written to temporary files before the first is renamed.
+    """Write several related files: all are written to temporary files before the first is renamed.
 
-    A full disk therefore leaves the old files. Between the renames, which are nearly instantaneous, a reader may see a
-    mixture; the last file should be the one that names the others.
+    A full disk therefore leaves the old files. During the renames a reader may see old and new files together, so the
+    last file should be the one that names the others.
     """
     asides = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
     try:
@@ -46,12 +46,12 @@ def write_together(files: Mapping[Path, bytes]) -> None:
 
 
 def json_bytes(value: Mapping[str, object]) -> bytes:
-    """Serialise to indented JSON with sorted keys, as write_json does."""
+    """Return the content of a file that ``write_json`` writes: indented JSON with sorted keys."""
     return (json.dumps(value, indent=2, sort_keys=True) + "\n").encode()
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> bytes:
-    """Serialise to a safetensors file, as write_tensors does."""
+    """Return the content of a safetensors file with these tensors and metadata."""
     from safetensors.torch import save
 
     contiguous = {name: tensor.detach().contiguous().cpu() for name, tensor in tensors.items()}
@@ -59,10 +59,10 @@ def tensor_bytes(tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | No
 
 
 def write_json(path: Path, value: Mapping[str, object]) -> None:
-    """write_atomic of indented JSON with sorted keys."""
+    """Write indented JSON with sorted keys atomically."""
     write_atomic(path, json_bytes(value))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None) -> None:
-    """write_atomic of a safetensors file."""
+    """Write a safetensors file atomically."""
     write_atomic(path, tensor_bytes(tensors, metadata))

@@ -1,7 +1,7 @@
 """Limits on untrusted transformers checkpoints, checked before transformers builds a model.
 
-Models are built layer by layer from config.json, and missing weights are initialised: a config with a billion layers,
-or with tensors that no file holds, would take all time or memory before any error.
+transformers builds a model layer by layer from config.json and initialises missing weights. A config with a billion
+layers, or with tensors that no file holds, would exhaust time or memory before any error.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _SLACK = 1_000_000  # parameters that need not be stored: a classification head,
 
 
 def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
-    """Raise ModelError, naming the field, for numbers in a config.json that no checkpoint has.
+    """Raise ModelError, naming the field, if a number in a config.json is implausibly large.
 
-    Limits: 1,024 layers, 100,000 labels, 2^40 for anything else. Nested objects are checked too.
+    Limits: 1,024 layers, 100,000 labels, 2^40 for all other numbers. Nested objects are checked too.
     """
     left: list[tuple[str, object]] = [("", config)]
     while left:
@@ -41,9 +41,9 @@ def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
 def refuse_more_than_is_stored(
     make: Callable[[], Any], folder: Path, dtype: torch.dtype, device: torch.device | str
 ) -> None:
-    """Build the model without memory (``make``), and check its size.
+    """Raise ModelError if a model has more parameters than its weight files or the memory can hold.
 
-    Raises ModelError if it has more parameters than the weight files could hold, or than memory could.
+    make: builds the model; it is called without memory for the weights (on the meta device).
     """
     try:
         with torch.device("meta"):

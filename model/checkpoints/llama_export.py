@@ -1,7 +1,4 @@
-"""Export a Decoder of Llama's shape as a Hugging Face checkpoint folder.
-
-model.checkpoints.loading and transformers can load it.
-"""
+"""Export a Decoder with Llama's architecture as a checkpoint folder for transformers and model.checkpoints.loading."""
 
 from __future__ import annotations
 
@@ -24,12 +21,12 @@ _NAMES: Final[Mapping[torch.dtype, str]] = {
     torch.float16: "float16",
     torch.bfloat16: "bfloat16",
 }
-# A safetensors file contains its tensors and a header of names, about 150 bytes a tensor.
+# A safetensors file contains its tensors and a header with about 150 bytes for each tensor.
 _HEADER: Final = 16384
 
 
 def largest_tensor_bytes(config: DecoderConfig, dtype: torch.dtype) -> int:
-    """Bytes of the largest exported tensor: the minimum size of a checkpoint file."""
+    """Return the bytes of the largest exported tensor, with a header: the minimum size of a checkpoint file."""
     rows = max(config.vocab_size, config.intermediate_size, config.num_heads * config.head_dim)
     return rows * config.hidden_size * dtype.itemsize + _HEADER
 
@@ -43,14 +40,14 @@ def save_llama(
     dtype: torch.dtype = torch.float16,
     shard_bytes: int | None = None,
 ) -> tuple[str, ...]:
-    """Write config.json, generation_config.json and the weights in ``dtype``; returns the names of the weight files.
+    """Write config.json, generation_config.json and the weights in ``dtype``. Return the names of the weight files.
 
-    With ``shard_bytes`` larger weights are split between tensors into model-00001-of-0000N.safetensors with an index,
-    as Hugging Face does. An earlier export in the folder is replaced; its config.json is removed first and the new one
-    written last, so that an interrupted export is not a checkpoint. end_id begins and ends a text.
+    end_id: token that begins and ends a text. shard_bytes: maximum size of a weight file; larger weights are split
+    between tensors into model-00001-of-0000N.safetensors with an index, as Hugging Face does. None writes one file.
 
-    Raises ModelError if Llama cannot express the config, a tensor is larger than a shard, a weight is not finite in
-    ``dtype``, or the disk is full.
+    An earlier export in the folder is replaced. Its config.json is removed first and the new one is written last, so
+    that an interrupted export is not a valid checkpoint. Raises ModelError if Llama cannot express the config, a tensor
+    is larger than a shard, a weight is not finite in ``dtype``, or the disk is full.
     """
     if dtype not in _NAMES:
         raise ModelError(f"weights in {dtype}: only float32, float16 and bfloat16 are written")
@@ -82,9 +79,9 @@ def save_llama(
 def llama_config_json(
     config: DecoderConfig, end_id: int, pad_id: int | None = None, dtype: torch.dtype = torch.float32
 ) -> dict[str, object]:
-    """Return the config.json for ``config``, the inverse of model.architectures.llama.
+    """Return the config.json for ``config``; the inverse of ``llama_config``.
 
-    Raises ModelError naming the field that LlamaForCausalLM does not support.
+    Raises ModelError, naming the field, if LlamaForCausalLM does not support a value.
     """
     needed: dict[str, object] = {
         "norm": "rms",
@@ -132,7 +129,7 @@ def llama_config_json(
 
 
 def _files(tensors: Mapping[str, Tensor], shard_bytes: int | None) -> dict[str, dict[str, Tensor]]:
-    """File name -> its tensors, in model order, each file within the limit."""
+    """Return the tensors of each file by file name, in model order. Raises ModelError if a tensor exceeds a shard."""
     groups: list[dict[str, Tensor]] = [{}]
     size = _HEADER
     for key, tensor in tensors.items():

@@ -20,8 +20,8 @@ from model.hardware.memory import refuse_what_does_not_fit
 def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Decoder:
     """Load a Decoder in ``dtype`` on ``device``, in eval mode, without gradients.
 
-    Configuration and headers are validated first; then memory for the weights is allocated once and filled tensor by
-    tensor. Raises ModelError, naming the file and the field or key, or if memory is insufficient.
+    Configuration and headers are validated first. Then memory for the weights is allocated once and filled tensor by
+    tensor. Raises ModelError if the checkpoint is invalid (naming the file and the field or key) or too large.
     """
     checkpoint = open_checkpoint(folder)
     config, family = read_config(checkpoint)
@@ -30,7 +30,7 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
     embedding = next(key for key, target in targets.items() if target is model.embedding.weight)
     shapes = {key: tuple(target.shape) for key, target in targets.items()}
     check_keys(checkpoint, shapes, unused_keys(checkpoint.keys) | _second_head(checkpoint, config, embedding))
-    rotary = 0 if model.rotary is None else 3 * model.rotary.cos.numel() * torch.float32.itemsize  # angles too
+    rotary = 0 if model.rotary is None else 3 * model.rotary.cos.numel() * torch.float32.itemsize  # cos, sin and angles
     need = rotary + sum(parameter.nbytes for parameter in model.parameters())
     refuse_what_does_not_fit(f"{folder}: the model in {str(dtype).removeprefix('torch.')}", need, device)
     try:
@@ -47,7 +47,7 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
 
 
 def shapes_only(checkpoint: Checkpoint, config: DecoderConfig) -> Decoder:
-    """Build a decoder without memory for its weights, which a checkpoint then provides."""
+    """Build a decoder on the meta device: with shapes, but without memory for its weights."""
     try:
         with torch.device("meta"):
             return Decoder(config)
@@ -65,7 +65,7 @@ def read_config(checkpoint: Checkpoint) -> tuple[DecoderConfig, Family]:
 
 
 def _second_head(checkpoint: Checkpoint, config: DecoderConfig, embedding: str) -> frozenset[str]:
-    """The head's key if a tied head is stored a second time, as some tools do. Raises ModelError if it differs."""
+    """Return the head's key if a tied head is stored again, as some tools do. Raises ModelError if the two differ."""
     if not config.tied_head or not {embedding, HEAD} <= checkpoint.keys:
         return frozenset()
     if not stored_equal(checkpoint, embedding, HEAD):

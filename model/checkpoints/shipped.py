@@ -1,4 +1,4 @@
-"""Paths of the shipped models. Does not import torch: paths are resolved before anything is loaded."""
+"""Paths of the models that ship with Plumbline. Does not import torch."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 
 
 def shipped_reader() -> Path:
-    """Folder of the reader, the default for generation."""
+    """Return the folder of the reader, the default generator."""
     return _folder("reader")
 
 
 def shipped_verifier() -> Path:
-    """Folder of the verifier, the default for evaluation."""
+    """Return the folder of the verifier, the default for evaluation."""
     return _folder("verifier")
 
 
 def shipped_decoder() -> Path:
-    """Folder of the small decoder used in the engine's documentation and tests."""
+    """Return the folder of the small decoder that the engine's documentation and tests use."""
     return _folder("decoder")
 
 

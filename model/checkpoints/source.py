@@ -17,12 +17,13 @@ if TYPE_CHECKING:  # weights need torch, which a process that only counts tokens
     from model.checkpoints.checkpoint import Checkpoint
 
 TOKENIZER, TOKENIZER_CONFIG = "tokenizer.json", "tokenizer_config.json"
-LONGEST_TOKENIZER = 1 << 27  # bytes: several times the largest published; parsed it takes tens of times as much memory
+# Bytes: several times the largest published tokenizer. A parsed one takes tens of times as much memory.
+LONGEST_TOKENIZER = 1 << 27
 _LONGEST_SETTINGS = 1 << 24
 
 
 def open_checkpoint(path: Path) -> Checkpoint:
-    """Returns and raises what ``read_checkpoint`` or ``gguf_checkpoint`` does for the path."""
+    """Open a checkpoint folder (``read_checkpoint``) or a GGUF file (``gguf_checkpoint``). Raises ModelError."""
     from model.checkpoints.checkpoint import read_checkpoint
     from model.checkpoints.gguf.checkpoint import gguf_checkpoint
 
@@ -30,10 +31,10 @@ def open_checkpoint(path: Path) -> Checkpoint:
 
 
 def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -> str:
-    """SHA-256 (hex) that identifies a model: over the names and the SHA-256 of config.json and the weight files.
+    """Return a SHA-256 (hex) that identifies a model.
 
-    For GGUF it covers the GGUF files. weights_sha256: the SHA-256 (hex) of a weight file; it may raise ModelError for a
-    file that must not be used.
+    It covers the names and the SHA-256 of config.json and the weight files, or of the GGUF files. weights_sha256:
+    returns the SHA-256 (hex) of a weight file, and may raise ModelError for a file that must not be used.
     """
     from model.checkpoints.checkpoint import CONFIG, read_checkpoint
 
@@ -44,7 +45,7 @@ def fingerprint(path: Path, weights_sha256: Callable[[Path], str] = sha256_of) -
 
 
 def tokenizer_file(path: Path) -> str:
-    """Location of a checkpoint's tokenizer, for messages."""
+    """Return the location of a checkpoint's tokenizer, for messages."""
     return f"{path} (tokenizer.ggml)" if is_gguf(path) else str(path / TOKENIZER)
 
 

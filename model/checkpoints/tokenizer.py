@@ -1,4 +1,4 @@
-"""Convert text to token ids and back, with character offsets; special tokens in a text are treated as text."""
+"""Convert text to token ids and back, with character offsets. Special tokens in a text are treated as text."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """token_ids, and for each its (start, end) in characters of the text."""
+    """An encoded text. offsets: (start, end) of each token, in characters of the text."""
 
     token_ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...]
 
 
 class Tokenizer:
-    """A Hugging Face fast tokenizer: a tokenizer.json, or its text with its location.
+    """A Hugging Face fast tokenizer.
 
-    Raises ModelError, naming the location, if it is missing or damaged.
+    path: a tokenizer.json, or its location for messages if ``text`` is given. text: the content of a tokenizer.json;
+    None reads ``path``. Raises ModelError, naming the path, if the file is missing or damaged.
     """
 
     def __init__(self, path: Path, text: str | None = None) -> None:
@@ -49,7 +50,7 @@ class Tokenizer:
         return cls(Path(tokenizer_file(path)), tokenizer_text(path))
 
     def check_fits(self, path: Path, rows: int) -> None:
-        """Raise ModelError, naming ``path``, if an embedding of so many rows lacks a token."""
+        """Raise ModelError, naming ``path``, if an embedding with ``rows`` rows lacks a token of this tokenizer."""
         if self.size > rows:
             raise ModelError(
                 f"{path}: the tokenizer has {self.size} tokens, the embedding only {rows}: the two do not belong "
@@ -58,7 +59,7 @@ class Tokenizer:
 
     @property
     def size(self) -> int:
-        """Required rows of an embedding: one more than the largest token id, added tokens included."""
+        """Number of rows that an embedding needs: the largest token id, including added tokens, plus one."""
         return 1 + max(self._tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
 
     def encode(self, text: str) -> Encoding:
@@ -68,22 +69,22 @@ class Tokenizer:
         return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
-        """``encode`` of each text, in parallel."""
+        """Encode each text as ``encode`` does, in parallel."""
         with panics_named():
             encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
         return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
 
     def count(self, text: str) -> int:
-        """Number of tokens of the text."""
+        """Return the number of tokens of the text."""
         return len(self.encode(text).token_ids)
 
     def decode(self, token_ids: Sequence[int]) -> str:
-        """Decode the tokens to text, without special tokens."""
+        """Return the text of the tokens, without special tokens."""
         with panics_named():
             return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
 
     def token(self, token_id: int) -> str:
-        """The token as the vocabulary writes it (``##ing``, ``Ġthe``)."""
+        """Return the token as the vocabulary writes it (``##ing``, ``Ġthe``)."""
         return str(self._tokenizer.id_to_token(token_id) or "")
 
     def id_of(self, token: str) -> int:
@@ -96,9 +97,9 @@ class Tokenizer:
 
 @contextmanager
 def panics_named() -> Iterator[None]:
-    """Convert a panic of the library, which is not an Exception and would end its thread, to ModelError.
+    """Convert a panic of the tokenizers library, which is not an Exception, to ModelError.
 
-    It panics if a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
+    The library panics if a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.
     """
     try:
         yield
@@ -112,8 +113,8 @@ def panics_named() -> Iterator[None]:
 def _all_special(text: str) -> str:
     """Return a tokenizer.json with every added token marked special, so that none is recognised in a text.
 
-    Chat templates also use added tokens without that mark (``<tool_call>``). Runs of white space are unchanged:
-    tokenizers for code have them as added tokens for ordinary text.
+    Chat templates also use added tokens without that mark (``<tool_call>``). Added tokens that are white space keep
+    their mark, because tokenizers for code use them for ordinary text.
     """
     parts = json.loads(text)
     for token in parts.get("added_tokens") or ():
@@ -122,5 +123,5 @@ def _all_special(text: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Replace unpaired surrogates one for one, so that offsets are kept."""
+    """Replace each unpaired surrogate by one character, so that offsets stay correct."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", text)

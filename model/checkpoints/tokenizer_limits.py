@@ -13,7 +13,10 @@ from model.limited_process import LimitedProcessError, ask_child
 
 @dataclass(frozen=True, slots=True)
 class TokenizerLimits:
-    """memory_bytes: address space of the child, including the interpreter. cpu_seconds: its CPU time."""
+    """Limits of the child process.
+
+    memory_bytes: address space, including the interpreter. cpu_seconds: CPU time in seconds.
+    """
 
     memory_bytes: int = 2 << 30
     cpu_seconds: int = 20
@@ -23,9 +26,10 @@ _LIMITS = TokenizerLimits()
 
 
 def try_tokenizer(path: Path, limits: TokenizerLimits = _LIMITS) -> None:
-    """Load, encode and decode with a checkpoint's tokenizer (a folder or a GGUF file) in a child process.
+    """Load a checkpoint's tokenizer, encode and decode with it, all in a child process.
 
-    Raises ModelError, naming the file, if it cannot be read or exceeds a limit.
+    path: a checkpoint folder or a GGUF file. Raises ModelError, naming the file, if the tokenizer cannot be read or
+    exceeds a limit.
     """
     file = tokenizer_file(path)
     try:

@@ -1,7 +1,6 @@
-"""Child process that tests a tokenizer: loads it, encodes and decodes, within limits
-(model.checkpoints.tokenizer_limits).
+"""Test a tokenizer within limits; the child process of ``model.checkpoints.tokenizer_limits``.
 
-Loading runs regular expressions and tables by the checkpoint's author through the library, which has no limits.
+Using a tokenizer runs regular expressions and tables of the checkpoint's author, and the library sets no limits.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _AT_ONCE, _MOST_RULES = 1000, 2000
 
 
 def main() -> None:
-    """Serve one request: {"path", and the limits} gives {} or {"error"}."""
+    """Serve one request: answer {} if the tokenizer at its "path" passes, else {"error"}."""
     request = take_request()
     answer: dict[str, object] = {}
     try:
@@ -54,7 +53,10 @@ def _try(path: Path) -> None:
 
 
 def _probes(text: str) -> list[str]:
-    """Prose, each ASCII character, long runs of one character, and the strings of the tokenizer's own rules."""
+    """Return test texts: prose, each ASCII character, long runs of one character, and strings of the tokenizer's rules.
+
+    text: content of tokenizer.json.
+    """
     parts = json.loads(text)
     letters = [chr(code) for code in range(1, 128)]
     runs = [character * _RUN for character in "a 0.\n"]
@@ -65,7 +67,7 @@ def _probes(text: str) -> list[str]:
 def _strings(value: object) -> Iterator[str]:
     if isinstance(value, dict):
         for name, inner in value.items():
-            if name != "precompiled_charsmap":  # a table, encoded
+            if name != "precompiled_charsmap":  # a table in base64
                 yield from _strings(inner)
     elif isinstance(value, list):
         for inner in value:

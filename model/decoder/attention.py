@@ -15,10 +15,10 @@ from model.decoder.rotary import Rotation
 
 
 def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = None) -> tuple[Tensor, Tensor]:
-    """Attention output and weights, the definition the fast path is tested against.
+    """Return attention output (..., T, Dv) and weights (..., T, S); the definition that fast paths are tested against.
 
-    query (..., T, D), keys (..., S, D), values (..., S, Dv) -> output (..., T, Dv), weights (..., T, S) with weights =
-    softmax(q k^T * scale) (Vaswani et al. 2017, eq. 1); scale defaults to 1/sqrt(D).
+    query: (..., T, D). keys: (..., S, D). values: (..., S, Dv). scale: defaults to 1/sqrt(D). The weights are softmax(q
+    k^T * scale) (Vaswani et al. 2017, eq. 1).
     """
     factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
     weights = torch.softmax(query @ keys.transpose(-1, -2) * factor, dim=-1)
@@ -26,29 +26,28 @@ def attend(query: Tensor, keys: Tensor, values: Tensor, scale: float | None = No
 
 
 def attend_for_training(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None) -> Tensor:
-    """Unfused attention for training on a CPU in bf16: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
+    """Compute unfused attention, for training on a CPU in bf16: (B, H, T, D) and (B, Hkv, S, D) -> (B, H, T, D).
 
-    There the fused kernel's backward pass computes in fp32 even under bf16 autocast; a training step of the prefix
-    decoder took 2.85 s with it and 2.35 s with this on two cores. In fp32 the fused kernel is faster: forward and
-    backward of the support encoder on 16 windows of 500 tokens took 4.5 to 5.1 s with it and 8.7 to 11.0 s with this
-    (two cores without AVX-512). The mask is added rather than filled: filling makes a copy, and its backward pass
-    another one; with it forward and backward of these windows took 216 to 268 ms a layer, added 147 to 155.
+    It is faster there than the fused kernel, whose backward pass computes in fp32 even under bf16 autocast: a training
+    step of the prefix decoder takes 2.35 s instead of 2.85 s on two cores. In fp32 the fused kernel is faster. The mask
+    is added, because masked_fill makes a copy in the forward and in the backward pass.
     """
     group = query.shape[1] // keys.shape[1]
     if group > 1:
         keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
     scores = (query / math.sqrt(query.shape[-1])) @ keys.transpose(-1, -2)  # (B, H, T, S)
     if mask is not None:
-        # Finite, so that bf16 has no -inf - -inf; every row reads at least itself (prefix_mask).
+        # -1e4 instead of -inf, because -inf - -inf is NaN. Every row reads at least itself (prefix_mask).
         scores = scores + torch.zeros(mask.shape, dtype=scores.dtype, device=mask.device).masked_fill_(~mask, -1e4)
     return torch.softmax(scores, dim=-1, dtype=scores.dtype) @ values
 
 
 def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
-    """Boolean mask (B, 1, T, T), True where row i may read column j, for right-padded sequences.
+    """Return a boolean mask (B, 1, T, T) for right-padded sequences: True where row i may read column j.
 
-    Causal, and bidirectional inside the first prefix_lengths[b] positions; no row reads a padded column at or beyond
-    lengths[b]. A padded row reads itself only, so that its softmax is defined.
+    The mask is causal, and bidirectional inside the first prefix_lengths[b] positions. No row reads a padded column (at
+    or beyond lengths[b]), except that a padded row reads itself, so that its softmax is defined. prefix_lengths,
+    lengths: (B). total: T.
     """
     index = torch.arange(total, device=lengths.device)
     causal = index[None, :] <= index[:, None]  # (T, T)
@@ -60,10 +59,10 @@ def prefix_mask(prefix_lengths: Tensor, lengths: Tensor, total: int) -> Tensor:
 
 
 def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
-    """Mask for causal training on complete sequences; None means the decoder's default.
+    """Return the mask for causal training on complete sequences; None means the decoder's default.
 
-    Right padding needs no mask: no token before it reads it. On a GPU the fused kernel skips the unused half of the
-    scores only if it gets this explicit form.
+    Right padding needs no mask, because no earlier token reads it. On a GPU the fused kernel skips the unused half of
+    the scores only if it gets this explicit form.
     """
     if device.type != "cuda":
         return None
@@ -74,7 +73,10 @@ def causal_training_mask(steps: int, device: torch.device) -> Tensor | None:
 
 
 def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:
-    """Causal mask (T, past + T) for ``steps`` new positions after ``past`` cached ones; None for a single step."""
+    """Return the causal mask (T, past + T) of T = ``steps`` new positions after ``past`` cached ones.
+
+    A single step needs no mask and gives None.
+    """
     if steps == 1:
         return None
     rows = torch.arange(past, past + steps, device=device)[:, None]
@@ -82,16 +84,17 @@ def step_mask(past: int, steps: int, device: torch.device) -> Tensor | None:
 
 
 def window_mask(total: int, steps: int, window: int, device: torch.device) -> Tensor:
-    """Mask (T, S) of the last ``steps`` of ``total`` positions: True less than ``window`` positions back.
+    """Return the sliding-window mask (T, S): True for positions less than ``window`` back (Jiang et al. 2023).
 
-    It does not limit later positions, so it must be combined with a causal mask (Jiang et al. 2023, Mistral 7B).
+    T is ``steps``, the last positions of S, ``total``. Later positions are not masked, so the result must be combined
+    with a causal mask.
     """
     rows = torch.arange(total - steps, total, device=device)[:, None]
     return torch.arange(total, device=device)[None, :] > rows - window
 
 
 def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device) -> Tensor | None:
-    """``mask`` (None allows all) restricted to the window."""
+    """Return ``mask`` restricted to the window. mask: None allows all. window: None restricts nothing."""
     if window is None or window >= total:
         return mask
     near = window_mask(total, steps, window, device)
@@ -99,10 +102,10 @@ def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, de
 
 
 def read(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None, *, causal: bool = False) -> Tensor:
-    """Fused attention: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
+    """Compute fused attention: (B, H, T, D), (B, Hkv, S, D) -> (B, H, T, D).
 
-    mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed; None for all. causal (instead of a
-    mask, with S = T): the kernel then skips the upper triangle.
+    mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed; None allows all. causal: use instead of
+    a mask if S = T, so that the kernel skips the upper triangle.
     """
     grouped = query.shape[1] != keys.shape[1]
     return F.scaled_dot_product_attention(query, keys, values, attn_mask=mask, is_causal=causal, enable_gqa=grouped)
@@ -126,10 +129,11 @@ class Attention(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
     ) -> Tensor:
-        """x (B, T, E) -> (B, T, E).
+        """Return the attention output (B, T, E) of x (B, T, E).
 
-        mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None leaves it to the state, and
-        without a state allows all; the layer's window restricts either.
+        mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed. None uses the state's default, or
+        without a state allows all. The layer's window restricts it further. rotation: angles of the positions; None for
+        no rotation. state: stored keys and values; None without a cache.
         """
         batch, steps, _ = x.shape
         q, k, v = self._split(self.qkv(x), rotation)
@@ -143,7 +147,7 @@ class Attention(nn.Module):
         return out
 
     def _split(self, qkv: Tensor, rotation: Rotation | None) -> tuple[Tensor, Tensor, Tensor]:
-        """(B, T, (H + 2 Hkv) D) -> queries (B, H, T, D), keys and values (B, Hkv, T, D), normed and rotated."""
+        """Split (B, T, (H + 2 Hkv) D) into queries (B, H, T, D), keys and values (B, Hkv, T, D), normed and rotated."""
         parts = (self.heads, self.kv_heads, self.kv_heads)
         heads = qkv.view(*qkv.shape[:2], sum(parts), self.dim).transpose(1, 2)
         q, k, v = heads.split_with_sizes(parts, dim=1)

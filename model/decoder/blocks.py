@@ -13,7 +13,7 @@ from model.decoder.rotary import Rotation
 
 
 class SwiGLU(nn.Module):
-    """down(silu(gate(x)) * up(x)) (Shazeer 2020, eq. 6); gate and up are one matrix product."""
+    """The feed-forward layer down(silu(gate(x)) * up(x)) (Shazeer 2020, eq. 6). gate and up are one matrix."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class SwiGLU(nn.Module):
 
 
 class GeluMLP(nn.Module):
-    """down(gelu(up(x))) (Hendrycks and Gimpel 2016), by erf or by the tanh approximation of their section 2."""
+    """The feed-forward layer down(gelu(up(x))), with erf or the tanh approximation (Hendrycks and Gimpel 2016)."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class GeluMLP(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention and feed-forward, each with a residual, normalised before (pre) or after (post) the sum."""
+    """A transformer block: attention and feed-forward, each with a residual, normalised before it or after the sum."""
 
     def __init__(self, config: DecoderConfig, layer: int) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, mask: Tensor | None, rotation: Rotation | None, state: AttentionState | None
     ) -> Tensor:
-        """(B, T, E) -> (B, T, E). mask, rotation, state: see Attention."""
+        """Return the block's output (B, T, E). mask, rotation, state: as in ``Attention.forward``."""
         if self.post:
             x = self.attention_norm(x + self.attention(x, mask, rotation, state))
             out: Tensor = self.mlp_norm(x + self.mlp(x))

@@ -1,4 +1,4 @@
-"""The KV cache: keys and values of all layers and positions so far, the complete decoding state."""
+"""The KV cache: keys and values of all layers and positions so far. It is the complete decoding state."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from model.errors import ModelError
 
 
 class KVCache:
-    """Preallocated keys and values, (L, B, Hkv, capacity, D) each; ``length`` positions are filled.
+    """An AttentionState with preallocated keys and values, (L, B, Hkv, capacity, D) each, for equally long sequences.
 
-    An AttentionState whose sequences are equally long. One decoding step appends one position and reads all: O(length)
-    work and no copy. Memory is 2 L B Hkv capacity D numbers, also for layers with a window.
+    ``length`` positions are filled. A decoding step appends one position and reads all: O(length) work, no copy. Memory
+    is 2 L B Hkv capacity D numbers, also for layers with a window.
     """
 
     def __init__(
@@ -42,9 +42,9 @@ class KVCache:
         return self.keys.shape[3]
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Write keys, values (B, Hkv, T, D) of new positions; return views of all positions (B, Hkv, length + T, D).
+        """Write the keys and values (B, Hkv, T, D) of new positions. Return views of all: (B, Hkv, length + T, D).
 
-        ``advance`` must be called after all layers have appended.
+        ``advance`` must be called after all layers have appended. Raises ModelError beyond the capacity.
         """
         end = self.length + keys.shape[2]
         if end > self.capacity:
@@ -54,7 +54,7 @@ class KVCache:
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
 
     def positions(self, steps: int) -> Tensor:
-        """See AttentionState: (1, T)."""
+        """Return the positions of the next ``steps`` tokens, (1, T). See AttentionState."""
         end = self.length + steps
         if end > self._max_positions:
             raise ModelError(f"{end} tokens do not fit the context of {self._max_positions} positions")
@@ -63,7 +63,7 @@ class KVCache:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """See AttentionState."""
+        """Store the new keys and values and return the attention output. See AttentionState."""
         keys, values = self.append(layer, keys, values)
         steps, total = query.shape[2], keys.shape[2]
         if mask is not None:
@@ -78,7 +78,7 @@ class KVCache:
         return read(query, keys, values, self._mask(steps, window, query.device))
 
     def _mask(self, steps: int, window: int | None, device: torch.device) -> Tensor | None:
-        """Causal and within the window; built once for all layers of a forward pass."""
+        """Return the causal mask within the window. It is built once for all layers of a forward pass."""
         key = (steps, window)
         if key not in self._masks:
             causal = step_mask(self.length, steps, device)
@@ -86,18 +86,21 @@ class KVCache:
         return self._masks[key]
 
     def advance(self, steps: int) -> None:
-        """Count ``steps`` new positions as filled."""
+        """Mark ``steps`` new positions as filled."""
         self.length += steps
         self._masks.clear()
 
     def expand(self, batch: int) -> KVCache:
-        """Expand a single sequence (B = 1) to ``batch`` samples: one prefill serves them all."""
+        """Return a copy of a cache with one sequence, repeated for ``batch`` samples that share its prompt.
+
+        Raises ModelError if this cache has several sequences.
+        """
         if self.batch != 1:
             raise ModelError(f"only a cache of one sequence can be expanded, this one has {self.batch}")
         out = object.__new__(KVCache)
         shape = (self.keys.shape[0], batch, *self.keys.shape[2:])
         out.keys, out.values = self.keys.new_empty(shape), self.values.new_empty(shape)
-        # Only the filled positions are copied: the rest is written before it is read.
+        # Only filled positions are copied, because the others are written before they are read.
         out.keys[..., : self.length, :] = self.keys[..., : self.length, :]
         out.values[..., : self.length, :] = self.values[..., : self.length, :]
         out.length = self.length

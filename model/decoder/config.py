@@ -1,4 +1,4 @@
-"""DecoderConfig: all shapes and options of a decoder, validated on construction."""
+"""Configuration of a decoder: its shapes and options, validated on construction."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class DecoderConfig:
-    """The decoder's settings.
+    """Settings of a decoder.
 
     Symbols: V vocab_size, E hidden_size, L num_layers, H num_heads, Hkv num_kv_heads, D head_dim, F intermediate_size,
-    Delta max_positions. norm_position "pre" normalises before each sublayer and once at the end (Llama); "post"
-    normalises after each residual sum (BERT). prefix: attention is bidirectional inside the prompt, causal after it.
-    head "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017). embedding_norm: a norm
-    over the summed embeddings. mark_separator: the token that ends the question in a prompt; exact-match marks
-    (model/decoder/marks.py) are then added to the embeddings; None for none. first_ordinary_id: lower token ids are
-    special. follow: the pointer head gets the continuation of copied spans of up to so many tokens; 0 turns it off.
-    decline: units of the network that corrects the probability of declining (model/decoder/decline_head.py); 0 for
-    none. rope: scaling of rotary frequencies, None for none. qk_norm: queries and keys of each head are RMS-normed
-    before they are rotated (Qwen3). windows: for each layer, how many positions it reads, the token's own included,
-    None for all; () for no windows. unrotated: layers without rotary positions (SmolLM3). activation "gelu_tanh" is
-    GELU by its tanh approximation (GPT-2).
+    Delta max_positions.
 
-    Raises ModelError with the offending value.
+    norm_position: "pre" normalises before each sublayer and once at the end (Llama), "post" after each residual sum
+    (BERT). activation: "gelu_tanh" is the tanh approximation of GELU (GPT-2). embedding_norm: whether the summed
+    embeddings are normalised. prefix: whether attention is bidirectional inside the prompt and causal after it. head:
+    "pointer" mixes the vocabulary softmax with copying from the prompt (See et al. 2017).
+
+    mark_separator: id of the token that ends the question in a prompt; exact-match marks (model/decoder/marks.py) are
+    then added to the embeddings. None turns them off. first_ordinary_id: first token id that is not special. follow:
+    longest copied span, in tokens, whose continuation the pointer head favours; 0 turns this off. decline: hidden units
+    of the network that corrects the probability of declining (model/decoder/decline_head.py); 0 for no such network.
+
+    rope: scaling of rotary frequencies; None for no scaling. qk_norm: whether queries and keys of each head are
+    RMS-normed before they are rotated (Qwen3). windows: for each layer the number of positions that it reads, including
+    the token's own, or None for all; () for no windows. unrotated: layers without rotary positions (SmolLM3).
+
+    Raises ModelError, naming the value, if a setting is invalid.
     """
 
     vocab_size: int
@@ -100,5 +104,5 @@ class DecoderConfig:
             raise ModelError(f"decoder config: unrotated names layers {self.unrotated} of {self.num_layers}")
 
     def window(self, layer: int) -> int | None:
-        """Number of positions that the layer reads, the token's own included; None for all."""
+        """Return the number of positions that a layer reads, including the token's own; None for all."""
         return self.windows[layer] if self.windows else None

@@ -1,9 +1,8 @@
-"""The decline head: corrects the pointer's probability of "no passage answers" with the answer's first state.
+"""The decline head: a small network that corrects the probability of declining to answer.
 
-A reader learns to point at the no-answer marker along with everything else, mostly from passages unrelated to the
-question. Its hidden states separate near misses better than the pointer does (a probe of hidden states: Kadavath et al.
-2022, section 5, P(IK)). A small network on two states is therefore fitted after the training, with all other weights
-fixed.
+A reader declines by pointing at the no-answer marker. Its training passages are mostly unrelated to the question, so
+the pointer is poor at passages that almost answer it. The hidden states separate these better (compare P(IK), Kadavath
+et al. 2022, section 5). The network reads two hidden states and is fitted after training, with all other weights fixed.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-_LEAST, _MOST = -60.0, -1e-6  # log-probabilities whose odds are finite in fp32
+_LEAST, _MOST = -60.0, -1e-6  # range of log-probabilities with finite odds in fp32
 
 
 class Decline(nn.Module):
-    """logit P(declines) = scale logit(p) + w gelu(W h + b) + c, with p from the pointer and h two states.
+    """The correction logit P(declines) = scale logit(p) + w gelu(W h + b) + c.
 
-    h (2E): the state that the answer starts with, then the marker's. hidden: rows of W. The initial parameters change
-    nothing.
+    p: the pointer's probability of declining. h (2E): the first state of the answer, then the state of the no-answer
+    marker. size: E. hidden: rows of W. With the initial parameters P(declines) is p.
     """
 
     def __init__(self, size: int, hidden: int) -> None:
@@ -32,17 +31,20 @@ class Decline(nn.Module):
             nn.init.zeros_(self.outer.bias)
 
     def log_odds(self, states: Tensor, pointed: Tensor) -> Tensor:
-        """states (..., 2E), pointed (...): the pointer's log-probability of declining -> (...), in fp32."""
+        """Return the log-odds of declining, (...) in fp32.
+
+        states: (..., 2E). pointed: (...), the pointer's log-probability of declining.
+        """
         logits: Tensor = self.outer(F.gelu(self.inner(states))).squeeze(-1).float()
         return self.pointed_odds(pointed) + logits
 
     def pointed_odds(self, pointed: Tensor) -> Tensor:
-        """The pointer's part of the log-odds."""
+        """Return the pointer's part of the log-odds, (...) in fp32."""
         kept = pointed.float().clamp(_LEAST, _MOST)
         return self.scale.float() * (kept - torch.log(-torch.expm1(kept)))
 
     def forward(self, states: Tensor, pointed: Tensor) -> tuple[Tensor, Tensor]:
-        """(log-probability of declining, correction added to all other log-probabilities), (...) each."""
+        """Return the log-probability of declining, and the term to add to all other log-probabilities: (...) each."""
         odds = self.log_odds(states, pointed)
         kept = pointed.clamp(_LEAST, _MOST)
         return F.logsigmoid(odds), F.logsigmoid(-odds) - torch.log(-torch.expm1(kept))

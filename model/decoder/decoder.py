@@ -1,4 +1,4 @@
-"""The decoder: embeddings, blocks and a head, configured by DecoderConfig."""
+"""The decoder: embeddings, blocks and a head, as configured by DecoderConfig."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from model.row_steps import RowSteps
 
 
 class Decoder(nn.Module):
-    """A decoder-only language model, with or without a cache.
+    """A decoder-only language model.
 
-    ``forward`` maps token ids to final hidden states; ``next_token`` and ``target_logprobs`` map those to
-    log-probabilities. With a prefix config the entire first call on an empty cache is the prompt, with bidirectional
-    attention.
+    ``forward`` maps token ids to final hidden states. ``next_token`` and ``target_logprobs`` map these to
+    log-probabilities. In a prefix decoder, the tokens of the first call on an empty cache are the prompt, with
+    bidirectional attention.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -57,9 +57,7 @@ class Decoder(nn.Module):
         return self.embedding.weight.dtype
 
     def new_cache(self, batch: int, capacity: int) -> KVCache:
-        """Create an empty cache for ``batch`` sequences of up to ``capacity`` positions, on this model's device and
-        dtype.
-        """
+        """Create an empty cache for ``batch`` sequences of up to ``capacity`` positions, with this device and dtype."""
         return KVCache(self.config, batch, capacity, dtype=self.dtype, device=self.device)
 
     def forward(
@@ -70,13 +68,13 @@ class Decoder(nn.Module):
         prompt_lengths: Tensor | None = None,
         positions: Tensor | None = None,
     ) -> Tensor:
-        """token_ids (B, T) -> final hidden states (B, T, E).
+        """Return the final hidden states (B, T, E) of token_ids (B, T).
 
-        With a cache (any AttentionState), the new positions follow the stored ones and are added to it. mask: boolean
-        (B, 1, T, S), True where reading is allowed, S = past + T positions; by default causal, or bidirectional for the
-        prompt of a prefix decoder. prompt_lengths (B): for a prefix decoder's sequences that continue after the prompt.
-        positions (B, T): position of each token, if not directly after the last one (left-padded batches). Raises
-        ModelError past the last position.
+        cache: state of earlier positions; the new positions follow them and are added. None without a cache. mask:
+        boolean (B, 1, T, S) with S = past + T positions, True where reading is allowed; None is causal, or
+        bidirectional for the prompt of a prefix decoder. prompt_lengths: (B), for sequences of a prefix decoder that
+        continue after the prompt; None if all tokens are the prompt. positions: (B, T), position of each token, needed
+        for left-padded batches; None continues after the last position. Raises ModelError past the last position.
         """
         steps = token_ids.shape[1]
         if steps < 1:
@@ -109,9 +107,9 @@ class Decoder(nn.Module):
     def _mark_codes(
         self, token_ids: Tensor, positions: Tensor, prompt_lengths: Tensor | None, separator: int
     ) -> Tensor:
-        """(B, T) -> (B, T): only a prompt has marks, so that results with and without a cache are equal."""
-        begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is read in full, from its first token on
-        if token_ids.shape[1] == 1:  # a single token has nothing to match; a decoding step should not pay for it
+        """Return the mark of each token, (B, T). Only prompts have marks, so that a cache does not change results."""
+        begins = positions[:, :1] == 0  # (B or 1, 1): a prompt is passed in one call, from its first token
+        if token_ids.shape[1] == 1:  # a single token cannot match another one, and decoding steps must be fast
             return torch.where(begins & (token_ids >= self.config.first_ordinary_id), 0, PLAIN_MARK)
         if prompt_lengths is None:
             prompt_lengths = torch.full(token_ids.shape[:1], token_ids.shape[1], device=token_ids.device)
@@ -119,15 +117,15 @@ class Decoder(nn.Module):
         return torch.where(begins, exact_marks(token_ids, parts), PLAIN_MARK)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """(..., E) -> (..., V), for a linear head only: the pointer head's mixture has no logits."""
+        """Return the logits (..., V) of hidden states (..., E). Raises ModelError for a pointer head."""
         if not isinstance(self.head, LinearHead):
             raise ModelError("the pointer head returns log-probabilities, not logits: call next_token")
         return self.head.logits(hidden, self.embedding.weight)
 
     def next_token(self, hidden: Tensor, memory: HeadMemory | None = None) -> NextToken:
-        """hidden (B, E) of the last position -> log-probabilities (B, V) of the next token."""
+        """Return the distribution of the next token after hidden (B, E). memory: required by a pointer head."""
         return self.head.next_token(hidden, self.embedding.weight, memory)
 
     def target_logprobs(self, hidden: Tensor, targets: Tensor, memory: HeadMemory | None = None) -> Tensor:
-        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A)."""
+        """Return the log-probabilities (B, A) of targets (B, A), given hidden states (B, A, E)."""
         return self.head.target_logprobs(hidden, targets, self.embedding.weight, memory)

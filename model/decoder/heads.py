@@ -1,7 +1,7 @@
 """Output heads: a linear head, and a pointer head that can also copy from the prompt.
 
-Both provide the log-probabilities of every token, and those of given targets (cheaper in training), so that sampling
-and training do not depend on the head.
+Both return the log-probabilities of all tokens, or of given targets only (cheaper in training), so that sampling and
+training do not depend on the head.
 """
 
 from __future__ import annotations
@@ -19,21 +19,20 @@ from model.decoder.marks import follow_lengths
 
 
 class Product(Protocol):
-    """A matrix in a custom layout, as used by a packed head (model/decoder/packing.py)."""
+    """The product with a matrix in a custom layout, as in a packed head (model/decoder/packing.py)."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """(..., E) -> (..., V)."""
+        """Return the product (..., V) of x (..., E)."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class HeadMemory:
-    """What a head may copy from: the prompt's final states (B, P, E), token ids (B, P), and a mask of copyable ones (B,
-    P).
+    """The prompt that a head may copy from. With B = 1 it serves any number of samples of that prompt.
 
-    For B = 1 it serves any number of samples of that prompt. answer (B, A): the answer's tokens up to the one being
-    predicted (with a placeholder for it); needed by a head that follows copied spans. keys (B, P, E): precomputed
-    PointerHead.keys of the states, so that they are computed once and not at every token; None computes them.
+    states: (B, P, E), final states. token_ids: (B, P). copyable: (B, P), True for tokens that may be copied. answer:
+    (B, A), tokens of the answer up to the one being predicted, with a placeholder for it; needed by a head that follows
+    copied spans. keys: (B, P, E), ``PointerHead.keys`` of the states, computed once for all tokens; None computes them.
     """
 
     states: Tensor
@@ -44,10 +43,10 @@ class HeadMemory:
 
 
 def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Tensor:
-    """Return which prompt tokens may be copied (same shape, bool): those from first_id on, and null_id.
+    """Return which prompt tokens may be copied (same shape, bool): ids from ``first_id`` on, and ``null_id``.
 
-    A reader says that nothing answers by pointing at null_id, a marker at the start of the prompt: the vocabulary
-    softmax cannot distinguish a frozen, untrained embedding from its neighbours.
+    null_id: marker at the start of the prompt; a reader declines by pointing at it, because the vocabulary softmax
+    cannot distinguish a frozen, untrained embedding from similar ones. None for no marker.
     """
     ordinary = token_ids >= first_id
     return ordinary if null_id is None else ordinary | (token_ids == null_id)
@@ -55,11 +54,11 @@ def copyable_tokens(token_ids: Tensor, first_id: int, null_id: int | None) -> Te
 
 @dataclass(frozen=True, slots=True)
 class NextToken:
-    """logprobs (B, V) of the next token; copy (B, P): share of the probability copied from each prompt token.
+    """Distribution of the next token.
 
-    copy is None for a head that does not copy. uncalibrated: the model's own log-probabilities if ``logprobs`` were
-    calibrated; copy is a part of these. logits (B, V) in fp32, whose log-softmax is logprobs; None if the head or a
-    calibration has none.
+    logprobs: (B, V). copy: (B, P), probability copied from each prompt token; None for a head that does not copy.
+    uncalibrated: the model's own log-probabilities if ``logprobs`` are calibrated, else None; ``copy`` refers to these.
+    logits: (B, V) in fp32, with ``logprobs`` as their log-softmax; None if the head or a calibration has none.
     """
 
     logprobs: Tensor
@@ -69,40 +68,42 @@ class NextToken:
 
 
 class LinearHead(nn.Module):
-    """log softmax(W h), with W tied to the embedding or separate."""
+    """The head log softmax(W h), with W tied to the embedding or separate."""
 
     def __init__(self, config: DecoderConfig) -> None:
         super().__init__()
         self.packed: Product | None = None
         self.weight = None if config.tied_head else nn.Parameter(torch.empty(config.vocab_size, config.hidden_size))
-        if self.weight is not None:  # small, so that an untrained model starts near the uniform distribution
+        if self.weight is not None:  # small, so that an untrained model is near the uniform distribution
             nn.init.normal_(self.weight, std=0.02)
 
     def logits(self, hidden: Tensor, embedding: Tensor) -> Tensor:
-        """(..., E) -> (..., V)."""
+        """Return the logits (..., V) of hidden states (..., E)."""
         if self.packed is not None:
             return self.packed(hidden)
         return F.linear(hidden, embedding if self.weight is None else self.weight)
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
-        """hidden (B, E) -> NextToken; the softmax is computed in fp32."""
+        """Return the distribution of the next token after hidden (B, E). The softmax is computed in fp32."""
         logits = self.logits(hidden, embedding).float()
         return NextToken(torch.log_softmax(logits, dim=-1), None, logits=logits)
 
     def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
-        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        """Return the log-probabilities (B, A) of targets (B, A), given hidden states (B, A, E)."""
         logits = self.logits(hidden, embedding).float()
         return torch.log_softmax(logits, dim=-1).gather(-1, targets[..., None]).squeeze(-1)
 
 
 class PointerHead(nn.Module):
-    """p(w) = g p_vocab(w) + (1 - g) sum over prompt positions j holding w of a_j (See et al. 2017, eq. 9).
+    """The head p(w) = g p_vocab(w) + (1 - g) sum_j a_j over prompt positions j that hold w (See et al. 2017, eq. 9).
 
-    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens; g = sigmoid of a linear map of the state and the attention
+    a = softmax(q k^T / sqrt(E)) over copyable prompt tokens. g = sigmoid of a linear map of the state and the attention
     context (their eq. 8). A residual dense-GELU-LayerNorm, initialised as the identity, precedes the tied embedding.
-    With config.follow, positions directly after a span that ends the answer so far get a learned bias by its length.
-    With config.decline, the probability that an answer starts with the prompt's first token, the no-answer marker, is
-    corrected (model/decoder/decline_head.py) if it may be copied; the rest keeps its proportions.
+
+    config.follow: if the answer so far ends with a span of the prompt, the position after that span gets a learned bias
+    that depends on the span's length. config.decline: the probability that an answer starts with the prompt's first
+    token, the no-answer marker, is corrected (model/decoder/decline_head.py) if the marker may be copied. The other
+    probabilities keep their proportions.
     """
 
     def __init__(self, config: DecoderConfig) -> None:
@@ -117,7 +118,7 @@ class PointerHead(nn.Module):
         self.gate = nn.Linear(2 * size, 1)
         self.scale = size**-0.5
         self.follow: nn.Parameter | None = None
-        if config.follow:  # initial bias: already prefers to continue a copied span
+        if config.follow:  # the initial bias favours continuing a copied span
             self.follow = nn.Parameter(torch.cat((torch.zeros(1), torch.linspace(2.0, 4.0, config.follow))))
         self.decline = Decline(size, config.decline) if config.decline else None
         with torch.no_grad():  # the residual branch is zero at initialisation
@@ -125,12 +126,12 @@ class PointerHead(nn.Module):
             self.norm.bias.zero_()
 
     def keys(self, states: Tensor) -> Tensor:
-        """The prompt's states (B, P, E) as attention keys, same shape."""
+        """Return the attention keys (B, P, E) of the prompt's states (B, P, E)."""
         out: Tensor = self.key(states)
         return out
 
     def _mixture(self, hidden: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor, Tensor]:
-        """hidden (B, A, E) -> log copy weights (B, A, P), log gate (B, A), log (1 - gate) (B, A), all fp32."""
+        """Return log copy weights (B, A, P), log gate (B, A) and log (1 - gate) (B, A) of hidden (B, A, E), in fp32."""
         keys = self.keys(memory.states) if memory.keys is None else memory.keys  # (B or 1, P, E)
         scores = (self.query(hidden) @ keys.transpose(1, 2)).float() * self.scale  # (B, A, P)
         if self.follow is not None and memory.answer is not None:
@@ -140,7 +141,7 @@ class PointerHead(nn.Module):
         weights = torch.log_softmax(scores, dim=-1)
         context = weights.exp().to(memory.states.dtype) @ memory.states  # (B, A, E)
         gate = self.gate(torch.cat((hidden, context), dim=-1)).squeeze(-1).float()  # (B, A)
-        # A prompt without copyable tokens leaves all probability to the vocabulary.
+        # Without copyable tokens the vocabulary gets all probability.
         some = memory.copyable.any(dim=-1, keepdim=True)  # (B or 1, 1)
         log_gate = torch.where(some, F.logsigmoid(gate), 0.0)
         return weights, log_gate, torch.where(some, F.logsigmoid(-gate), -1e4)
@@ -151,7 +152,7 @@ class PointerHead(nn.Module):
         return torch.log_softmax(scores.float() + self.bias.float(), dim=-1)
 
     def next_token(self, hidden: Tensor, embedding: Tensor, memory: HeadMemory | None) -> NextToken:
-        """hidden (B, E) -> NextToken, whose copy is (1 - g) a."""
+        """Return the distribution of the next token after hidden (B, E). Its ``copy`` is (1 - g) a."""
         if memory is None:
             raise ValueError("the pointer head needs the prompt's states to copy from")
         weights, log_gate, log_copy = self._mixture(hidden[:, None], memory)
@@ -159,7 +160,7 @@ class PointerHead(nn.Module):
         vocabulary = (self._vocabulary(hidden, embedding) + log_gate).exp()  # (B, V)
         ids = memory.token_ids.expand(hidden.shape[0], -1)
         mixture = vocabulary.scatter_add(1, ids, copy)
-        # Underflow must not become -inf: a token the model can emit has a finite log-probability.
+        # Underflow must not give -inf, because every token that the model can emit has a finite log-probability.
         logprobs = mixture.clamp_min(torch.finfo(torch.float32).tiny).log()
         if self.decline is None or (memory.answer is not None and memory.answer.shape[1] > 1):
             return NextToken(logprobs, copy)
@@ -172,7 +173,7 @@ class PointerHead(nn.Module):
         return NextToken(corrected, copy * parts)
 
     def target_logprobs(self, hidden: Tensor, targets: Tensor, embedding: Tensor, memory: HeadMemory | None) -> Tensor:
-        """hidden (B, A, E), targets (B, A) -> log-probabilities (B, A) of the targets."""
+        """Return the log-probabilities (B, A) of targets (B, A), given hidden states (B, A, E)."""
         if memory is None:
             raise ValueError("the pointer head needs the prompt's states to copy from")
         weights, log_gate, log_copy = self._mixture(hidden, memory)
@@ -196,7 +197,10 @@ class PointerHead(nn.Module):
         return torch.where(begins, corrected, out)
 
     def _declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
-        """hidden (B, A, E), pointed (B, A) -> see Decline.forward; unchanged if the marker may not be copied."""
+        """Return what ``Decline.forward`` does, or no correction if the marker may not be copied.
+
+        hidden: (B, A, E). pointed: (B, A), the pointer's log-probability of the marker.
+        """
         if self.decline is None:
             return pointed, torch.zeros_like(pointed)
         marker = memory.states[:, :1].expand(hidden.shape)

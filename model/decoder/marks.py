@@ -1,7 +1,7 @@
-"""Exact-match marks: whether a token also occurs on the other side of a pair of texts, alone or with a neighbour.
+"""Exact-match marks: whether a token also occurs in the other text of a pair, alone or with an adjacent token.
 
-A small uncased encoder learns that slowly, and names and numbers depend on it (as a feature: DrQA, Chen et al. 2017,
-section 3.2).
+A small uncased encoder learns this slowly, and names and numbers depend on it. DrQA uses it as a feature (Chen et al.
+2017, section 3.2).
 """
 
 from __future__ import annotations
@@ -9,16 +9,18 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-# Parts of a sequence. QUESTION and CLAIM are one side, EVIDENCE the other; NOTHING is special tokens and padding.
+# Parts of a sequence. QUESTION and CLAIM are one side, EVIDENCE is the other. NOTHING: special tokens and padding.
 QUESTION, CLAIM, EVIDENCE, NOTHING = 0, 1, 2, 3
 MARKS = 10
 PLAIN_MARK = MARKS - 1
 
 
 def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
-    """(B, T), (B, T) -> (B, T): 3 * part + 0, 1 or 2 (absent, present, present next to the same neighbour).
+    """Return the mark of each token, (B, T). token_ids, parts: (B, T).
 
-    PLAIN_MARK if the part is NOTHING. The other side of a question or claim token is the evidence, and vice versa.
+    The mark is 3 * part plus 0 (the token is absent on the other side), 1 (present) or 2 (present with the same
+    adjacent token). It is PLAIN_MARK if the part is NOTHING. The other side of QUESTION and CLAIM is EVIDENCE, and vice
+    versa.
     """
     first = parts <= CLAIM
     second = parts == EVIDENCE
@@ -33,7 +35,10 @@ def exact_marks(token_ids: Tensor, parts: Tensor) -> Tensor:
 
 
 def prompt_parts(token_ids: Tensor, prompt_lengths: Tensor, separator: int, first_ordinary: int) -> Tensor:
-    """(B, T), (B) -> (B, T): QUESTION up to the first separator, EVIDENCE after it, NOTHING beyond the prompt."""
+    """Return the part of each token, (B, T): QUESTION up to the first separator, then EVIDENCE.
+
+    Special tokens and tokens beyond the prompt are NOTHING. token_ids: (B, T). prompt_lengths: (B).
+    """
     inside = torch.arange(token_ids.shape[1], device=token_ids.device)[None] < prompt_lengths[:, None]
     passed = (token_ids == separator).cumsum(dim=1) > 0
     parts = torch.where(passed, EVIDENCE, QUESTION)
@@ -41,11 +46,11 @@ def prompt_parts(token_ids: Tensor, prompt_lengths: Tensor, separator: int, firs
 
 
 def follow_lengths(prompt: Tensor, answer: Tensor, most: int) -> Tensor:
-    """prompt (B or 1, P), answer (B, A) -> (B, A, P): length of the span of the answer that ends right before each
-    position.
+    """Return for each prompt position the length of the copied span that ends directly before it: (B, A, P).
 
-    Entry [b, a, p] is the largest n <= most with answer[a - n : a] == prompt[p - n : p]: the evidence that a copied
-    span continues there when answer token a is predicted. Tokens from a on are ignored. most: at least 1.
+    Entry [b, a, p] is the largest n <= most with answer[a - n : a] == prompt[p - n : p], so that a copied span may
+    continue at p with answer token a. Answer tokens from a on are ignored. prompt: (B or 1, P). answer: (B, A). most:
+    at least 1.
     """
     batch, length = answer.shape
     previous = torch.full((batch, length, prompt.shape[1]), False, device=prompt.device)

@@ -1,4 +1,4 @@
-"""The norms of DecoderConfig."""
+"""Normalisation layers of a decoder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.decoder.config import DecoderConfig
 
 
 class RMSNorm(nn.Module):
-    """x / sqrt(mean(x^2) + eps) * weight, the mean in fp32 (Zhang and Sennrich 2019, eq. 4)."""
+    """The norm x / sqrt(mean(x^2) + eps) * weight, with the mean in fp32 (Zhang and Sennrich 2019, eq. 4)."""
 
     def __init__(self, size: int, eps: float) -> None:
         super().__init__()
@@ -18,12 +18,12 @@ class RMSNorm(nn.Module):
         self.eps = eps
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., E) -> (..., E)."""
+        """Return the normalised x, (..., E)."""
         return F.rms_norm(x, self.weight.shape, self.weight, self.eps)
 
 
 def make_norm(config: DecoderConfig) -> nn.Module:
-    """The norm the config names, over E."""
+    """Create the norm that the config names, over E."""
     if config.norm == "rms":
         return RMSNorm(config.hidden_size, config.norm_eps)
     return nn.LayerNorm(config.hidden_size, eps=config.norm_eps)

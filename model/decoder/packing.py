@@ -1,10 +1,10 @@
 """Prepacked weights for fast CPU inference, in oneDNN's blocked layout.
 
-A product with few rows reads every weight once, so that its speed depends on the layout. On two cores (torch 2.13,
-AVX-512, the 135M Llama shape, 2026-11-21) all products of a step of one token took 48 ms in fp32 and 24 in bf16 by
-``F.linear``, 28 and 14 from packed weights; those of 512 rows 700 and 326 ms, and 545 and 281.
+A product with few rows reads every weight once, so its speed depends on the layout. For one token of a 135M Llama on
+two cores (AVX-512), packed weights reduce the time of all products from 48 to 28 ms in fp32, and from 24 to 14 ms in
+bf16.
 
-The operators are those that torch.compile's CPU backend emits for linear layers; if torch has none, nothing is packed.
+The operators are those that torch.compile's CPU backend emits for linear layers. Without them nothing is packed.
 """
 
 from __future__ import annotations
@@ -20,32 +20,35 @@ from model.decoder.heads import LinearHead
 from model.decoder.norms import RMSNorm
 from model.errors import ModelError
 
-# oneDNN chooses the layout for a number of rows. In fp32 the layout for 16 is as good for 1 and 512, while with that
-# for 1 a product of 16 takes half as long again. In bf16 the layout for 1 is as good for all.
+# Number of rows for which oneDNN chooses the layout. In fp32 the layout for 16 is also good for 1 and 512, while with
+# the layout for 1 a product of 16 rows takes 50 % longer. In bf16 the layout for 1 is good for all.
 _ROWS = {torch.float32: 16, torch.bfloat16: 1}
 
 
 class PackedLinear(nn.Module):
     """A linear layer (O, I) with a packed weight, which cannot be read, copied, moved or trained.
 
-    dtype: of the products, the weight's own by default; inputs are cast to it, as in autocast.
+    weight: (O, I). dtype: dtype of the product, to which inputs are cast as in autocast; None for the weight's dtype.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None, dtype: torch.dtype | None = None) -> None:
         super().__init__()
         self.out_features, self.in_features = weight.shape
         self.dtype = dtype or weight.dtype
-        # Not buffers: a packed tensor has no storage for state_dict or deepcopy.
+        # Not buffers, because a packed tensor has no storage for state_dict or deepcopy.
         plain = weight.detach().to(self.dtype).contiguous()
         self._weight = torch.ops.mkldnn._reorder_linear_weight(plain, _ROWS[self.dtype])
         self._bias = None if bias is None else bias.detach().to(self.dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., I) -> (..., O)."""
+        """Return the layer's output (..., O) of x (..., I)."""
         return self.then("none", x)
 
     def then(self, function: str, x: Tensor, algorithm: str = "") -> Tensor:
-        """(..., I) -> (..., O), with ``function`` (none or gelu) applied before rounding."""
+        """Return the layer's output (..., O) after ``function`` ("none" or "gelu"), which is applied before rounding.
+
+        algorithm: "tanh" or "none" for gelu.
+        """
         out: Tensor = torch.ops.mkldnn._linear_pointwise(
             x.to(self.dtype), self._weight, self._bias, function, [], algorithm
         )
@@ -65,15 +68,15 @@ class PackedGeluMLP(nn.Module):
         self.down = PackedLinear(layer.down.weight, layer.down.bias, dtype)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, E) -> (B, T, E)."""
+        """Return the output (B, T, E) of x (B, T, E)."""
         out: Tensor = self.down(self.up.then("gelu", x, self.approximate))
         return out
 
 
 class ShortRMSNorm(nn.Module):
-    """``RMSNorm`` in five operations instead of ten: the time of a one-token step depends on the number of operations.
+    """``RMSNorm`` in five operations instead of ten, which determine the time of a one-token step.
 
-    With n the length of x, mean(x^2) + eps = (n^2 + eps E) / E. Sums and divisions are in fp32.
+    If n is the Euclidean norm of x, mean(x^2) + eps = (n^2 + eps E) / E. Sums and divisions are in fp32.
     """
 
     def __init__(self, norm: RMSNorm) -> None:
@@ -83,13 +86,13 @@ class ShortRMSNorm(nn.Module):
         self._weight = norm.weight.detach().float() * math.sqrt(size)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., E) -> (..., E)."""
+        """Return the normalised x, (..., E)."""
         length = torch.linalg.vector_norm(x, dim=-1, keepdim=True, dtype=torch.float32)
         return (x / torch.hypot(length, self._floor)).mul_(self._weight).to(x.dtype)
 
 
 def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
-    """Return whether weights on this device in this precision can be packed."""
+    """Return whether weights of this dtype on this device can be packed."""
     operators = torch.ops.mkldnn
     if device.type != "cpu" or not torch._C._has_mkldnn:
         return False
@@ -99,9 +102,9 @@ def can_pack(device: torch.device, dtype: torch.dtype) -> bool:
 
 
 def pack_blocks(blocks: nn.Module, dtype: torch.dtype | None = None) -> None:
-    """Pack the linear layers and norms of transformer blocks, in place; each plain weight is freed as it is packed.
+    """Pack the linear layers and norms of transformer blocks in place. Each plain weight is freed as it is packed.
 
-    Layers of another kind (Int8Linear) are unchanged. dtype: see PackedLinear.
+    Layers of another kind (Int8Linear) are unchanged. dtype: dtype of the products; None for that of the weights.
     """
     for module in list(blocks.modules()):
         for name, child in list(module.named_children()):
@@ -115,10 +118,10 @@ def pack_blocks(blocks: nn.Module, dtype: torch.dtype | None = None) -> None:
 
 
 def pack(model: Decoder) -> bool:
-    """Pack a decoder's blocks and the matrix of its head, in place; False, and no change, if that is not possible.
+    """Pack a decoder's blocks and the matrix of its head in place. Return False, unchanged, if that is not possible.
 
-    Results differ by rounding only. A tied head's matrix is packed in addition to the embedding, which is still needed
-    for lookups: vocab_size * hidden_size numbers more.
+    Results differ by rounding only. A tied head's matrix takes vocab_size * hidden_size additional numbers, because the
+    plain embedding is still needed.
     """
     if not can_pack(model.device, model.dtype):
         return False

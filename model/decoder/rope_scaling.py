@@ -1,8 +1,8 @@
 """Frequencies of rotary positions, plain and scaled to longer contexts, as transformers 5 computes them.
 
-Each kind is a small value with ``frequencies`` and the factor by which cosines and sines are multiplied. The operations
-are those of transformers' modeling_rope_utils, in the same order: at position 131,072 a different rounding already
-gives a different angle.
+Each kind of scaling has ``frequencies`` and ``magnitude``, the factor by which cosines and sines are multiplied. The
+operations and their order are those of transformers' modeling_rope_utils, because at position 131,072 a different
+rounding already gives a different angle.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from model.errors import ModelError
 
 
 def default_frequencies(head_dim: int, theta: float) -> Tensor:
-    """theta^(-2i/D) (Su et al. 2021, RoFormer, eq. 15), fp32 (D/2).
+    """Return the frequencies theta^(-2i/D), (D/2) in fp32 (Su et al. 2021, RoFormer, eq. 15).
 
-    1 / theta^x and not theta^-x: they round differently, and at position 131,072 that is 0.008 radians away from the
-    angles the published checkpoints were trained with.
+    They are computed as 1 / theta^x, as for the published checkpoints. theta^-x rounds differently: at position 131,072
+    the angle would differ by 0.008 radians.
     """
     return 1.0 / theta ** (torch.arange(0, head_dim, 2, dtype=torch.float32) / head_dim)
 
 
 @dataclass(frozen=True, slots=True)
 class LinearScaling:
-    """Position interpolation: all frequencies divided by ``factor`` (Chen et al. 2023, eq. 4)."""
+    """Position interpolation: all frequencies are divided by ``factor`` (Chen et al. 2023, eq. 4)."""
 
     factor: float
 
@@ -51,11 +51,10 @@ class LinearScaling:
 
 @dataclass(frozen=True, slots=True)
 class DynamicScaling:
-    """Dynamic NTK: plain frequencies up to the trained context, and frequencies that depend on the length beyond it.
+    """Dynamic NTK scaling, limited to the trained context, where ``factor`` has no effect.
 
-    Beyond it every new length changes the rotation of all positions, so that cached keys are wrong: transformers' own
-    cached logits then differ from its uncached ones. Here the context is max_position_embeddings long and longer inputs
-    are refused; up to there ``factor`` has no effect, as in transformers.
+    Beyond the trained context the frequencies depend on the length, so every new token changes the rotation of all
+    positions and cached keys become wrong. Plumbline therefore refuses inputs longer than max_position_embeddings.
     """
 
     factor: float
@@ -80,7 +79,7 @@ class DynamicScaling:
 
 @dataclass(frozen=True, slots=True)
 class Llama3Scaling:
-    """Llama 3.1 scaling, by wavelength.
+    """Scaling of Llama 3.1, which depends on the wavelength.
 
     Wavelengths longer than original / low_freq_factor are interpolated, those shorter than original / high_freq_factor
     are unchanged, and those between are a mixture.
@@ -126,11 +125,12 @@ class Llama3Scaling:
 
 @dataclass(frozen=True, slots=True)
 class YarnScaling:
-    """YaRN (Peng et al. 2023), by the number of turns of a dimension in the original context.
+    """YaRN scaling (Peng et al. 2023), which depends on a dimension's number of turns in the original context.
 
-    Dimensions with fewer than beta_slow turns are interpolated, those with more than beta_fast turns are unchanged,
-    with a ramp between; attention is sharpened by ``magnitude``. attention_factor overrides the magnitude; mscale and
-    mscale_all_dim are DeepSeek's form of it. truncate rounds the ramp's ends outwards to integer dimensions.
+    Dimensions with fewer than beta_slow turns are interpolated, those with more than beta_fast turns are unchanged, and
+    those between follow a linear ramp. Attention is sharpened by ``magnitude``. attention_factor: overrides the
+    magnitude. mscale, mscale_all_dim: DeepSeek's form of the magnitude. truncate: whether the ends of the ramp are
+    rounded outwards to integer dimensions.
     """
 
     factor: float
@@ -179,7 +179,7 @@ class YarnScaling:
         return interpolated * (1 - keep) + kept * keep
 
     def _dimension(self, turns: float, head_dim: int, theta: float) -> float:
-        """The dimension with so many turns within the original context (their eq. 17)."""
+        """Return the dimension that makes ``turns`` turns within the original context (their eq. 17)."""
         return (head_dim * math.log(self.original_positions / (turns * 2 * math.pi))) / (2 * math.log(theta))
 
 

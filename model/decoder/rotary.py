@@ -13,28 +13,27 @@ from model.decoder.rope_scaling import RopeScaling, default_frequencies
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """Angles of positions, (B or 1, 1, T, D) in fp32: each coordinate's cosine, and its partner's sine.
+    """Cosines and signed sines of the angles of positions, (B or 1, 1, T, D) in fp32, for all layers of a model.
 
-    A coordinate of the first half uses minus the sine of its partner, one of the second half plus: ``rotate`` in half
-    as many passes, for every layer of a model.
+    The sines of the first half are negated, so that ``apply`` needs half as many passes as ``rotate``.
     """
 
     cos: Tensor
     partner_sin: Tensor
 
     def apply(self, x: Tensor) -> Tensor:
-        """Rotate x (B, H, T, D); computed in fp32, returned in x's dtype."""
+        """Return x (B, H, T, D) rotated, computed in fp32, in the dtype of x."""
         wide = x.float()
         partners = wide.roll(x.shape[-1] // 2, dims=-1)
         return torch.addcmul(wide * self.cos, partners, self.partner_sin).to(x.dtype)
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-    """Rotate x (B, H, T, D) by the angles whose cosines and sines are cos, sin (T, D/2) or (B, 1, T, D/2).
+    """Return x (B, H, T, D) rotated by the angles with cosines and sines cos, sin (T, D/2) or (B, 1, T, D/2).
 
-    Coordinate i is paired with i + D/2 (the layout of Hugging Face checkpoints; the paper pairs neighbours, which is
-    the same rotation under a permutation of coordinates). Since R_t is orthogonal, R_t^T R_s = R_{s-t}: a score
-    depends on the distance of the two positions only.
+    Coordinate i is paired with i + D/2, the layout of Hugging Face checkpoints. The paper pairs adjacent coordinates,
+    which is the same rotation under a permutation. R_t^T R_s = R_{s-t}, so a score depends only on the distance of the
+    two positions.
     """
     half = x.shape[-1] // 2
     first, second = x[..., :half], x[..., half:]
@@ -42,9 +41,9 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class RotaryTable(nn.Module):
-    """Cosines and sines of position * frequency, in fp32, for positions 0 .. max_positions - 1.
+    """Table of cosines and sines of position * frequency, in fp32, for positions 0 .. max_positions - 1.
 
-    Frequencies are theta^(-2i/D), or scaled; the scaling may also multiply cosines and sines (YaRN).
+    scaling: scales the frequencies theta^(-2i/D), and may also multiply cosines and sines (YaRN); None for no scaling.
     """
 
     cos: Tensor
@@ -60,11 +59,11 @@ class RotaryTable(nn.Module):
         self.register_buffer("sin", angles.sin() * magnitude, persistent=False)
 
     def forward(self, positions: Tensor) -> Rotation:
-        """Return the angles of positions (B or 1, T)."""
+        """Return the rotation of positions (B or 1, T)."""
         cos, sin = self.cos[positions][:, None], self.sin[positions][:, None]
         return Rotation(torch.cat((cos, cos), dim=-1), torch.cat((-sin, sin), dim=-1))
 
 
 def rotary_table(config: DecoderConfig) -> RotaryTable:
-    """Return the table of a decoder with rotary positions."""
+    """Create the table for a decoder with rotary positions."""
     return RotaryTable(config.head_dim, config.max_positions, config.rope_theta, config.rope)

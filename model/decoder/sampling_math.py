@@ -1,4 +1,4 @@
-"""Formulae from logits to sampling distributions; pure functions."""
+"""Convert logits to sampling distributions, with pure functions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from model.errors import ModelError
 
 
 def tempered_softmax(logits: Tensor, temperature: float | Tensor) -> Tensor:
-    """p_i = exp(z_i / tau) / sum_j exp(z_j / tau), for tau > 0 (Hinton, Vinyals and Dean 2015, eq. 1).
+    """Return p_i = exp(z_i / tau) / sum_j exp(z_j / tau), for tau > 0 (Hinton, Vinyals and Dean 2015, eq. 1).
 
-    logits (..., V), or log-probabilities (an added constant changes nothing) -> probabilities (..., V), fp32, or
-    float64 for float64 logits. temperature: a number, or a tensor (..., 1), which is not validated. tau -> 0 is argmax.
-    Raises ModelError if a number is not positive and finite.
+    logits: (..., V), logits or log-probabilities. temperature: tau, a number, or a tensor (..., 1), which is not
+    validated. The probabilities (..., V) are in fp32, or in float64 for float64 logits. Raises ModelError if a number
+    is not positive and finite.
     """
     if not isinstance(temperature, Tensor) and not (math.isfinite(temperature) and temperature > 0):
         raise ModelError(f"temperature is {temperature}: it must be a positive number (greedy decoding is argmax)")
@@ -24,7 +24,7 @@ def tempered_softmax(logits: Tensor, temperature: float | Tensor) -> Tensor:
 
 
 def tempered_weights(logits: Tensor, temperature: Tensor) -> Tensor:
-    """exp((z_i - max_j z_j) / tau): tempered_softmax before the division, elementwise and without a sum."""
+    """Return exp((z_i - max_j z_j) / tau), the unnormalised ``tempered_softmax``. It needs no sum over the tokens."""
     return (_below_best(logits) / temperature).exp_()
 
 
@@ -34,11 +34,11 @@ def _below_best(logits: Tensor) -> Tensor:
 
 
 def repetition_penalised(logits: Tensor, penalty: Tensor, seen: Tensor) -> Tensor:
-    """z_i -> z_i / theta if z_i >= 0, z_i theta if z_i < 0, for seen tokens; the others are unchanged.
+    """Return the logits (B, V) with a repetition penalty on seen tokens (Keskar et al. 2019, CTRL, section 4.1).
 
-    Keskar et al. 2019 (CTRL), section 4.1, whose eq. for p_i divides every logit; a negative one is multiplied so that
-    theta > 1 always makes a token less likely, as transformers' RepetitionPenaltyLogitsProcessor does. logits (B, V),
-    penalty (B, 1) positive, seen (B, V) bool -> (B, V). Not invariant to an added constant: pass logits, not
-    log-probabilities, if the model has them.
+    A seen token's logit is divided by the penalty theta if it is >= 0 and multiplied by theta if it is negative, so
+    that theta > 1 always makes the token less likely (as in transformers; CTRL always divides). logits: (B, V).
+    penalty: (B, 1), positive. seen: (B, V), bool. Pass logits if the model has them, not log-probabilities, because an
+    added constant changes the result.
     """
     return torch.where(seen, torch.where(logits < 0, logits * penalty, logits / penalty), logits)

@@ -1,1 +1,1 @@
-"""Keys and values of many sequences: an arena, ranges of it, and attention shared by sequences with a common prefix."""
+"""Keys and values of many sequences in one arena, and attention shared by sequences with a common prefix."""

@@ -1,4 +1,4 @@
-"""The arena: keys and values of all of an engine's sequences, in one allocation with a fixed budget."""
+"""The arena: keys and values of all sequences of an engine, in one allocation with a fixed budget."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from model.errors import ModelError
 
 
 def bytes_per_position(config: DecoderConfig, dtype: torch.dtype) -> int:
-    """Memory of one position: 2 L Hkv D numbers."""
+    """Return the bytes of one position: 2 L Hkv D numbers (keys and values)."""
     return 2 * config.num_layers * config.num_kv_heads * config.head_dim * dtype.itemsize
 
 
 class KeyValueArena:
-    """keys, values (L, S, Hkv, D) for S = budget // position_bytes positions.
+    """Storage of keys and values (L, S, Hkv, D) for S = budget // position_bytes positions.
 
-    beside: bytes per position that the owner stores elsewhere; they count against the budget. A position's heads are
-    contiguous, so that a token is stored by one copy, and a range of positions is read in place as (Hkv, length, D).
-    The operating system allocates memory when a position is first written, not here.
+    budget: bytes. extra_bytes: bytes per position that the owner stores elsewhere; they count against the budget. The
+    heads of a position are contiguous, so that a token is stored by one copy and a range of positions is read in place
+    as (Hkv, length, D). The operating system provides the memory when a position is first written. Raises ModelError
+    if the budget is too small or cannot be allocated.
     """
 
     def __init__(
@@ -61,29 +62,29 @@ class KeyValueArena:
         self._layer_values[layer][start:end] = values
 
     def view(self, layer: int, start: int, rows: int, stride: int, length: int) -> tuple[Tensor, Tensor]:
-        """Keys and values (rows, Hkv, length, D) in place: row r from position start + r * stride on."""
+        """Return views of keys and values (rows, Hkv, length, D). Row r starts at position start + r * stride."""
         keys, values = self._layer_keys[layer], self._layer_values[layer]
         heads, dim = keys.shape[1:]
         size, strides = (rows, heads, length, dim), (stride * self._row, dim, self._row, 1)
         offset = start * self._row
-        # Offsets count from the layer's first number: a view's own offset into the storage is added.
+        # as_strided counts from the start of the storage, so the layer's own offset is added.
         return (
             keys.as_strided(size, strides, keys.storage_offset() + offset),
             values.as_strided(size, strides, values.storage_offset() + offset),
         )
 
     def numbers(self, layer: int) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Keys and values (S, Hkv, D) in place as numpy arrays: fp32, or the bits of bf16 as uint16. CPU only."""
+        """Return keys and values (S, Hkv, D) as numpy views: fp32, or the bits of bf16 as uint16. CPU only."""
         bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
         return self._layer_keys[layer].view(bits).numpy(), self._layer_values[layer].view(bits).numpy()
 
     def all_numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """``numbers`` of all layers, (L, S, Hkv, D)."""
+        """Return what ``numbers`` does for all layers: (L, S, Hkv, D)."""
         bits = torch.uint16 if self.keys.dtype == torch.bfloat16 else self.keys.dtype
         return self.keys.view(bits).numpy(), self.values.view(bits).numpy()
 
     def gather(self, layer: int, positions: Tensor) -> tuple[Tensor, Tensor]:
-        """Copies of the keys and values at positions (R, C): (R, Hkv, C, D) each."""
+        """Return copies of the keys and values at positions (R, C): (R, Hkv, C, D) each."""
         rows, columns = positions.shape
         flat = positions.flatten()
         keys, values = self._layer_keys[layer], self._layer_values[layer]
@@ -94,7 +95,7 @@ class KeyValueArena:
         )
 
     def copy(self, source: KeyRange, target: int) -> None:
-        """Copy a range, all layers, to the start of ``target``; the two must not overlap."""
+        """Copy a range, in all layers, to position ``target`` and after. The two ranges must not overlap."""
         end = target + source.length
         self.keys[:, target:end] = self.keys[:, source.start : source.end]
         self.values[:, target:end] = self.values[:, source.start : source.end]

@@ -1,9 +1,8 @@
-"""Attention over disjoint sets of positions: each part's softmax with its log-sum-exp, and the merge of two parts.
+"""Attention over disjoint sets of positions: the softmax of each set with its log-sum-exp, and the merge of two sets.
 
-For positions I the pair (o(I), s(I)) is the softmax output over I and s(I) = log sum_{i in I} exp(q k_i / sqrt(D)).
-Pairs of disjoint sets merge exactly, in any order (FlashInfer, Ye et al. 2025, section 2.2; Hydragen, Juravsky et al.
-2024, section 3.1). Keys that many rows share are therefore read once for all of their queries, and each row's own keys
-separately.
+For a set I of positions, o(I) is the softmax output over I and s(I) = log sum_{i in I} exp(q k_i / sqrt(D)). The pairs
+(o, s) of disjoint sets merge exactly, in any order (FlashInfer, Ye et al. 2025, section 2.2; Hydragen, Juravsky et al.
+2024, section 3.1). Keys that many rows share can therefore be read once for all of their queries.
 """
 
 from __future__ import annotations
@@ -21,7 +20,10 @@ _INVARIANT_ROWS = 16  # fp32 numbers in a cache line of 64 bytes
 
 @dataclass(frozen=True, slots=True)
 class PartialAttention:
-    """Attention over some of the positions: output (..., D) and log_sum (...) in fp32 of the scaled scores."""
+    """Attention over some of the positions.
+
+    output: (..., D). log_sum: (...) in fp32, log-sum-exp of the scaled scores.
+    """
 
     output: Tensor
     log_sum: Tensor
@@ -30,11 +32,11 @@ class PartialAttention:
 def read_part(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
 ) -> PartialAttention:
-    """query (B, H, T, D), keys and values (B, Hkv, S, D) -> output (B, H, T, D), log_sum (B, H, T).
+    """Return the attention of query (B, H, T, D) over keys and values (B, Hkv, S, D), without copying them.
 
-    Nothing is copied: keys and values may be views of any strides (also 0, for rows that read the same ones) with D
-    contiguous. Query head h reads key head h // (H / Hkv). mask (broadcastable to (B, H, T, S)): True where reading is
-    allowed, at least once in each row. causal: row t reads columns up to t only.
+    Keys and values may be views with any strides (0 for rows that read the same ones), if D is contiguous. Query head h
+    reads key head h // (H / Hkv). mask: boolean, broadcastable to (B, H, T, S), True where reading is allowed, at least
+    once in each row; None allows all. causal: row t reads columns up to t only.
     """
     if query.device.type == "cpu":
         bias = None if mask is None else torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, -math.inf)
@@ -44,14 +46,15 @@ def read_part(
 
 
 def read_part_invariant(query: Tensor, keys: Tensor, values: Tensor) -> PartialAttention:
-    """``read_part`` of (N, Hkv, G, D) whose results for a row do not depend on N or on the row's index, on a CPU.
+    """Return what ``read_part`` does on a CPU, with a row's results independent of N and of the row's index.
 
-    keys and values (N, Hkv, S, D), or (1, Hkv, S, D) shared by all rows: then queries of several rows fill a block.
+    query: (N, Hkv, G, D). keys, values: (N, Hkv, S, D), or (1, Hkv, S, D) if all rows share them; the queries of
+    several rows then fill a block.
 
-    The fused kernel gives each thread a consecutive buffer of the length of its scores. If that length is not a
-    multiple of a cache line, the second thread's matrix products work on unaligned memory with other instructions: a
-    row's last bits then depended on which thread read it (seen with two threads, fp32, torch 2.13). With blocks of
-    _INVARIANT_ROWS queries every buffer starts at a cache line, and every product has the same shape.
+    The fused kernel gives each thread a consecutive buffer for its scores. If a buffer's length is not a multiple of a
+    cache line, the matrix products of later threads use other instructions on unaligned memory, and the last bits of a
+    row depend on its thread. With blocks of _INVARIANT_ROWS queries every buffer starts at a cache line, and every
+    product has the same shape.
     """
     rows, kv_heads, group, dim = query.shape
     if rows == 1 or keys.shape[0] == rows:
@@ -73,7 +76,7 @@ def read_part_invariant(query: Tensor, keys: Tensor, values: Tensor) -> PartialA
 def read_part_written_out(
     query: Tensor, keys: Tensor, values: Tensor, mask: Tensor | None = None, *, causal: bool = False
 ) -> PartialAttention:
-    """Reference implementation on any device, used to test the fused kernel. Softmax in fp32."""
+    """Return what ``read_part`` does, on any device, with the softmax in fp32. It also tests the fused kernel."""
     group = query.shape[1] // keys.shape[1]
     if group > 1:
         keys, values = keys.repeat_interleave(group, dim=1), values.repeat_interleave(group, dim=1)
@@ -89,17 +92,17 @@ def read_part_written_out(
 
 
 def merge(first: PartialAttention, second: PartialAttention) -> PartialAttention:
-    """The part over both sets of positions: o = (e^s1 o1 + e^s2 o2) / (e^s1 + e^s2), s = log(e^s1 + e^s2)."""
+    """Return the attention over both sets: o = (e^s1 o1 + e^s2 o2) / (e^s1 + e^s2), s = log(e^s1 + e^s2)."""
     share = torch.sigmoid(second.log_sum - first.log_sum)[..., None]  # weight of the second
     output = torch.lerp(first.output.float(), second.output.float(), share).to(first.output.dtype)
     return PartialAttention(output, torch.logaddexp(first.log_sum, second.log_sum))
 
 
 def merge_invariant(first: PartialAttention, second: PartialAttention) -> PartialAttention:
-    """``merge`` whose results do not depend on the position in the tensor.
+    """Return what ``merge`` does, with results that do not depend on an element's position in the tensor.
 
-    Elementwise kernels compute the last few elements of a tensor with other instructions than the rest, which may
-    differ in the last bit; a softmax over two numbers and plain products do not. log_sum in the same way: max + log.
+    Kernels of ``sigmoid`` and ``logaddexp`` compute the last few elements of a tensor with other instructions, which
+    may change the last bit. A softmax and a log-sum-exp over two numbers, and plain products, do not.
     """
     pair = torch.stack((first.log_sum, second.log_sum), dim=-1)
     shares = torch.softmax(pair, dim=-1)

@@ -1,4 +1,4 @@
-"""The AttentionState of a decoding step with many rows: each stores one position and reads by a plan."""
+"""The AttentionState of a decoding step with many rows, each of which stores one position and follows a read plan."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from model.row_steps import RowReads
 
 
 class DecodeState:
-    """Rows in order of ``groups``, one new token each: token ids are (N, 1).
+    """The AttentionState of decoding steps with token ids (N, 1), for rows in the order of ``groups``.
 
-    It supports any number of steps as long as the rows are the same. invariant: a row's results do not depend on the
-    other rows (each reads its prompt separately, in the same two parts). padding: number of padding rows after the
-    groups' rows, whose results are ignored; they write to ``padding_slot`` and read it only.
+    It supports any number of steps with the same rows. invariant: a row's results do not depend on the other rows,
+    because each row reads its prompt separately and in the same two parts. padding: number of padding rows after the
+    groups' rows; their results are ignored, and they write and read ``padding_slot`` only.
     """
 
     def __init__(
@@ -65,16 +65,16 @@ class DecodeState:
 
     @property
     def slots(self) -> Tensor:
-        """See RowState."""
+        """Cache slot for each row's next key and value: (N). See RowState."""
         return self._slots
 
     @property
     def rows(self) -> int:
-        """Rows N of a step, padding included."""
+        """Number N of rows of a step, including padding."""
         return self._positions.shape[0]
 
     def positions(self, steps: int) -> Tensor:
-        """See AttentionState: (N, 1)."""
+        """Return the position of each row's new token, (N, 1). See AttentionState."""
         if steps != 1:
             raise ModelError(f"a decoding step reads one token a row, not {steps}")
         if self._longest > self._max_positions:
@@ -84,19 +84,22 @@ class DecodeState:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """See AttentionState; query (N, H, 1, D). A given mask is refused."""
+        """Store the new keys and values and attend for query (N, H, 1, D). See AttentionState.
+
+        Raises ModelError if a mask is given.
+        """
         if mask is not None:
             raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
         self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
         rows, heads, _, dim = query.shape
         kv_heads = keys.shape[1]
-        # The query heads of one key head are adjacent: they read it together, as if they were positions.
+        # The query heads of one key head are adjacent, so they read it together as if they were positions.
         grouped = query.view(rows, kv_heads, heads // kv_heads, dim)  # (N, Hkv, G, D)
         output = self._read(layer, grouped, self._plan(window))
         return output.reshape(rows, heads, 1, dim)
 
     def advance(self, steps: int) -> None:
-        """Advance every real row by one position."""
+        """Advance every row, except padding, by ``steps`` positions."""
         self._positions[: self._forward] += steps
         self._slots[: self._forward] += steps
         real = len(self._groups) - self._padding
@@ -107,11 +110,11 @@ class DecodeState:
         self._plans.clear()
 
     def numbers(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        """See RowState."""
+        """Return the keys and the values of all layers without copying. See RowState."""
         return self._arena.all_numbers()
 
     def row_reads(self, window: int | None) -> RowReads:
-        """See RowState."""
+        """Return the slots that each row reads. See RowState."""
         real = self._groups[: len(self._groups) - self._padding]
         plan = (plan_separate_reads if self._invariant else plan_reads)(real, window)
         if self._padding:
@@ -139,7 +142,7 @@ class DecodeState:
         return self._plans[window]
 
     def _read(self, layer: int, query: Tensor, plan: SplitPlan) -> Tensor:
-        """(N, Hkv, G, D) -> (N, Hkv, G, D)."""
+        """Return the attention output (N, Hkv, G, D) of query (N, Hkv, G, D)."""
         if plan.unshared is not None and plan.unshared.every:
             return read_unshared(self._arena, layer, query, plan.unshared)
         if plan.unshared is None and len(plan.others) == 1:
@@ -149,7 +152,7 @@ class DecodeState:
         for read in plan.others:
             part = self._part(layer, query, read)
             if output is None or log_sum is None:
-                if read.rows == query.shape[0]:  # all rows start here: no copy
+                if read.rows == query.shape[0]:  # all rows start with this read, so no copy is needed
                     output, log_sum = part.output, part.log_sum
                     continue
                 output = torch.empty_like(query, memory_format=torch.contiguous_format)
@@ -168,7 +171,7 @@ class DecodeState:
         return output
 
     def _part(self, layer: int, query: Tensor, read: CacheRead) -> PartialAttention:
-        """One read: rows that share their keys together, others side by side."""
+        """Return the attention of one read. Rows that share keys are read together, the others as a batch."""
         mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
         shared = read.rows > 1 and not read.stride
         keys, values = self._arena.view(layer, read.start, 1 if shared else read.rows, read.stride, read.length)

@@ -1,7 +1,7 @@
-"""A decoding step of fixed shapes, which a captured CUDA graph can replay while sequences grow, join and leave.
+"""A decoding step with fixed shapes, so that a captured CUDA graph can be replayed while sequences change.
 
-Every row reads ``capacity`` positions through an index into the arena and uses its own length of them; only numbers in
-these tensors change between steps. This copies what is read, but saves the launch of every kernel.
+Every row gathers ``capacity`` positions of the arena by an index, and masks those beyond its own length. Only the
+values of these tensors change between steps. Gathering copies keys and values, but no kernel needs to be launched.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from model.errors import ModelError
 class IndexedDecodeState:
     """An AttentionState for ``rows`` rows of up to ``capacity`` positions.
 
-    spare: the position that rows without a sequence write and read.
+    spare: arena position that rows without a sequence write and read.
     """
 
     def __init__(self, arena: KeyValueArena, rows: int, capacity: int, spare: int) -> None:
@@ -34,7 +34,7 @@ class IndexedDecodeState:
         self._filled = 0
 
     def load(self, groups: Sequence[RowGroup]) -> None:
-        """Load these rows, in order; the others have no sequence. Raises ModelError if they do not fit."""
+        """Load the rows of these groups, in order. Raises ModelError if they do not fit."""
         rows, capacity = self._index.shape
         index, lengths = [], []
         for group in groups:
@@ -57,7 +57,7 @@ class IndexedDecodeState:
         self._slots.copy_(torch.tensor(slots))
 
     def positions(self, steps: int) -> Tensor:
-        """See AttentionState: (R, 1)."""
+        """Return the position of each row's new token, (R, 1). See AttentionState."""
         if steps != 1:
             raise ModelError(f"a decoding step reads one token a row, not {steps}")
         return self._lengths[:, None] - 1
@@ -65,7 +65,7 @@ class IndexedDecodeState:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """See AttentionState; query (R, H, 1, D)."""
+        """Store the new keys and values and attend for query (R, H, 1, D). See AttentionState."""
         if mask is not None:
             raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
         self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
@@ -79,7 +79,7 @@ class IndexedDecodeState:
         )
 
     def advance(self, steps: int) -> None:
-        """No effect: a replayed graph would count again. ``next_step`` is called outside of it."""
+        """Do nothing, because a replayed graph does not run this. Call ``next_step`` after each step instead."""
 
     def next_step(self) -> None:
         """Advance the used rows by one position."""

@@ -1,8 +1,8 @@
-"""8-bit weights: each output channel of a matrix has its own scale; activations are not quantised.
+"""8-bit weights with one scale per output channel. Activations are not quantised.
 
 w ~ s_o q with q in -127 .. 127 and s_o = max_i |w_oi| / 127 (symmetric, round to nearest; per-channel weight
-quantisation as in Krishnamoorthi 2018, section 3.1). A step then reads half of the bytes of bf16. It is approximate:
-``logit_loss`` measures the effect on the logits, and it is never the default.
+quantisation as in Krishnamoorthi 2018, section 3.1). A step reads half of the bytes of bf16. Results are approximate,
+so it is never the default. ``logit_loss`` measures the effect on the logits.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from torch import Tensor, nn
 from model.decoder.decoder import Decoder
 from model.errors import ModelError
 
-_ROWS = 32  # above this, products are limited by arithmetic, not by reading weights
+_ROWS = 32  # with more rows, products are limited by arithmetic instead of by reading weights
 
 
 @dataclass(frozen=True, slots=True)
 class LogitLoss:
-    """Quantised against full weights, over positions.
+    """Differences between the logits of two models, over positions.
 
-    Mean and largest difference of a centred logit, mean Kullback-Leibler divergence (nats), and the share of positions
-    with the same likeliest token.
+    mean_difference, largest_difference: absolute difference of a logit, after subtraction of each position's mean.
+    divergence: mean Kullback-Leibler divergence in nats. same_best: share of positions with the same likeliest token.
     """
 
     mean_difference: float
@@ -33,7 +33,7 @@ class LogitLoss:
     same_best: float
 
     def as_dict(self) -> dict[str, float]:
-        """Return a JSON object."""
+        """Return the fields as a JSON object."""
         return asdict(self)
 
 
@@ -53,7 +53,7 @@ class Int8Linear(nn.Module):
         self.register_buffer("bias", None if linear.bias is None else linear.bias.detach().clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., I) -> (..., O)."""
+        """Return the layer's output (..., O) of x (..., I)."""
         flat = x.reshape(-1, self.in_features)
         if flat.device.type == "cpu" and flat.shape[0] <= _ROWS:
             out = torch._weight_int8pack_mm(flat, self.weight, self.scales)
@@ -65,7 +65,7 @@ class Int8Linear(nn.Module):
 
 
 def quantised(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """(O, I) -> int8 (O, I) and scales (O) in fp32; a channel of zeros has scale 1."""
+    """Return a weight (O, I) as int8 (O, I) and scales (O) in fp32. A channel of zeros has scale 1."""
     wide = weight.detach().float()
     largest = wide.abs().amax(dim=1)
     scales = torch.where(largest > 0, largest / 127.0, 1.0)
@@ -73,7 +73,7 @@ def quantised(weight: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def int8_weights(model: Decoder) -> Decoder:
-    """Copy a decoder with 8-bit linear layers in its blocks; embedding, norms and head are unchanged.
+    """Return a copy of a decoder with 8-bit linear layers in its blocks. Embedding, norms and head are unchanged.
 
     Raises ModelError for a weight that is not finite.
     """
@@ -89,14 +89,14 @@ def int8_weights(model: Decoder) -> Decoder:
 
 
 def logit_loss(full: Decoder, other: Decoder, token_ids: Tensor) -> LogitLoss:
-    """Measure the effect of other weights on the logits of every position of token_ids (B, T)."""
+    """Compare the logits of two models at every position of token_ids (B, T)."""
     with torch.inference_mode():
         return logit_loss_between(*(model.logits(model(token_ids)).float().flatten(0, 1) for model in (full, other)))
 
 
 def logit_loss_between(first: Tensor, second: Tensor) -> LogitLoss:
-    """Compare logits (N, V) in fp32 with the first ones."""
-    # Adding a constant to all logits changes nothing: compare them around their mean.
+    """Compare logits (N, V) in fp32 of N positions."""
+    # A constant added to all logits changes no probability, so the mean is subtracted.
     difference = (first - first.mean(-1, keepdim=True)) - (second - second.mean(-1, keepdim=True))
     p, q = torch.log_softmax(first, dim=-1), torch.log_softmax(second, dim=-1)
     return LogitLoss(

@@ -1,4 +1,4 @@
-"""The AttentionState of prefill: segments of several prompts in one sequence, each attending to its own prompt."""
+"""The AttentionState of prefill: segments of several prompts in one sequence, each of which reads its own prompt."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class PromptSegment:
-    """``steps`` tokens of one prompt after ``past``, the ranges of its earlier keys.
+    """A number of consecutive tokens of one prompt.
 
-    start: the arena position of the first of them. both_ways: a prefix decoder's whole prompt.
+    steps: number of tokens. past: arena ranges of the prompt's earlier keys. start: arena position of the first token.
+    both_ways: whether attention is bidirectional, for the complete prompt of a prefix decoder.
     """
 
     steps: int
@@ -29,12 +30,15 @@ class PromptSegment:
 
     @property
     def done(self) -> int:
-        """Number of positions before it."""
+        """Number of the prompt's positions before this segment."""
         return sum(part.length for part in self.past)
 
 
 class PrefillState:
-    """One pass over the tokens of all segments: token ids are (1, sum of steps)."""
+    """The AttentionState of one pass over the tokens of all segments, with token ids (1, sum of steps).
+
+    Raises ModelError for an invalid segment.
+    """
 
     def __init__(self, arena: KeyValueArena, stretches: Sequence[PromptSegment], max_positions: int) -> None:
         for stretch in stretches:
@@ -49,7 +53,7 @@ class PrefillState:
         self._near: dict[tuple[int, int, int], Tensor] = {}
 
     def positions(self, steps: int) -> Tensor:
-        """See AttentionState: (1, T), each prompt's own."""
+        """Return the position of each token in its own prompt, (1, T). See AttentionState."""
         if steps != sum(stretch.steps for stretch in self._stretches):
             raise ModelError(f"{steps} tokens were given, the stretches of this pass have another number")
         device = self._arena.keys.device
@@ -59,7 +63,7 @@ class PrefillState:
     def attend(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, window: int | None, mask: Tensor | None
     ) -> Tensor:
-        """See AttentionState; query (1, H, T, D)."""
+        """Store the new keys and values and attend for query (1, H, T, D). See AttentionState."""
         if mask is not None:
             raise ModelError("a prefill of the engine knows what its tokens read: it takes no mask")
         outputs = []
@@ -77,10 +81,10 @@ class PrefillState:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
     def advance(self, steps: int) -> None:
-        """No effect: a state serves one pass."""
+        """Do nothing, because a state serves one pass only."""
 
     def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment) -> Tensor:
-        """Attention among the new tokens, causal, merged with that over each earlier range."""
+        """Return the attention among the new tokens, merged with the attention over each earlier range."""
         part = read_part(query, keys, values, causal=not stretch.both_ways)
         for past in stretch.past:
             part = merge(part, read_part(query, *self._arena.view(layer, past.start, 1, 0, past.length)))
@@ -89,7 +93,10 @@ class PrefillState:
     def _read_window(
         self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment, window: int
     ) -> Tensor:
-        """Attention by a mask over all positions within the window: some tokens see none of an earlier range."""
+        """Return the attention over all positions within the window, by a mask.
+
+        Ranges are not read separately, because some tokens may read no position of an earlier range.
+        """
         skipped = max(stretch.done + 1 - window, 0)
         all_keys, all_values = [], []
         for past in stretch.past:
@@ -104,7 +111,7 @@ class PrefillState:
         return read_part(query, joined_keys, joined_values, mask).output
 
     def _window_mask(self, total: int, steps: int, window: int) -> Tensor:
-        """(T, S): causal and within the window; built once for all layers."""
+        """Return the causal mask within the window, (T, S). It is built once for all layers."""
         if (total, steps, window) not in self._near:
             device = self._arena.keys.device
             rows = torch.arange(total - steps, total, device=device)[:, None]

@@ -1,4 +1,4 @@
-"""Allocator of contiguous ranges of arena positions: first fit, freed entirely or in parts."""
+"""Allocate contiguous ranges of arena positions by first fit. Ranges are freed entirely or in parts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True, order=True)
 class KeyRange:
-    """``length`` consecutive positions of an arena starting at ``start``."""
+    """A range of ``length`` consecutive positions of an arena, from ``start`` on."""
 
     start: int
     length: int
@@ -21,16 +21,16 @@ class KeyRange:
         return self.start + self.length
 
     def first(self, length: int) -> KeyRange:
-        """Return its first ``length`` positions."""
+        """Return the first ``length`` positions of this range."""
         return KeyRange(self.start, length)
 
     def without_first(self, length: int) -> KeyRange:
-        """Return the rest after its first ``length`` positions."""
+        """Return this range without its first ``length`` positions."""
         return KeyRange(self.start + length, self.length - length)
 
 
 class RangeAllocator:
-    """Free positions of 0 .. total - 1 as disjoint, ordered ranges; adjacent ones are merged."""
+    """An allocator of positions 0 .. total - 1. It keeps free positions as disjoint, ordered ranges."""
 
     def __init__(self, total: int) -> None:
         if total < 1:
@@ -54,7 +54,7 @@ class RangeAllocator:
         return max(self._lengths, default=0)
 
     def take(self, length: int) -> KeyRange | None:
-        """Allocate the first free range of that length; None if there is none."""
+        """Allocate ``length`` positions from the first free range that is long enough; None if there is none."""
         if length < 0:
             raise ValueError(f"a range of {length} positions was requested")
         if length == 0:

@@ -1,4 +1,4 @@
-"""Read plans of a decoding step: ranges that several rows share, read once, and each row's own positions."""
+"""Plan the reads of a decoding step: ranges that several rows share are read once, then each row's own positions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from model.engine_state.ranges import KeyRange
 
 @dataclass(frozen=True, slots=True)
 class RowGroup:
-    """Rows that decode in lockstep after one prompt: ``rows`` of them, adjacent in the batch.
+    """Adjacent rows of a batch that decode in lockstep after the same prompt.
 
-    prompt: ranges of the prompt's keys, in order of position. Row r's own positions start at own_start + r *
-    own_stride, own_length of them, including the one being written.
+    rows: number of rows. prompt: ranges of the prompt's keys, in order of position. Row r has ``own_length`` own
+    positions from own_start + r * own_stride on, including the one being written.
     """
 
     rows: int
@@ -24,15 +24,16 @@ class RowGroup:
 
     @property
     def length(self) -> int:
-        """Number of positions each row reads."""
+        """Number of positions that each row reads."""
         return sum(part.length for part in self.prompt) + self.own_length
 
 
 @dataclass(frozen=True, slots=True)
 class CacheRead:
-    """Rows first_row .. first_row + rows - 1 read ``length`` positions starting at ``start``, each ``stride`` later.
+    """A read of ``length`` positions by each of the rows first_row .. first_row + rows - 1.
 
-    stride 0: all rows read the same positions. begins: no earlier read of these rows exists.
+    start: first position that the first row reads. stride: offset of each next row's first position; 0 if all rows read
+    the same positions. begins: whether this is the first read of these rows.
     """
 
     first_row: int
@@ -44,9 +45,10 @@ class CacheRead:
 
 
 def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
-    """Plan the reads of a step for rows in order of ``groups``; neighbours share the common part of their prompts.
+    """Plan the reads of a step for rows in the order of ``groups``.
 
-    window: each row reads its last ``window`` positions only.
+    Adjacent rows read the common part of their prompts together. window: number of last positions that each row reads;
+    None reads all.
     """
     trails = []
     row = 0
@@ -60,10 +62,10 @@ def plan_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[C
 
 
 def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -> tuple[CacheRead, ...]:
-    """Plan two reads for each row, whatever else is in the batch: its prompt, in one range, and its own positions.
+    """Plan two reads for each row: its prompt, which must be one range, and its own positions.
 
-    The split of a row's sum then depends on its own lengths only; neighbours with exactly the same prompt read it
-    together. The prompt must be in one range.
+    The way a row's sum is split then depends on the row's own lengths only, not on the rest of the batch. Adjacent rows
+    with exactly the same prompt read it together. window: as in ``plan_reads``.
     """
     reads: list[CacheRead] = []
     own: list[CacheRead] = []
@@ -96,7 +98,7 @@ def plan_separate_reads(groups: Sequence[RowGroup], window: int | None = None) -
 
 @dataclass(slots=True)
 class _Trail:
-    """Remaining reads of rows first_row .. first_row + rows - 1: shared ranges, then each one's own."""
+    """Remaining reads of rows first_row .. first_row + rows - 1: shared ranges, then each row's own range."""
 
     first_row: int
     rows: int
@@ -121,7 +123,7 @@ def _trail(row: int, group: RowGroup, skipped: int) -> _Trail:
 
 
 def _plan(trails: list[_Trail], begins: bool, reads: list[CacheRead]) -> None:
-    """Neighbours whose next ranges start at the same position read the common part; then the rest of each."""
+    """Append the reads of ``trails``. Adjacent ones with the same next start read the common part, then their rest."""
     index = 0
     while index < len(trails):
         trail = trails[index]

@@ -1,8 +1,8 @@
 """Single-query attention over ranges of an arena, on a CPU: one pass over the keys, compiled by numba.
 
-The alternatives copy keys side by side and start a kernel for blocks of queries: for 64 rows of some 300 positions,
-three heads each, that took three to four times as long (docs/engine.md). Here a row is read in place, by one thread
-from its first position to its last: its result depends neither on the rest of the batch nor on the number of threads.
+One thread reads a row in place, from its first position to its last, so that the result depends neither on the rest of
+the batch nor on the number of threads. Copying keys for a kernel that handles blocks of queries takes three to four
+times as long (docs/engine.md).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 _LOG = logging.getLogger(__name__)
-_BLOCK = 64  # positions of one step of the running softmax
-# Sums may be reordered into vector lanes, always in the same way. NaN and infinity are kept, so that damaged weights
-# are detected.
+_BLOCK = 64  # positions per step of the running softmax
+# The compiler may reorder sums into vector lanes, always in the same way. NaN and infinity are kept, so that damaged
+# weights are detected.
 _REORDERED = {"reassoc", "contract", "nsz"}
 _LOWEST = np.float32(-3e38)
-# libgomp is then the one that torch has loaded: one set of threads, without mutual spinning.
+# With "omp", numba uses the libgomp that torch has loaded, so that both share one set of threads.
 numba.config.THREADING_LAYER_PRIORITY = ["omp", "tbb", "workqueue"]
 
 
@@ -30,7 +30,7 @@ def _widened(number: Any) -> Any:
     """Convert bf16 (its 16 bits) or fp32 to fp32."""
 
 
-# Here and below: numba's decorators and the functions they return are untyped.
+# numba's decorators and the functions that they return are untyped.
 @overload(_widened, strict=False)  # type: ignore[untyped-decorator]
 def _widened_by_type(number: Any) -> Any:
     if number == types.uint16:
@@ -40,9 +40,9 @@ def _widened_by_type(number: Any) -> Any:
 
 @njit(fastmath=_REORDERED, inline="always")  # type: ignore[untyped-decorator]
 def exp_of_negative(x: Any) -> Any:
-    """exp of x <= 0 in fp32; below -87 as of -87. At most 4.5 units in the last place off, measured on 160M numbers.
+    """Return exp(x) in fp32 for x <= 0, and exp(-87) for x < -87.
 
-    Cephes, expf.c (Moshier 1989).
+    The largest measured error is 4.5 units in the last place. After Cephes, expf.c (Moshier 1989).
     """
     x = np.float32(-87.0) if x < np.float32(-87.0) else x
     n = np.floor(x * np.float32(1.44269504088896341) + np.float32(0.5))
@@ -61,7 +61,7 @@ def exp_of_negative(x: Any) -> Any:
 def read_row(
     query: Any, keys: Any, values: Any, ranges: Any, row: int, head: int, dims: Any, scale: np.float32, output: Any
 ) -> None:
-    """One row and key head; see ``read_rows``."""
+    """Compute the attention of one row and key head, and write it to ``output``. See ``read_rows``."""
     group, dim = query.shape[2], 4 * len(dims)
     q = np.empty((group, dim), np.float32)
     total = np.zeros(group, np.float32)
@@ -76,7 +76,7 @@ def read_row(
             count = min(_BLOCK, ranges[part, 1] - first)
             base = ranges[part, 0] + first
             fours = count // 4 * 4
-            # Four positions at a time: their sums are independent.
+            # Four positions at a time, because their sums are independent.
             for t in range(0, fours, 4):
                 for g in range(group):
                     s0 = s1 = s2 = s3 = np.float32(0)
@@ -136,8 +136,9 @@ def _read_every_row(
 
 
 def _compiled(*, kept: bool) -> Any:
-    """kept: cached on disk for the next process, next to this file or in the user's cache folder: compiling takes
-    seconds.
+    """Compile the kernel, which takes seconds.
+
+    kept: whether to cache it on disk for other processes, next to this file or in the user's cache folder.
     """
     try:
         return njit(parallel=True, nogil=True, cache=kept)(_read_every_row)
@@ -158,24 +159,23 @@ def read_rows(
     order: NDArray[np.int64],
     threads: int,
 ) -> NDArray[np.float32]:
-    """query (R, Hkv, G, D), keys and values (S, Hkv, D), all contiguous, -> attention (R, Hkv, G, D).
+    """Return the attention (R, Hkv, G, D) of each row over its ranges of the arena. All arrays are contiguous.
 
-    keys and values: fp32, or bf16 as its bits. Row r reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
-    order (R): order in which rows are assigned to the ``threads``, in equal pieces. D must be a multiple of 4.
-    softmax(q k / sqrt(D)) v as a running softmax (Milakov and Gimelshein 2018, algorithm 3), all sums in fp32.
+    query: (R, Hkv, G, D), with D a multiple of 4. keys, values: (S, Hkv, D), fp32 or the bits of bf16. Row r reads
+    ranges[offsets[r] : offsets[r + 1]], each (start, length). order: (R), the order in which rows are assigned to the
+    ``threads``, in equal pieces. softmax(q k / sqrt(D)) v is computed as a running softmax (Milakov and Gimelshein
+    2018, algorithm 3), with all sums in fp32.
     """
     global _kernel, _unkept
     output = np.empty_like(query)
     dim = query.shape[3]
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    # The length of a tuple is known at compile time: loops over D are then unrolled into vector registers.
+    # D is passed as the length of a tuple, which is known at compile time: loops over D can then be unrolled.
     given = (query, keys, values, ranges, offsets, order, (0,) * (dim // 4), np.float32(dim**-0.5), output)
-    kernel = _kernel  # another thread may set the other one meanwhile
+    kernel = _kernel  # another thread may replace it during the call
     try:
         kernel(*given)
-    except (
-        Exception
-    ) as error:  # a full disk, or cached files that are truncated or not ours and may unpickle into anything
+    except Exception as error:  # a full disk, or cached files that are truncated or foreign and unpickle to anything
         if kernel is _unkept:
             raise
         _LOG.warning("the compiled attention kernel could not be kept or read (%s): compiled for this process", error)

@@ -1,7 +1,7 @@
-"""Rows without shared keys, all in one call on a CPU: the compiled kernel of row_kernel.py.
+"""Read all rows without shared keys in one call on a CPU, with the compiled kernel of row_kernel.py.
 
-Through torch's fused kernel such a row takes some 120 us a layer one by one (bf16, 350 positions, two cores), mostly
-overhead, and 65 in groups of eight whose keys are first copied side by side; through this one 20 to 25.
+A row of 350 positions in bf16 takes 20 to 25 us per layer on two cores. One call of torch's fused kernel per row takes
+120 us, mostly overhead.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from torch import Tensor
 from model.engine_state.arena import KeyValueArena
 from model.engine_state.reads import CacheRead
 
-# Without OpenMP, numba's own threads serve one caller at a time.
+# numba's own threads, which are used without OpenMP, serve one caller at a time.
 ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class UnsharedReads:
-    """rows (R) of a step; row r of them reads ranges[offsets[r] : offsets[r + 1]], each (start, length).
+    """Rows of a step that share no keys, and the ranges that they read.
 
-    order (R): order of assignment to threads. every: they are all rows of the step, in order.
+    rows: (R), indices of the rows. Row rows[r] reads ranges[offsets[r] : offsets[r + 1]], each (start, length). order:
+    (R), the order in which rows are assigned to threads. every: whether these are all rows of the step, in order.
     """
 
     rows: Tensor
@@ -40,7 +41,7 @@ class UnsharedReads:
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """A step's reads: those of unshared rows, if any, and the others."""
+    """The reads of a step. unshared: those of rows without shared keys, or None. others: the remaining reads."""
 
     unshared: UnsharedReads | None
     others: tuple[CacheRead, ...]
@@ -49,21 +50,24 @@ class SplitPlan:
 @cache
 def _has_kernel() -> bool:
     try:
-        import model.engine_state.row_kernel  # noqa: F401 - numba takes its time: only where many rows are read
+        import model.engine_state.row_kernel  # noqa: F401 - imported here because numba is slow to import
     except ImportError:  # numba lags behind new versions of Python and numpy
         return False
     return True
 
 
 def supports_unshared_reads(arena: KeyValueArena) -> bool:
-    """Return whether unshared rows can be read in one call: on a CPU, in bf16 or fp32, D a multiple of 4."""
+    """Return whether unshared rows can be read in one call.
+
+    This needs a CPU, numba, bf16 or fp32, and D divisible by 4.
+    """
     keys = arena.keys
     known = keys.dtype in (torch.float32, torch.bfloat16) and keys.shape[-1] % 4 == 0
     return known and keys.device.type == "cpu" and _has_kernel()
 
 
 def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> SplitPlan:
-    """Separate those of the step's ``rows`` that share no read, if there are several."""
+    """Separate the reads of rows that share none, if there are several such rows. rows: number of rows of the step."""
     reads_of: dict[int, list[CacheRead]] = defaultdict(list)
     shares: set[int] = set()
     for read in plan:
@@ -82,7 +86,7 @@ def split_plan(plan: Sequence[CacheRead], rows: int, arena: KeyValueArena) -> Sp
 
 
 def unshared_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]]], *, every: bool) -> UnsharedReads:
-    """rows of a step and the ranges each reads, in order of position; every: they are all rows of the step."""
+    """Create UnsharedReads. ranges: (start, length) pairs that each row reads, in order of position."""
     flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
     offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
     lengths = np.add.reduceat(flat[:, 1], offsets[:-1])
@@ -90,7 +94,7 @@ def unshared_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]
 
 
 def read_unshared(arena: KeyValueArena, layer: int, query: Tensor, unshared: UnsharedReads) -> Tensor:
-    """query (N, Hkv, G, D) of all rows of the step -> attention (R, Hkv, G, D) of the unshared ones."""
+    """Return the attention (R, Hkv, G, D) of the unshared rows. query: (N, Hkv, G, D), of all rows of the step."""
     from model.engine_state.row_kernel import read_rows
 
     mine = (query if unshared.every else query[unshared.rows]).float().contiguous()
@@ -99,13 +103,13 @@ def read_unshared(arena: KeyValueArena, layer: int, query: Tensor, unshared: Uns
         output = read_rows(
             mine.numpy(), *arena.numbers(layer), unshared.ranges, unshared.offsets, unshared.order, threads
         )
-    if torch.get_num_threads() != threads:  # numba's first call sets OpenMP's number of threads for this thread
+    if torch.get_num_threads() != threads:  # numba's first call changes OpenMP's number of threads
         torch.set_num_threads(threads)
     return torch.from_numpy(output).to(query.dtype)
 
 
 def prepare_unshared_reads(arena: KeyValueArena) -> None:
-    """Load the kernel for this arena, or compile it (seconds, once on a machine), so that no request waits for it."""
+    """Load the kernel for this arena, or compile it (seconds, once per machine), so that no request waits for it."""
     if supports_unshared_reads(arena):
         heads, dim = arena.keys.shape[2:]
         with torch.inference_mode():
@@ -114,15 +118,16 @@ def prepare_unshared_reads(arena: KeyValueArena) -> None:
 
 
 def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
-    """Order rows (R) so that equal consecutive pieces have about equal total length: the longest are dealt
-    round-robin.
+    """Return an order of the rows (R) whose equal consecutive pieces have about the same total length.
+
+    Rows are dealt round-robin to the threads, longest first.
     """
     longest = np.argsort(-lengths, kind="stable")
     return np.concatenate([longest[first::threads] for first in range(threads)])
 
 
 def ranges_of(reads: Iterable[CacheRead], rows: int) -> list[list[tuple[int, int]]]:
-    """Ranges that each of ``rows`` rows reads, in the order of the reads."""
+    """Return the (start, length) ranges that each of ``rows`` rows reads, in the order of the reads."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(rows)]
     for read in reads:
         for index in range(read.rows):

@@ -8,7 +8,10 @@ from model.errors import ModelError
 
 
 def pick_device(name: str) -> torch.device:
-    """``auto`` (the GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``. Raises ModelError if it is not available."""
+    """Return the device of this name. Raises ModelError if it is unknown or not available.
+
+    name: ``auto`` (the GPU if there is one, else the CPU), ``cpu``, ``cuda`` or ``cuda:N``.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -24,10 +27,10 @@ def pick_device(name: str) -> torch.device:
 
 
 def bf16_pays(device: torch.device) -> bool:
-    """Return whether to compute matrix products in bf16: if the hardware has instructions for it.
+    """Return whether the hardware has instructions for matrix products in bf16, so that they are worth using.
 
-    Decided by capability and not by timing, so that a machine's results do not depend on its load: embeddings and
-    verdicts depend on the precision. A GPU is queried through torch; of CPUs, x86 with AVX512-BF16 or AMX-BF16.
+    Timings are not used: embeddings and verdicts depend on the precision, and must not depend on the machine's load.
+    CPUs need AVX512-BF16 or AMX-BF16.
     """
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported())
@@ -35,7 +38,7 @@ def bf16_pays(device: torch.device) -> bool:
 
 
 def bf16_instructions() -> tuple[str, ...]:
-    """The instruction sets of this CPU that multiply bf16; empty if there are none, or none that were tested."""
+    """Return the names of this CPU's supported instruction sets that multiply bf16; empty if there are none."""
     found = torch.cpu.get_capabilities()
     return tuple(name for name in _BF16_INSTRUCTIONS if found.get(name, False))
 

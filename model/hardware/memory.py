@@ -1,4 +1,4 @@
-"""Free memory for weights."""
+"""Check the free memory before weights are loaded."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from model.errors import ModelError
 
 
 def available_bytes(device: torch.device | str) -> int | None:
-    """Bytes available without swapping, on a GPU or in the system; None if the system does not say.
+    """Return the bytes available without swapping, on a GPU or in the system; None if unknown.
 
-    In a container its limit counts: a process above it is killed without a message.
+    A container's memory limit is respected, because a process above it is killed without a message.
     """
     where = torch.device(device)
     if where.type == "cuda":
@@ -33,8 +33,9 @@ def available_bytes(device: torch.device | str) -> int | None:
 
 
 def refuse_what_does_not_fit(what: str, need: int, device: torch.device | str) -> None:
-    """Raise ModelError if ``what`` needs more memory than is free, since the operating system would kill the
-    process.
+    """Raise ModelError if more memory is needed than is free, because the operating system would kill the process.
+
+    what: the object, for the message. need: its size in bytes.
     """
     free = available_bytes(device)
     if free is not None and need > free:

@@ -1,1 +1,1 @@
-"""Score pairs of evidence and claim with any sequence classifier."""
+"""Score pairs of evidence and claim with a sequence classifier."""

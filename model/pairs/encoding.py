@@ -1,7 +1,7 @@
-"""Build token ids of pairs from texts that are encoded once each, since many pairs share their evidence.
+"""Build the token ids of pairs from texts that are encoded once each, because many pairs share their evidence.
 
-The frame (special tokens before, between and after) is derived from the tokenizer's own encoding of a pair of probe
-texts.
+The frame (special tokens before, between and after the texts) is derived from the tokenizer's encoding of a pair of
+probe texts.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from model.errors import ModelError
 from model.pairs.presets import Layout
 
 _TEXTS_AT_ONCE = 1000
-"""A complete book's encodings take a hundred times the memory of its text."""
+"""Texts encoded per call. A limit is needed because encodings take a hundred times the memory of their texts."""
 _PROBES = ("a", "b c")
 
 
 @dataclass(frozen=True, slots=True)
 class PairFrame:
-    """Special tokens around two texts, and the type ids of the five parts (before, first, between, second, after).
+    """The special tokens around two texts.
 
-    types: None if the model takes none.
+    types: type ids of the five parts (before, first text, between, second text, after); None if the model has none.
     """
 
     before: tuple[int, ...]
@@ -40,11 +40,11 @@ class PairFrame:
         return len(self.before) + len(self.between) + len(self.after)
 
     def ids(self, first: Sequence[int], second: Sequence[int]) -> list[int]:
-        """A pair's token ids."""
+        """Return the token ids of a pair of encoded texts."""
         return [*self.before, *first, *self.between, *second, *self.after]
 
     def type_ids(self, first: int, second: int) -> list[int]:
-        """Type ids of a pair, for texts of so many tokens. Empty if the model takes none."""
+        """Return the type ids of a pair of texts with these numbers of tokens; empty if the model has none."""
         if self.types is None:
             return []
         sizes = (len(self.before), first, len(self.between), second, len(self.after))
@@ -52,7 +52,10 @@ class PairFrame:
 
 
 def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
-    """Return the frame of a tokenizer. Raises ModelError if its pairs are not two texts in a frame."""
+    """Return the frame of a tokenizer. Raises ModelError if its pairs are not two texts in a frame.
+
+    where: the checkpoint, for messages.
+    """
     typed = "token_type_ids" in tokenizer.model_input_names
     if layout == "joined":
         single = tokenizer(_PROBES[0], return_token_type_ids=typed)
@@ -82,7 +85,7 @@ def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
 
 
 def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
-    """Token ids of every distinct text, without special tokens and without truncation."""
+    """Return the token ids of each distinct text, without special tokens or truncation."""
     distinct = list(dict.fromkeys(texts))
     found: dict[str, list[int]] = {}
     for start in range(0, len(distinct), _TEXTS_AT_ONCE):
@@ -96,6 +99,6 @@ def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
 
 
 def padded(rows: Sequence[Sequence[int]], filler: int) -> Tensor:
-    """(B, T): rows padded on the right."""
+    """Return the rows as a tensor (B, T), padded on the right with ``filler``."""
     longest = max(len(row) for row in rows)
     return torch.tensor([[*row, *[filler] * (longest - len(row))] for row in rows], dtype=torch.long)

@@ -1,7 +1,7 @@
-"""Any Hugging Face sequence classifier as a PairScorer; its labels are identified by name.
+"""Use a Hugging Face sequence classifier as a PairScorer. Its supporting label is identified by name.
 
-Safetensors only, and no code shipped with a model is run. A folder is read from the disk only; any other name is a hub
-id, and only then may the library download.
+Only safetensors are read, and no code of a checkpoint is run. A folder is read from disk without downloads. Any other
+name is an id of the Hugging Face Hub, from which the library may download.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SUPPORTING = frozenset(
 Precision = Literal["float32", "bfloat16"]
 _MOST_TOKENS = 512
 _BATCH_TOKENS = 8192
-# A short answer means nothing without its question; a sentence does.
+# Shorter claims are joined to their question, without which a short answer has no meaning.
 _SHORT_CLAIM_WORDS = 8
 _PROBES = ("a", "b c d e")
 
@@ -53,12 +53,13 @@ class ForeignPairScorer:
         label: str | None = None,
         precision: Precision = "float32",
     ) -> None:
-        """path_or_name: optionally with a preset prefix (``minicheck:FOLDER``, see model.pairs.presets).
+        """Load a classifier. ``packed`` is then True if its weights are packed (model.decoder.packing).
 
-        claim_first: the trained order, if it is not (evidence, claim). label: name of the label that means supported,
-        if it cannot be inferred. precision: of the weights; bfloat16 scores differ in the third digit. Raises
-        ModelError if the model cannot be loaded, or any of this is ambiguous. ``packed`` says whether its weights are
-        packed.
+        path_or_name: a folder or a hub id, optionally with a preset prefix (``minicheck:FOLDER``, see
+        model.pairs.presets). claim_first: whether the model was trained on (claim, evidence) instead of (evidence,
+        claim). label: name of the label that means "supported"; None infers it. precision: dtype of the weights; in
+        bfloat16 scores differ in the third digit. Raises ModelError if the model cannot be loaded or its label cannot
+        be inferred.
         """
         path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
         local = Path(path_or_name).expanduser().is_dir()
@@ -82,7 +83,7 @@ class ForeignPairScorer:
         self._device = device
         self._frame = read_frame(self._tokenizer, preset.layout, where)
         self._length = _longest(self._tokenizer, config)
-        # At most half of it for the claim, so that there is always room for evidence.
+        # A claim gets at most half of the length, so that evidence always fits too.
         self._most_claim = (self._length - self._frame.tokens) // 2
         if self._most_claim < 1:
             raise ModelError(f"{where} reads {self._length} tokens: too few for a pair of texts")
@@ -91,7 +92,7 @@ class ForeignPairScorer:
             options = (*options, preset.layout, precision)
         self._fingerprint = _fingerprint(self._model, self._tokenizer, options)
         self._name = f"{Path(where).name[-60:]}/{self._fingerprint[:12]}"
-        # Claims recur with every window.
+        # Cached, because a claim is counted again for every window of evidence.
         self._tokens = lru_cache(maxsize=4096)(lambda text: len(encode_texts(self._tokenizer, [text])[text]))
         keep_freed_memory()
         short, longer = encode_texts(self._tokenizer, _PROBES).values()
@@ -100,26 +101,29 @@ class ForeignPairScorer:
 
     @property
     def name(self) -> str:
-        """The folder's or repository's name and the start of the fingerprint."""
+        """Name of the folder or repository, with the start of the fingerprint."""
         return self._name
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) over weights, tokenizer, label, order, layout and precision."""
+        """SHA-256 (hex) of the weights, tokenizer, label, order, layout and precision."""
         return self._fingerprint
 
     def room(self, claim: str, question: str = "") -> int:
-        """The model's input length, minus special tokens and the claim (at most half)."""
+        """Return the number of evidence tokens that fit with this claim, which takes at most half of the length."""
         claim_tokens = min(self._tokens(_claim_with_question(claim, question)), self._most_claim)
         return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """Count the model's tokens."""
+        """Return the number of tokens of each text."""
         encoded = encode_texts(self._tokenizer, texts)
         return [len(encoded[text]) for text in texts]
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """See PairScorer.score. Texts are encoded once each; batches have at most about 8,192 tokens."""
+        """Return the support of each pair, in order. See ``PairScorer.score``.
+
+        Each text is encoded once, and batches have at most about 8,192 tokens.
+        """
         for pair in pairs:
             if not pair.claim.strip():
                 raise ModelError("the claim is empty: there is nothing to judge")
@@ -143,13 +147,13 @@ class ForeignPairScorer:
         return tuple(found[pair] for pair in pairs)
 
     def _sides(self, evidence: list[int], claim: list[int]) -> tuple[list[int], list[int]]:
-        """First and second text in model order, each truncated after the last token that fits."""
+        """Return the first and the second text in the model's order, each truncated to the tokens that fit."""
         claim = claim[: self._most_claim]
         evidence = evidence[: self._length - self._frame.tokens - len(claim)]
         return (claim, evidence) if self._claim_first else (evidence, claim)
 
     def _inputs(self, sides: Sequence[tuple[list[int], list[int]]]) -> dict[str, Tensor]:
-        """Model inputs of these pairs: tensors (B, T) on its device."""
+        """Return the model's inputs for these pairs: tensors (B, T) on its device."""
         rows = [self._frame.ids(first, second) for first, second in sides]
         inputs = {"input_ids": padded(rows, int(self._tokenizer.pad_token_id))}
         if self._frame.types is not None:
@@ -166,11 +170,11 @@ class ForeignPairScorer:
 
 
 def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: str | None = None) -> int:
-    """The index of the label that means "the evidence supports the claim".
+    """Return the index of the label that means "the evidence supports the claim".
 
-    A single label is one logit, passed through a sigmoid. Of several, the one named entailment, supported, consistent
-    or similar; of two without names (LABEL_0, LABEL_1) the second. chosen: a name that overrides this. Raises
-    ModelError, naming the labels, if none or several match.
+    This is the only label, or the one that is named entailment, supported, consistent or similar, or the second of two
+    without names (LABEL_0, LABEL_1). chosen: name of a label that overrides this; None infers it. Raises ModelError,
+    naming the labels, if none or several match.
     """
     listed = ", ".join(names[i] for i in sorted(names))
     if chosen is not None:
@@ -203,7 +207,7 @@ _OWN_CODE = (
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise ModelError for a folder whose weights or code would have to be executed."""
+    """Raise ModelError if a folder has no safetensors, needs code of its own, or has an invalid config.json."""
     if not any(folder.glob("*.safetensors")):
         raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
     try:
@@ -261,13 +265,11 @@ def _load(where: str, local: bool) -> tuple[Any, Any]:
 
 
 def _longest(tokenizer: Any, config: Any) -> int:
-    """Maximum number of tokens, at most 512: the training length of pair classifiers, and the intended size of a
-    window.
-    """
+    """Return the maximum number of tokens of a pair: at most 512, the length that pair classifiers are trained on."""
     lengths = [_MOST_TOKENS, int(tokenizer.model_max_length)]
     positions = getattr(config, "max_position_embeddings", None)
     if isinstance(positions, int) and positions > 0:
-        # RoBERTa and its descendants count positions from after the padding token's.
+        # Models like RoBERTa count positions from the padding token's index plus one.
         offset = 2 if config.model_type in ("roberta", "xlm-roberta", "camembert", "longformer", "mpnet") else 0
         lengths.append(positions - offset)
     return min(lengths)

@@ -1,4 +1,4 @@
-"""Pack a third-party classifier (see model.decoder.packing), and undo it if its code does not support that."""
+"""Pack the weights of a third-party classifier (see model.decoder.packing), and undo this if its code does not work."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from torch import Tensor, nn
 from model.decoder.packing import PackedLinear, can_pack
 
 _CLOSE = {torch.float32: 1e-3, torch.bfloat16: 5e-2}
-"""Allowed change of logits, relative to 1 or their own size: rounding is a hundredth of this, a lost layer is more."""
+"""Largest allowed change of a logit, absolute plus relative. Rounding changes it by about a hundredth of this."""
 
 
 @torch.inference_mode()
 def pack_classifier(model: Any, probe: Mapping[str, Tensor]) -> bool:
-    """Pack every linear layer, in place; False, and an unchanged model, if that is not possible.
+    """Pack every linear layer in place. Return False, with the model unchanged, if that is not possible.
 
-    probe: inputs of a few rows. Some architectures read a layer's weight themselves, which a packed layer lacks; so the
-    probe is run before and after, and packing is undone if it fails or the logits differ.
+    probe: model inputs of a few rows. Some architectures read a layer's weight directly, which a packed layer lacks.
+    The probe is therefore run before and after, and packing is undone if it fails or the logits differ.
     """
     first = next(iter(model.parameters()))
     if not can_pack(first.device, first.dtype):

@@ -1,4 +1,4 @@
-"""Presets of well-known pair classifiers: the supporting label, the order, and how the texts are joined.
+"""Presets for well-known pair classifiers: the supporting label, and how the two texts are joined.
 
 A preset is given as a prefix (``minicheck:FOLDER``) or inferred from the checkpoint's name. Sources: HHEM 1.0's model
 card (one logit, premise first); MiniCheck (Tang et al. 2024, inference.py: document and claim joined by the end token,
@@ -19,12 +19,11 @@ Layout = Literal["pair", "joined"]
 
 @dataclass(frozen=True, slots=True)
 class PairPreset:
-    """labels: required number of labels, () for any.
+    """Settings of a family of pair classifiers.
 
-    supported: index of the supporting label, None to infer it by name.
-
-    layout: "pair" as the tokenizer joins two texts, "joined" as one text with the end token between. names: parts of
-    checkpoint names (lower case) that identify the family.
+    labels: allowed numbers of labels; () allows any. supported: index of the supporting label; None infers it by name.
+    layout: "pair" joins two texts as the tokenizer does, "joined" makes them one text with the end token between.
+    names: parts of checkpoint names, in lower case, that identify the family.
     """
 
     name: str
@@ -56,14 +55,14 @@ PRESETS = {
 
 @dataclass(frozen=True, slots=True)
 class PresetName:
-    """A checkpoint and the preset prefix of its name, None if there was none."""
+    """A checkpoint's name without prefix, and the preset that the prefix names; None without a prefix."""
 
     checkpoint: str
     preset: PairPreset | None
 
 
 def read_preset(name: str) -> PresetName:
-    """Split ``hhem:FOLDER`` and similar names; any other name is unchanged."""
+    """Split a name like ``hhem:FOLDER`` into the checkpoint and its preset. Other names have no preset."""
     prefix, separator, rest = name.partition(":")
     if separator and rest and prefix.lower() in PRESETS:
         return PresetName(rest, PRESETS[prefix.lower()])
@@ -71,7 +70,7 @@ def read_preset(name: str) -> PresetName:
 
 
 def preset_from_name(checkpoint: str, count: int) -> PairPreset:
-    """Infer the preset from the checkpoint's name, if its labels match that family; else "nli"."""
+    """Return the preset that fits the checkpoint's name and number of labels; "nli" if none does."""
     last = Path(checkpoint).name.lower()
     for preset in PRESETS.values():
         if any(part in last for part in preset.names) and count in preset.labels:

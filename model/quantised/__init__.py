@@ -1,3 +1,1 @@
-"""Group-quantised weights (32 numbers of 4 or 8 bits): a file's own blocks, and decoding steps that multiply with
-them.
-"""
+"""Weights quantised in groups of 32 (4 or 8 bits), and decoding steps that multiply with them."""

@@ -1,6 +1,6 @@
-"""The embedded prefix decoder: MiniLM's layers as an encoder of the prompt and decoder of the answer.
+"""The embedded reader's network: a prefix decoder in which MiniLM's layers encode the prompt and decode the answer.
 
-Its file contains everything except the word embeddings, which are frozen and read from the pinned MiniLM package.
+Its file contains all weights except the word embeddings, which are frozen and read from the pinned MiniLM package.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ PREFIX_CONFIG = DecoderConfig(
     prefix=True,
     head="pointer",
 )
-# Features of newly trained readers; a file without a list of features has none of them.
+# Features of newly trained readers. A file without a list of features has none of them.
 READER_CONFIG = replace(PREFIX_CONFIG, mark_separator=102, first_ordinary_id=104, follow=3)
 _FEATURES = ("num_layers", "mark_separator", "first_ordinary_id", "follow", "decline")
 _DECLINE = "head.decline."
-# MiniLM's vocabulary keeps ids 0..103 for [PAD], [unused..], [UNK], [CLS], [SEP], [MASK]: no text is encoded to them
-# but [UNK], so a document cannot write a marker, and the pointer never copies one.
+# MiniLM's ids 0 to 103 are [PAD], [unused..], [UNK], [CLS], [SEP] and [MASK]. Text is encoded to none of them except
+# [UNK], so that a document cannot contain a marker. The pointer never copies them, except NULL_ID.
 FIRST_COPYABLE_ID = 104
-# [CLS], at the start of every prompt: pointing at it means that no passage answers.
+# [CLS] is at the start of every prompt. Pointing at it means that no passage answers the question.
 NULL_ID = 101
 WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 
@@ -60,9 +60,9 @@ WEIGHTS, CONFIG = "reader.safetensors", "reader.json"
 class ReaderUse:
     """Calibration of a reader's probabilities, fitted on held-out data.
 
-    temperature: every next-token distribution is p ** (1 / temperature), renormalised (Guo et al. 2017, eq. 9), before
-    anything else. null_bias: nats added to the log-probability of declining as the first token, if passages are shown;
-    below 0 the reader answers more, above 0 it declines more.
+    temperature: every next-token distribution is first replaced by p ** (1 / temperature), renormalised (Guo et al.
+    2017, eq. 9). null_bias: nats added to the log-probability of declining as the first token, if passages are shown;
+    below 0 the reader answers more often, above 0 it declines more often. Raises ModelError for an invalid value.
     """
 
     temperature: float = 1.0
@@ -74,10 +74,10 @@ class ReaderUse:
 
 
 def warm_start(seed: int, *, plain: bool = False, num_layers: int = MINILM_LAYERS) -> Decoder:
-    """A prefix decoder with MiniLM's layers and a new head initialised from ``seed``; word embeddings frozen.
+    """Create a prefix decoder with MiniLM's layers, a new head initialised from ``seed``, and frozen word embeddings.
 
-    plain: without exact-match marks and without following copied spans, as in the first readers. num_layers: of
-    MiniLM's, from the bottom: fewer are faster and weaker. Raises ModelError as minilm_prefix_decoder_state does.
+    plain: whether to leave out exact-match marks and the bias for continuing copied spans. num_layers: number of
+    MiniLM's lowest layers; fewer are faster and weaker. Raises ModelError as ``minilm_prefix_decoder_state`` does.
     """
     state = minilm_prefix_decoder_state(num_layers)
     with torch.random.fork_rng(devices=[]):
@@ -92,9 +92,9 @@ def warm_start(seed: int, *, plain: bool = False, num_layers: int = MINILM_LAYER
 
 
 def continue_from(folder: Path) -> Decoder:
-    """A trained prefix decoder for further training; word embeddings frozen, without its decline head.
+    """Load a trained prefix decoder for further training, with frozen word embeddings and without its decline head.
 
-    The decline head is fitted after a training. Raises as load_prefix_decoder.
+    The decline head is fitted after each training. Raises ModelError as ``load_prefix_decoder`` does.
     """
     model = without_decline(load_prefix_decoder(folder)).train().requires_grad_(True)
     model.embedding.weight.requires_grad_(False)
@@ -102,7 +102,7 @@ def continue_from(folder: Path) -> Decoder:
 
 
 def with_decline(model: Decoder, decline: Decline | None) -> Decoder:
-    """Return the same weights (shared) with this decline head in place of any other; None: without any."""
+    """Return a decoder that shares the model's weights and has this decline head; None for no decline head."""
     units = decline.inner.out_features if decline is not None else 0
     with torch.random.fork_rng(devices=[]):
         other = Decoder(replace(model.config, decline=units)).to(model.device)
@@ -114,20 +114,21 @@ def with_decline(model: Decoder, decline: Decline | None) -> Decoder:
 
 
 def without_decline(model: Decoder) -> Decoder:
-    """See with_decline."""
+    """Return a decoder that shares the model's weights and has no decline head."""
     return with_decline(model, None)
 
 
 def correction_of(folder: Path) -> Decline | None:
-    """Return the decline head of the reader in ``folder``, if it has one. Raises as load_prefix_decoder."""
+    """Return the decline head of the reader in ``folder``, or None.
+
+    Raises ModelError as ``load_prefix_decoder`` does.
+    """
     found = getattr(load_prefix_decoder(folder).head, "decline", None)
     return found if isinstance(found, Decline) else None
 
 
 def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) -> None:
-    """Write reader.safetensors (fp16, without word embeddings) and reader.json (facts for the model card),
-    atomically.
-    """
+    """Write reader.safetensors (fp16, without word embeddings) and reader.json (with ``facts``), atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
     weights = tensor_bytes(tensors)
@@ -138,9 +139,9 @@ def save_prefix_decoder(model: Decoder, folder: Path, facts: dict[str, object]) 
 
 
 def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
-    """Load a folder written by ``save_prefix_decoder``, in fp32, for generation.
+    """Load a folder that ``save_prefix_decoder`` wrote, in fp32, for generation.
 
-    Raises ModelError, naming the file, if one is missing, damaged (SHA-256) or does not fit.
+    Raises ModelError, naming the file, if a file is missing, is damaged (SHA-256) or does not fit the network.
     """
     weights, config = folder / WEIGHTS, folder / CONFIG
     for path in (weights, config):
@@ -171,7 +172,7 @@ def load_prefix_decoder(folder: Path, *, device: str = "cpu") -> Decoder:
 
 
 def _config_from(features: object) -> DecoderConfig:
-    """The config of a file's features. Raises TypeError or ModelError for invalid features."""
+    """Return the config for the features in a file. Raises TypeError or ModelError for invalid features."""
     if not isinstance(features, dict):
         raise TypeError(f"features are {features!r}")
     for name, value in features.items():
@@ -183,7 +184,7 @@ def _config_from(features: object) -> DecoderConfig:
 
 
 def reader_use(folder: Path) -> ReaderUse:
-    """Return the calibration of the reader in a folder; plain probabilities if its file has none.
+    """Return the calibration of the reader in a folder; the default, which changes nothing, if its file has none.
 
     Raises ModelError for a damaged file.
     """
@@ -194,13 +195,13 @@ def reader_use(folder: Path) -> ReaderUse:
 
 
 def change_reader_use(folder: Path, use: ReaderUse, facts: dict[str, object]) -> None:
-    """Write another calibration for the same weights; ``facts`` are added to those in the file."""
+    """Write another calibration for the same weights, and add ``facts`` to those in the file."""
     config = json.loads((folder / CONFIG).read_text("utf-8"))
     write_json(folder / CONFIG, {**config, **facts, "use": asdict(use)})
 
 
 def prefix_decoder_fingerprint(folder: Path) -> str:
-    """SHA-256 (hex) over the weights, the MiniLM weights they depend on, and their calibration."""
+    """Return the SHA-256 (hex) of a reader's weights, the MiniLM weights they depend on, and their calibration."""
     use = reader_use(folder)
     suffix = "" if use == ReaderUse() else f":{use.temperature!r}:{use.null_bias!r}"
     return hashlib.sha256(f"{sha256_of(folder / WEIGHTS)}:{MINILM_SHA256}{suffix}".encode()).hexdigest()

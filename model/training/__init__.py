@@ -1,1 +1,1 @@
-"""Training on token rows: next-token cross-entropy over answers."""
+"""Train decoders, readers and verifiers on rows of tokens."""

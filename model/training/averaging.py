@@ -1,4 +1,4 @@
-"""Weight averaging of several runs, which often generalises better than each run."""
+"""Average the weights of several runs, which often generalises better than each run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ def weights_of(model: nn.Module) -> dict[str, Tensor]:
 
 @torch.no_grad()
 def average_with(model: nn.Module, others: Sequence[tuple[Mapping[str, Tensor], float]]) -> None:
-    """Average the model's weights with ``others``, in place; the model has the remaining share.
+    """Average the model's weights with ``others`` in place. The model has the remaining share.
 
-    others: (a state of the same network, on any device; its share). One of share s is WiSE-FT's mean (Wortsman et al.
-    2022b, eq. 1), n - 1 of share 1/n are a uniform soup (Wortsman et al. 2022a, section 2). Intended for runs with a
-    common starting point: means of distant weights can be worse than all. Raises ModelError for a share outside [0, 1],
-    for a sum of shares above 1, and for another network (a tensor missing, unexpected, or of another shape).
+    others: pairs of a state of the same network, on any device, and its share. One other state with share s gives the
+    mean of WiSE-FT (Wortsman et al. 2022b, eq. 1); n - 1 states with share 1/n give a uniform soup (Wortsman et al.
+    2022a, section 2). The runs should have a common starting point, because the mean of distant weights can be worse
+    than each of them. Raises ModelError if a share is outside [0, 1], the shares sum to more than 1, or a state is of
+    another network.
     """
     for _, share in others:
-        if not 0 <= share <= 1:  # nor NaN
+        if not 0 <= share <= 1:  # also refuses NaN
             raise ModelError(f"the share of other weights is {share}: it must be in [0, 1]")
     rest = 1 - sum(share for _, share in others)
     if rest < -1e-9:

@@ -1,7 +1,7 @@
 """Train a byte-level BPE tokenizer (Sennrich et al. 2016 on bytes, Radford et al. 2019), and write its files.
 
 Encoding is lossless: the base vocabulary has 256 byte tokens and nothing is normalised. Digits are separate tokens,
-because a reader copies years and amounts, and a merge that covers half of one hides it.
+because a reader copies years and amounts, and a merge could cover half of one.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from model.checkpoints.files import write_atomic
 from model.errors import ModelError
 
 END = "<|end_of_text|>"
-"""Placed after every document, before every prompt and after every answer."""
+"""Token after every document, before every prompt and after every answer."""
 
 END_ID, PAD_ID = 0, 1
 SPECIAL = (END, "<|pad|>", *(f"<|reserved_{n}|>" for n in range(6)))
-"""The first ids. The reserved ones are for fine-tuning: markers that no text can produce."""
+"""Tokens of the first ids. The reserved ones are markers for fine-tuning that no text can produce."""
 
 SMALLEST_VOCABULARY = 256 + len(SPECIAL)
 LARGEST_VOCABULARY = 2**16
-"""Token ids are stored in two bytes."""
+"""Maximum number of tokens, because token ids are stored in two bytes."""
 
 
 def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
-    """Return the tokenizer.json of a byte-level BPE with at most ``vocabulary`` tokens, special ones included.
+    """Return the tokenizer.json of a byte-level BPE with at most ``vocabulary`` tokens, including special ones.
 
-    The result does not depend on the order of the texts. Texts too short for that many merges give a smaller
-    vocabulary. Raises ModelError for a vocabulary that does not hold every byte or whose ids do not fit two bytes.
+    The result does not depend on the order of the texts. Short texts give a smaller vocabulary. Raises ModelError if
+    ``vocabulary`` is too small for all bytes or too large for ids of two bytes.
     """
     if not SMALLEST_VOCABULARY <= vocabulary <= LARGEST_VOCABULARY:
         raise ModelError(
@@ -54,7 +54,7 @@ def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
         show_progress=False,
     )
     tokenizer.train_from_iterator(texts, trainer)
-    # A prompt starts where a document starts in training: after the end of another one.
+    # In training a document follows the end token of another one, so a prompt starts with that token too.
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{END} $A", pair=f"{END} $A $B", special_tokens=[(END, END_ID)]
     )
@@ -62,7 +62,7 @@ def train_bpe(texts: Iterable[str], vocabulary: int) -> bytes:
 
 
 def tokenizer_config(positions: int) -> dict[str, object]:
-    """Return a tokenizer_config.json for transformers."""
+    """Return a tokenizer_config.json for transformers. positions: length of the context."""
     return {
         "tokenizer_class": "PreTrainedTokenizerFast",
         "bos_token": END,
@@ -74,7 +74,10 @@ def tokenizer_config(positions: int) -> dict[str, object]:
 
 
 class BpeEncoder:
-    """Encodes texts to arrays of ids, in parallel and without offsets; special tokens in a text are treated as text."""
+    """A fast encoder of texts to arrays of ids, without offsets. Special tokens in a text are treated as text.
+
+    Raises ModelError, naming the file, if it is not a tokenizer of ``train_bpe``.
+    """
 
     def __init__(self, path: Path) -> None:
         try:
@@ -95,20 +98,20 @@ class BpeEncoder:
         return int(self._tokenizer.get_vocab_size(with_added_tokens=True))
 
     def encode_many(self, texts: Sequence[str]) -> list[NDArray[np.uint16]]:
-        """The ids of each text, without an end token."""
-        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # unshared surrogates are no characters
+        """Return the ids of each text, without an end token."""
+        clean = [text.encode("utf-8", "replace").decode() for text in texts]  # replaces unpaired surrogates
         encodings = self._tokenizer.encode_batch_fast(clean, add_special_tokens=False)
         return [np.asarray(encoding.ids, dtype=np.uint16) for encoding in encodings]
 
     def token_bytes(self) -> tuple[int, ...]:
-        """For each id, the number of its UTF-8 bytes; 0 for a special token."""
-        # In byte-level BPE one character of a token's name is one byte.
+        """Return the number of UTF-8 bytes of each token; 0 for special tokens."""
+        # In byte-level BPE each character of a token's name stands for one byte.
         names = (str(self._tokenizer.id_to_token(token)) for token in range(len(SPECIAL), self.size))
         return (*(0 for _ in SPECIAL), *(len(name) for name in names))
 
 
 def write_tokenizer(folder: Path, tokenizer_json: bytes, positions: int) -> None:
-    """tokenizer.json and tokenizer_config.json into ``folder``."""
+    """Write tokenizer.json and tokenizer_config.json to ``folder``."""
     write_atomic(folder / "tokenizer.json", tokenizer_json)
     config = json.dumps(tokenizer_config(positions), indent=2, sort_keys=True) + "\n"
     write_atomic(folder / "tokenizer_config.json", config.encode())

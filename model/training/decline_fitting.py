@@ -1,4 +1,4 @@
-"""Fit the decline head of a trained reader: read the rows once, then fit a small network on their states."""
+"""Fit the decline head of a trained reader: read the rows once, then fit a small network on their hidden states."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _ROUNDS, _LEAST_STEPS, _BATCH, _RATE, _DECAY, _DROPPED = 20, 300, 256, 2e-3, 0.3
 
 @dataclass(frozen=True, slots=True)
 class FirstStates:
-    """states (N, 2E): the state that each row's answer starts with, then the marker's (see Decline).
+    """Inputs and targets for fitting a decline head.
 
-    pointed (N): the pointer's log-probability of declining. declines (N), bool: the target.
+    states: (N, 2E), first state of each row's answer, then the state of the no-answer marker (see Decline). pointed:
+    (N), the pointer's log-probability of declining. declines: (N), bool, whether the row should be declined.
     """
 
     states: Tensor
@@ -38,11 +39,12 @@ Correction = Literal["fitted", "begun", "none"]
 
 @dataclass(frozen=True, slots=True)
 class DeclineFit:
-    """rows: number of rows used for fitting. held: rows of other articles, and the losses on them.
+    """Result of fitting a decline head.
 
-    The losses (nats a row: whether to decline) are those of the pointer with the best scale and shift alone, of the
-    fitted network, and of the network that the reader had before its training, unchanged (None: it had none). used:
-    which of the three was best on the held-out rows.
+    rows: number of rows used for fitting. held: number of held-out rows, on which the losses are measured. The losses
+    are in nats per row. loss_before: of the pointer with the best scale and shift, without hidden states. loss_after:
+    of the fitted network. loss_begun: of the network that the reader had before its training; None if it had none.
+    used: the one of these three with the lowest loss.
     """
 
     rows: int
@@ -63,9 +65,9 @@ def first_states(
     bf16: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> FirstStates:
-    """Read the rows' prompts; a row is to be declined if its answer starts with ``null_id``.
+    """Return the hidden states of the rows' prompts. A row should be declined if its answer starts with ``null_id``.
 
-    bf16: read in half precision, as in training. progress: called with the number of rows read, and the total.
+    bf16: whether to compute in half precision, as in training. progress: called with (rows read, total).
     """
     first_rows = [TokenRow(row.prompt, row.answer[:1]) for row in rows]
     size = model.config.hidden_size
@@ -92,11 +94,12 @@ def first_states(
 def fit_decline(
     train: FirstStates, held_out: FirstStates, *, seed: int, units: int = UNITS, begun: Decline | None = None
 ) -> tuple[Decline, DeclineFit]:
-    """Fit the network on ``train`` by cross-entropy (AdamW, dropout), and evaluate it on ``held``.
+    """Fit a decline head on ``train`` by cross-entropy (AdamW, dropout), and evaluate it on ``held_out``.
 
-    begun: the network of the reader before its training. The reader's training rows say less about declining than
-    unseen rows, so that an earlier network may be the better one. ``held`` only determines ``used``. The same states
-    and seed give the same network on one machine. Raises ModelError if either set lacks one of the two classes.
+    held_out: only determines ``DeclineFit.used``. begun: decline head of the reader before its training, which may be
+    better, because the rows that the reader was trained on say less about declining than unseen rows; None if it had
+    none. On one machine the same states and seed give the same network. Raises ModelError if one of the sets lacks rows
+    to answer or rows to decline.
     """
     for name, found in (("train", train), ("held", held_out)):
         if not 0 < int(found.declines.sum()) < len(found.declines):
@@ -107,14 +110,14 @@ def fit_decline(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         plain, decline = _plain(train), Decline(train.states.shape[1] // 2, units)
-        with torch.no_grad():  # starting from the best fit without states
+        with torch.no_grad():  # start from the best fit without hidden states
             decline.scale.copy_(plain.scale)
             decline.outer.bias.copy_(plain.outer.bias)
         _descend(decline, scaled, train.pointed, train.declines.float())
     with torch.no_grad():  # the standardisation is folded into the first layer
         decline.inner.weight.div_(spread)
         decline.inner.bias.sub_(decline.inner.weight @ mean)
-        for parameter in decline.parameters():  # as its file will store it
+        for parameter in decline.parameters():  # rounded as the file stores it
             parameter.copy_(parameter.half().float())
         after = _loss(decline.log_odds(held_out.states, held_out.pointed), held_out)
         before = _loss(plain.log_odds(held_out.states, held_out.pointed), held_out)
@@ -132,7 +135,7 @@ def _loss(odds: Tensor, found: FirstStates) -> float:
 
 
 def _plain(train: FirstStates) -> Decline:
-    """Scale and shift alone, by least loss."""
+    """Return the correction that has only a scale and a shift, with the lowest loss."""
     plain = Decline(train.states.shape[1] // 2, 1)
     chosen = [plain.scale, plain.outer.bias]
     optimizer = torch.optim.LBFGS(chosen, max_iter=100, line_search_fn="strong_wolfe")
@@ -149,7 +152,7 @@ def _plain(train: FirstStates) -> Decline:
 
 
 def _descend(decline: Decline, states: Tensor, pointed: Tensor, wanted: Tensor) -> None:
-    """In place; uses torch's current random state."""
+    """Train ``decline`` in place with AdamW and dropout, from torch's current random state."""
     free = [p for name, p in decline.named_parameters() if name.startswith(("inner", "outer"))]
     optimizer = torch.optim.AdamW(
         [{"params": free, "weight_decay": _DECAY}, {"params": [decline.scale], "weight_decay": 0.0}], lr=_RATE

@@ -1,4 +1,4 @@
-"""Batches of a run, epoch after epoch, planned when they are reached."""
+"""Plan the batches of a run, each epoch when it is reached."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ Indices = tuple[int, ...]
 
 
 class Rounds:
-    """The row indices of batch 0, 1 ... of a run with any number of epochs, in reading order."""
+    """The batches of a run with any number of epochs, as row indices."""
 
     def __init__(self, batches: Callable[[int], Sequence[Indices]]) -> None:
-        """batches: those of epoch 0, 1 ...; at least one each."""
+        """batches: returns the batches of an epoch, given its number from 0 on; at least one."""
         self._batches = batches
         self._planned: list[Indices] = []
         self._rounds = 0
 
     def batch(self, step: int) -> Indices:
-        """Row indices of a step's batch."""
+        """Return the row indices of the batch of a step."""
         while step >= len(self._planned):
             self._plan()
         return self._planned[step]
 
     def steps(self, settings: TrainSettings) -> int:
-        """Number of steps for these settings; practically unlimited if the clock ends the run."""
+        """Return the number of steps for these settings; practically unlimited if the time ends the run."""
         if settings.seconds is not None:
             return settings.max_steps or sys.maxsize
         while self._rounds < settings.epochs:

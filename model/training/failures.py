@@ -1,4 +1,4 @@
-"""Explain machine failures in a training step (a lost GPU, out of memory), with what to do."""
+"""Explain failures of the machine in a training step (a lost GPU, no memory), and say what to do."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NO_DEVICE = ("CUDA error", "CUDA driver error", "CUBLAS_STATUS", "cuDNN error",
 
 
 def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | None:
-    """Return the error to raise in place of one caused by memory or a GPU in a step; None for any other.
+    """Return the error to raise instead of one that is caused by memory or a GPU; None for other errors.
 
-    kept: the step of the last checkpoint in ``folder``, 0 if there is none yet. torch reports both as RuntimeError (its
-    AcceleratorError and OutOfMemoryError are subclasses), on the CPU distinguishable by the text alone.
+    kept: step of the last checkpoint in ``folder``, 0 without one. torch reports both causes as RuntimeError (or its
+    subclasses AcceleratorError and OutOfMemoryError), which on a CPU only the text distinguishes.
     """
     message = " ".join(str(error).split())[:200]
     state = f"the checkpoint of step {kept} in {folder} is kept" if kept else f"{folder} holds no checkpoint yet"
@@ -35,7 +35,7 @@ def machine_failure(error: Exception, kept: int, folder: Path) -> ModelError | N
 
 @contextmanager
 def machine_failures(kept: int, folder: Path) -> Iterator[None]:
-    """Raise ``machine_failure``'s replacement for an error inside the block; other errors pass through."""
+    """Replace errors inside the block by those of ``machine_failure``. Other errors pass through."""
     try:
         yield
     except (RuntimeError, MemoryError) as error:

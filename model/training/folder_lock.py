@@ -1,4 +1,4 @@
-"""Lock of a run's folder: two concurrent runs would remove each other's checkpoints."""
+"""Lock the folder of a run, because two concurrent runs would remove each other's checkpoints."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from model.errors import ModelError
 
 @contextmanager
 def exclusive_run(folder: Path) -> Iterator[None]:
-    """Hold ``folder``, created if missing, for one run. Raises ModelError at once if another run holds it.
+    """Lock ``folder`` for one run, and create it if it is missing. Raises ModelError at once if it is already locked.
 
-    It is a kernel lock on the folder itself, so that it leaves no file and ends with its process, however that ends. A
-    folder that was created and is still empty at the end, because the run never started, is removed.
+    The lock is a kernel lock on the folder itself, so that it leaves no file and always ends with its process. A folder
+    that was created here and is empty at the end is removed.
     """
     created = not folder.exists()
     try:

@@ -24,11 +24,14 @@ _TRIM_EVERY = 25
 
 @dataclass(frozen=True, slots=True)
 class TrainSettings:
-    """Everything that determines a run besides its rows and its starting weights.
+    """Settings of a run. Together with the rows and the starting weights they determine it.
 
-    seconds: duration of the run, including checkpoints; the rate then decays with the clock and not with the steps,
-    ``epochs`` is ignored, and as many epochs are read as time allows. Such a run is not exactly reproducible. None: the
-    number of steps ends it.
+    warmup: share of the steps in which the learning rate rises. clip: maximum norm of the gradient. tokens_per_batch:
+    maximum positions of a batch, including padding. answer_tokens_per_batch: maximum answer positions of a batch.
+    max_steps: maximum number of steps; None for no limit. seconds: duration of the run, including checkpoints; the
+    learning rate then depends on the time, ``epochs`` is ignored, and the run is not exactly reproducible. None ends
+    the run after ``epochs``. first_copyable_id, null_id: tokens that a reader may copy (``copyable_tokens``). Raises
+    ModelError for an invalid value.
     """
 
     learning_rate: float = 2e-4
@@ -68,10 +71,11 @@ class TrainSettings:
 
 @dataclass(frozen=True, slots=True)
 class TrainProgress:
-    """A progress report. loss: nats per answer token, averaged over recent steps. tokens: positions computed.
+    """A progress report.
 
-    steps: total number; for a run that the clock ends, an estimate from the rate so far. began: the mean loss of the
-    run's first steps; None before they are done.
+    step: number of steps done. steps: total number of steps; an estimate if the time ends the run. loss: moving average
+    in nats per answer token. seconds: duration so far. tokens_per_second: positions computed, including padding. began:
+    mean loss of the first steps; None before they are done.
     """
 
     step: int
@@ -83,16 +87,17 @@ class TrainProgress:
 
     @property
     def collapsed(self) -> bool:
-        """Whether the loss has risen so far above its initial value that the run has collapsed."""
+        """Whether the loss is so far above its initial value that the run has collapsed."""
         return has_collapsed(self.step, self.loss, self.began)
 
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """Result of a run. resumed_at: the step it was resumed from, 0 for a new run.
+    """Result of a run.
 
-    schedules: (from step, number of steps planned), more than one if the run was shortened or lengthened. began: the
-    mean loss of the first steps, None for a run of fewer.
+    resumed_at: step from which it was resumed; 0 for a new run. loss: moving average at the end. seconds: duration.
+    schedules: pairs (first step, planned number of steps), several if the run was shortened or lengthened. began: mean
+    loss of the first steps; None for a shorter run.
     """
 
     steps: int
@@ -109,7 +114,7 @@ class TrainResult:
 
 
 def schedule(step: int, steps: int, warmup: float) -> float:
-    """Factor on the learning rate: linear warmup over the first ``warmup`` share of steps, then linear decay to 0."""
+    """Return the factor on the learning rate: linear warmup over a share of the steps, then linear decay to 0."""
     rise = max(1, round(steps * warmup))
     if step < rise:
         return (step + 1) / rise
@@ -117,7 +122,10 @@ def schedule(step: int, steps: int, warmup: float) -> float:
 
 
 def clock_schedule(spent: float, warmup: float) -> float:
-    """The same as a function of the share of time spent, in [0, 1]; the first step always has a positive rate."""
+    """Return the factor on the learning rate as in ``schedule``, for a run that the time ends.
+
+    spent: share of the time spent, in [0, 1]. The first step always has a positive rate.
+    """
     if spent < warmup:
         return max(spent / warmup, 0.01)
     return (1 - spent) / (1 - warmup)
@@ -125,7 +133,7 @@ def clock_schedule(spent: float, warmup: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class StepLoss:
-    """loss: a scalar to minimise, computed under autocast. tokens: positions computed for it, padding included."""
+    """Loss of a step. loss: scalar to minimise. tokens: positions computed for it, including padding."""
 
     loss: Tensor
     tokens: int
@@ -142,13 +150,16 @@ def run_steps(
     checkpoint_seconds: float = 120.0,
     progress: Callable[[TrainProgress], None] | None = None,
 ) -> TrainResult:
-    """AdamW on ``loss_of(step)`` for step 0, 1 ...; checkpoints go to ``folder``, from which the same call resumes.
+    """Minimise ``loss_of(step)`` for step 0, 1 ... with AdamW. The same call resumes from a checkpoint in ``folder``.
 
-    identity: what, besides settings and starting weights, a checkpoint must agree with. With another number of steps
-    than before the schedule ends there instead; steps already done are kept. If ``settings.seconds`` ends the run,
-    ``steps`` is an additional limit, and the time of all its parts counts, not that between them. Raises ModelError if
-    the folder holds another run's checkpoint, loss or gradient are no longer finite, the GPU is lost, memory runs out
-    or a checkpoint cannot be written (the last one is kept).
+    loss_of: computes the loss of a step; it is called under autocast. steps: number of steps. If it differs from that
+    of the interrupted call, the steps done are kept and the schedule ends at the new number. If ``settings.seconds``
+    ends the run, ``steps`` is an additional limit, and the time between interrupted calls does not count. identity:
+    values that a checkpoint must agree with, in addition to settings and starting weights. checkpoint_seconds: time
+    between checkpoints. progress: called after each step.
+
+    Raises ModelError if the folder holds another run's checkpoint, the loss or the gradient is not finite, the GPU is
+    lost, memory runs out, or a checkpoint cannot be written. The last checkpoint is kept.
     """
     keep_freed_memory()
     device = next(model.parameters()).device
@@ -161,7 +172,7 @@ def run_steps(
         "starting weights": weights_sha256(model),
     }
     folder.mkdir(parents=True, exist_ok=True)
-    # Measured once a run: a resumed one must not continue in another precision because the machine is busy.
+    # The precision is decided once per run, because a resumed run must not continue in another one.
     found = load_state(folder, model, optimizer, record) or Progress(
         0, 0.0, math.nan, bf16_pays(device), first=FirstLosses()
     )
@@ -195,13 +206,13 @@ def run_steps(
             planned = steps if limit is None else max(done, min(steps, round(min(done * limit / seconds, sys.maxsize))))
             speed = tokens / (now - started)
             progress(TrainProgress(done, planned, loss_average, seconds, speed, first.mean if first else None))
-        # The progress callback may take time too: whether this is the last step is only decided now.
+        # Decided after the progress callback, which may take time too.
         over = limit is not None and found.seconds + time.monotonic() - started >= limit
         if now - saved > checkpoint_seconds or done == steps or over:
             if limit is not None:
                 schedules = ((0, done),)
             state = Progress(done, seconds, loss_average, found.bf16, schedules, first)
-            with machine_failures(kept, folder):  # weights are read from the device
+            with machine_failures(kept, folder):  # reads weights from the device
                 save_state(folder, model, optimizer, state, record)
             saved, kept = now, done
     model.eval()
@@ -215,7 +226,7 @@ def _by_clock(spent: float, limit: float, settings: TrainSettings) -> float:
 
 
 def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:
-    """AdamW without weight decay on biases and norms."""
+    """Create AdamW without weight decay on biases and norms."""
     return torch.optim.AdamW(
         [
             {"params": [p for p in learn if p.ndim > 1], "weight_decay": settings.weight_decay},
@@ -229,7 +240,7 @@ def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.
 def _descend(
     loss: Tensor, learn: Sequence[nn.Parameter], optimizer: torch.optim.AdamW, clip: float, where: str, folder: Path
 ) -> float:
-    """Run one step; returns the loss. Raises ModelError before a non-finite loss or gradient does harm."""
+    """Run one optimizer step and return the loss. Raises ModelError if the loss or the gradient is not finite."""
     value = float(loss.detach())
     if not math.isfinite(value):
         raise ModelError(
@@ -237,9 +248,9 @@ def _descend(
             parameter="learning_rate",
         )
     optimizer.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
+    loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch's stub
     norm = float(torch.nn.utils.clip_grad_norm_(learn, clip))
-    if not math.isfinite(norm):  # detected before it reaches the weights, and with them the next checkpoint
+    if not math.isfinite(norm):  # checked before it reaches the weights and the next checkpoint
         raise ModelError(
             f"the gradient became {norm} {where}: lower the learning rate; {folder} keeps a checkpoint",
             parameter="learning_rate",

@@ -1,4 +1,4 @@
-"""Pair rows (claims with one or more windows of evidence), and their padded batches of about equal size."""
+"""Training rows of a verifier (claims with one or more windows of evidence), and their padded batches."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ UNKNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class RowClaim:
-    """A claim of a row: its tokens are at start to end of every window of the row.
+    """A claim of a row.
 
-    wrong: for each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty if nothing is
-    known. It refers to all of the evidence, so it applies to whichever window decides. weight: of this claim in the
-    loss. target: support in [0, 1] to learn, from teachers; None: use ``supported``.
+    start, end: token span of the claim in every window of the row. supported: whether the evidence supports it. wrong:
+    for each of its tokens 1 (it makes the claim unsupported), 0 (it does not) or UNKNOWN; empty if nothing is known. It
+    refers to all of the evidence and therefore to every window. weight: weight of this claim in the loss. target:
+    support in [0, 1] to learn from teachers; None uses ``supported``. Raises ModelError for invalid values.
     """
 
     start: int
@@ -40,16 +41,17 @@ class RowClaim:
             raise ModelError("wrong words must be given for every token of the claim or for none")
         if not (math.isfinite(self.weight) and self.weight > 0):
             raise ModelError(f"the weight of a claim is {self.weight}: it must be positive")
-        if self.target is not None and not 0 <= self.target <= 1:  # nor NaN
+        if self.target is not None and not 0 <= self.target <= 1:  # also refuses NaN
             raise ModelError(f"the target of a claim is {self.target}: it must be in [0, 1]")
 
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """windows: token ids of [CLS] question [SEP] claims [SEP] evidence [SEP], one for each window of the evidence.
+    """A training row: one claim, or several claims that are read together, with the windows of their evidence.
 
-    Question and claims are at the same positions in all of them. claims: one, or several of an answer that are read
-    together; no token belongs to two. source: of the claims, for per-source treatment; it is not learned.
+    windows: token ids of [CLS] question [SEP] claims [SEP] evidence [SEP] for each window; question and claims are at
+    the same positions in all of them. claims: in order, without overlap. source: name of the data set, which is not
+    learned. Raises ModelError for invalid values.
     """
 
     windows: tuple[tuple[int, ...], ...]
@@ -71,17 +73,17 @@ class PairRow:
 
     @property
     def longest(self) -> int:
-        """Tokens of the longest window."""
+        """Number of tokens of the longest window."""
         return max(map(len, self.windows))
 
 
 @dataclass(frozen=True, slots=True)
 class PairBatch:
-    """A batch. A reading is a claim in one of its windows.
+    """A batch of C claims in W windows. A reading is a claim in one of its windows; there are R.
 
-    token_ids (W, T). reading_index (W, T): the reading that a token belongs to (-1: none). window, claim (R): the
-    window and the claim of each reading. supported (a claim's target if it has one, else 0 or 1), weights (C): of
-    claims. wrong (W, T): 0, 1 or UNKNOWN, each claim's labels in all of its windows.
+    token_ids: (W, T). reading_index: (W, T), reading to which a token belongs, -1 for none. window, claim: (R), window
+    and claim of each reading. supported: (C), a claim's target if it has one, else 0 or 1. weights: (C). wrong: (W, T),
+    0, 1 or UNKNOWN; the labels of a claim are repeated in all of its windows.
     """
 
     token_ids: Tensor
@@ -93,12 +95,12 @@ class PairBatch:
     wrong: Tensor
 
     def to(self, device: torch.device) -> PairBatch:
-        """The batch on another device."""
+        """Return the batch on another device."""
         return PairBatch(*(getattr(self, name).to(device) for name in self.__slots__))
 
 
 def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
-    """Pad rows to one batch."""
+    """Return the rows as one batch, right-padded with ``pad``."""
     shape = (sum(len(row.windows) for row in rows), max(row.longest for row in rows))
     token_ids = torch.full(shape, pad)
     index, wrong = torch.full(shape, -1), torch.full(shape, UNKNOWN)
@@ -123,10 +125,10 @@ def collate_pairs(rows: Sequence[PairRow], pad: int = 0) -> PairBatch:
 
 
 def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of an epoch, in order: a function of the rows, the limit, seed and epoch alone.
+    """Return the row indices of each batch of an epoch, in order. The result depends on the arguments only.
 
-    Rows are sorted by their longest window with a little noise, split where padding would exceed ``tokens`` positions,
-    and the batches are shuffled.
+    Rows are sorted by their longest window with a little noise and split into batches of at most ``tokens`` positions,
+    including padding (except a single larger row). The batches are shuffled.
     """
     rng = random.Random(f"{seed}:{epoch}")
     order = sorted(range(len(rows)), key=lambda i: rows[i].longest * (1 + 0.1 * rng.random()))
@@ -148,7 +150,7 @@ def pair_batches(rows: Sequence[PairRow], *, tokens: int, seed: int, epoch: int)
 
 
 def pair_rows_sha256(rows: Sequence[PairRow]) -> str:
-    """SHA-256 (hex) of the learned content: determines whether a run may be resumed on these rows."""
+    """Return the SHA-256 (hex) of the content that is learned. A run resumes only on rows with the same hash."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(array("i", (len(row.windows), len(row.claims))).tobytes())

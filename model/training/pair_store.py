@@ -1,4 +1,4 @@
-"""Store pair rows in small files: compressed safetensors arrays, a part of the rows in each."""
+"""Store pair rows in parts, each a compressed file of safetensors arrays."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from model.training.pair_rows import UNKNOWN, PairRow, RowClaim
 
 Arrays = NDArray[np.generic]
 PART_BYTES = 12_000_000
-"""Of a part before it is compressed (about a twelfth of it after, of mixed rows)."""
+"""Maximum bytes of a part before compression, which reduces it to about a twelfth."""
 MOST_BYTES = 256_000_000
-"""Of a part when it is read: one row, of evidence however long, may be larger than PART_BYTES."""
+"""Maximum decompressed bytes of a part that is read. A part with a single long row may exceed PART_BYTES."""
 _TOKEN_BYTES, _CLAIM_BYTES, _ROW_BYTES = 4, 28, 12
 _COUNTS = ("windows", "claims", "source", "lengths", "start", "end", "supported", "labels")
 
 
 def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int = PART_BYTES) -> Iterator[bytes]:
-    """Return the parts, in order; together they hold the rows, in order.
+    """Yield the parts that hold the rows, in order.
 
-    sources: the names used as ``source`` in the rows; pass the same to read. part_bytes: maximum size of a part before
-    compression (except a single row). Raises ModelError for a row with targets, because teachers' targets are stored
-    separately.
+    sources: names used as ``source`` in the rows; ``unpack_rows`` needs the same. part_bytes: maximum size of a part
+    before compression, except for a single row. Raises ModelError for a row with targets, because the targets of
+    teachers are stored separately.
     """
     number = {source: index for index, source in enumerate(sources)}
     part: list[PairRow] = []
@@ -50,7 +50,10 @@ def pack_rows(rows: Sequence[PairRow], sources: Sequence[str], part_bytes: int =
 
 
 def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
-    """Decompress at most ``most`` bytes: a small file may claim to be a large one. Raises ModelError."""
+    """Return the decompressed part. Raises ModelError if it is damaged or has more than ``most`` bytes.
+
+    The limit protects against small files that decompress to large ones.
+    """
     try:
         reader = lzma.LZMADecompressor()
         content = reader.decompress(part, most)
@@ -63,7 +66,7 @@ def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
 
 
 def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterator[PairRow]:
-    """Return the rows of one part. vocab_size: of the model that reads them. Raises ModelError if it is invalid."""
+    """Yield the rows of one part. vocab_size: vocabulary of the model that reads them. Raises ModelError if invalid."""
     try:
         found = _checked(load(unpacked(part)), len(sources), vocab_size)
         tokens, labels, weights = found["tokens"], found["wrong"].tolist(), found["weight"].tolist()
@@ -82,7 +85,7 @@ def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterato
 
 
 def _checked(found: dict[str, Arrays], sources: int, vocab_size: int) -> dict[str, Arrays]:
-    """Raise ValueError if the arrays have wrong types or invalid values, or do not match each other's lengths."""
+    """Return the arrays. Raises ValueError if their types, values or lengths are invalid."""
     for name in (*_COUNTS, "tokens", "wrong", "weight"):
         array, kind = found[name], "f" if name == "weight" else "i"
         if array.ndim != 1 or array.dtype.kind != kind:

@@ -1,4 +1,4 @@
-"""Train a support encoder: cross-entropy of each claim in its best window, and of its labelled words."""
+"""Train a support encoder on the cross-entropy of each claim in its best window and of its labelled words."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ WORD_WEIGHT = 0.5
 
 
 def pair_loss(model: SupportEncoder, batch: PairBatch) -> Tensor:
-    """Mean over claims of the binary cross-entropy of max over windows, plus WORD_WEIGHT times that of their words.
+    """Return the loss of a batch: binary cross-entropy of the claims, plus WORD_WEIGHT times that of their words.
 
-    The maximum is how evidence of several windows is read at inference, so training does the same (multiple-instance
-    learning, Dietterich et al. 1997). If a claim has a target, the cross-entropy uses it: the loss of learning from
-    labels and teachers both (Hinton et al. 2015, section 2, at temperature 1). Words are judged in the window of their
-    claim's maximum, since in another window even a supported claim's words fit nothing.
+    A claim's logit is its maximum over windows, as at inference (multiple-instance learning, Dietterich et al. 1997).
+    If a claim has a target from teachers, the cross-entropy uses it (Hinton et al. 2015, section 2, at temperature 1).
+    Words are judged only in the window with the maximum, because in other windows even the words of a supported claim
+    do not fit.
     """
     out = model(batch.token_ids)
     readings = out.claim_logits(batch.reading_index, batch.window)  # (R,)
@@ -49,10 +49,10 @@ def train_pairs(
     checkpoint_seconds: float = 120.0,
     progress: Callable[[TrainProgress], None] | None = None,
 ) -> TrainResult:
-    """Train ``model`` in place on ``rows``; checkpoints go to ``folder``, from which the same call resumes.
+    """Train ``model`` in place on ``rows``. The same call resumes from a checkpoint in ``folder``.
 
-    Raises ModelError if there are no rows, a window exceeds the positions, a token id is outside the vocabulary, and as
-    run_steps does.
+    checkpoint_seconds: time between checkpoints. progress: called after each step. Raises ModelError if there are no
+    rows, a window is longer than the context, a token id is outside the vocabulary, or ``run_steps`` raises it.
     """
     if not rows:
         raise ModelError("there are no training rows")

@@ -1,7 +1,7 @@
-"""Pretraining: the next-token objective on packed windows, for a causal Decoder.
+"""Pretrain a causal Decoder to predict the next token in windows of a token stream.
 
-AdamW with a cosine schedule over windows of a token stream. Windows are packed: documents follow each other, separated
-by the end token, and attention crosses their borders (Radford et al. 2019).
+The optimizer is AdamW with a cosine schedule. In a window documents follow each other, separated by the end token, and
+attention crosses their borders (Radford et al. 2019).
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ _RECENT = 20
 
 @dataclass(frozen=True, slots=True)
 class PretrainSettings:
-    """Everything that determines a run besides its corpus and its starting weights.
+    """Settings of a pretraining run. Together with the corpus and the starting weights they determine it.
 
-    warmup: share of the steps in which the rate rises. floor: final rate of the cosine, as a share of learning_rate.
-    tokens_per_step: targets of one step, in complete windows of ``context``. tokens_at_once: targets of one forward and
-    backward pass, whose gradients a step accumulates; it limits memory (the logits are tokens_at_once x V), and changes
-    the result by rounding only. epochs may be a fraction; max_steps, if given, ends run and schedule earlier.
+    context: tokens of a window. warmup: share of the steps in which the learning rate rises. floor: final learning
+    rate, as a share of ``learning_rate``. clip: maximum norm of the gradient. tokens_per_step: predicted tokens of one
+    step, in complete windows. tokens_at_once: predicted tokens of one forward and backward pass; a step accumulates
+    gradients over passes. It limits memory (the logits are tokens_at_once x V) and changes the result by rounding only.
+    epochs: may be a fraction. max_steps: ends the run and the schedule earlier; None for no limit. Raises ModelError
+    for an invalid value.
     """
 
     context: int
@@ -75,21 +77,22 @@ class PretrainSettings:
 
     @property
     def windows_per_step(self) -> int:
-        """Windows of one step, at least one."""
+        """Number of windows of one step, at least one."""
         return max(1, self.tokens_per_step // self.context)
 
     @property
     def windows_at_once(self) -> int:
-        """Windows of one forward and backward pass, at least one."""
+        """Number of windows of one forward and backward pass, at least one."""
         return max(1, self.tokens_at_once // self.context)
 
 
 @dataclass(frozen=True, slots=True)
 class PretrainProgress:
-    """A progress report. loss: nats per token, averaged over about 20 steps; tokens_per_second: of this call.
+    """A progress report.
 
-    matrix_share: the model's matrix products per second, as a share of the rate of one large product on this device.
-    validation: computed after this step, or None.
+    step: number of steps done. steps: total number of steps. loss: nats per token, averaged over about 20 steps.
+    seconds: duration of all calls. tokens_per_second: rate in this call. matrix_share: floating-point operations per
+    second, relative to those of one large matrix product on this device. validation: result after this step, or None.
     """
 
     step: int
@@ -103,7 +106,11 @@ class PretrainProgress:
 
 @dataclass(frozen=True, slots=True)
 class PretrainResult:
-    """Result of a run. step: steps done of ``steps``; fewer if it was stopped. seconds: of all its calls."""
+    """Result of a run.
+
+    step: number of steps done; less than ``steps`` if the run was stopped. resumed_at: step from which this call
+    resumed; 0 for a new run. loss: recent mean loss in nats per token. seconds: duration of all calls.
+    """
 
     step: int
     steps: int
@@ -120,7 +127,11 @@ class PretrainResult:
 
 @dataclass(frozen=True, slots=True)
 class ValidationPlan:
-    """What to measure: a stream, the bytes of each id, the maximum number of tokens, and how often in a run."""
+    """Settings of the validation during a run.
+
+    token_bytes: number of bytes of each token id. end_id: id of the end token. tokens: maximum number of tokens.
+    times: number of validations in a run.
+    """
 
     stream: TokenStream
     token_bytes: Sequence[int]
@@ -131,16 +142,19 @@ class ValidationPlan:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointOptions:
-    """seconds: between two checkpoints. part_bytes: maximum size of a file (see save_checkpoint); None for one file."""
+    """Settings of the checkpoints of a run.
+
+    seconds: time between checkpoints. part_bytes: maximum size of a file (see ``save_checkpoint``); None for one file.
+    """
 
     seconds: float = 120.0
     part_bytes: int | None = None
 
 
 def cosine(step: int, steps: int, warmup: float, floor: float) -> float:
-    """Factor on the learning rate: linear rise over the first ``warmup`` share of steps, then half a cosine to floor.
+    """Return the factor on the learning rate: linear rise over a share of the steps, then half a cosine to ``floor``.
 
-    f + (1 - f) (1 + cos(pi t)) / 2 (Loshchilov and Hutter 2017, eq. 5, one period), t from 0 to 1.
+    The cosine is f + (1 - f) (1 + cos(pi t)) / 2 with t from 0 to 1 (Loshchilov and Hutter 2017, eq. 5, one period).
     """
     rise = max(1, round(steps * warmup))
     if step < rise:
@@ -150,7 +164,7 @@ def cosine(step: int, steps: int, warmup: float, floor: float) -> float:
 
 
 def window_loss(model: Decoder, windows: Tensor) -> Tensor:
-    """Mean of -log p of the tokens after the first, of windows (B, T + 1); a scalar."""
+    """Return the mean of -log p over all tokens after the first, of windows (B, T + 1)."""
     inputs, targets = windows[:, :-1], windows[:, 1:]
     mask = causal_training_mask(inputs.shape[1], windows.device)
     return -model.target_logprobs(model(inputs, mask=mask), targets).mean()
@@ -168,15 +182,15 @@ def pretrain(
     stop: Callable[[], bool] = lambda: False,
     progress: Callable[[PretrainProgress], None] | None = None,
 ) -> PretrainResult:
-    """Train ``model`` in place on ``stream``; checkpoints go to ``folder``, from which the same call resumes.
+    """Train ``model`` in place on ``stream``. The same call resumes from a checkpoint in ``folder``.
 
-    corpus: identifies the stream's content; a checkpoint of another one is refused. A checkpoint holds weights and both
-    moments in fp32, and a step's data is a function of its number, so that a resumed run ends with the same bits as an
-    uninterrupted one (same machine, threads and precision; the precision is in the checkpoint). stop: called after each
-    step; if true a checkpoint is written and the call returns.
+    corpus: identifies the content of the stream, which a checkpoint must agree with. stop: called after each step; if
+    it returns True, a checkpoint is written and the call returns. A checkpoint holds the weights and both moments in
+    fp32, and the data of a step depends on its number only. A resumed run therefore ends with the same bits as an
+    uninterrupted one on the same machine with the same number of threads.
 
     Raises ModelError if the stream is shorter than a window, the folder holds another run's checkpoint, the disk is
-    full, the GPU fails, or loss or gradient are no longer finite; the last checkpoint is kept each time.
+    full, the GPU fails, or the loss or the gradient is not finite. The last checkpoint is kept.
     """
     if settings.context > model.config.max_positions:
         raise ModelError(f"windows of {settings.context} tokens, but {model.config.max_positions} positions")
@@ -193,7 +207,7 @@ def pretrain(
     }
     optimizer = _adamw(model, settings)
     folder.mkdir(parents=True, exist_ok=True)
-    # Measured once a run: a resumed one must not continue in another precision because the machine is busy.
+    # The precision is decided once per run, because a resumed run must not continue in another one.
     found = load_checkpoint(folder, model, optimizer, identity) or Progress(0, 0.0, math.nan, bf16_pays(device))
     peak = matrix_rate(device, bf16=found.bf16)
     flops = training_flops_per_token(model.config, settings.context)
@@ -209,7 +223,7 @@ def pretrain(
             value = _step(model, optimizer, plan, step, steps, settings, found.bf16, folder)
             step += 1
             loss_average = value if step == 1 else loss_average + (value - loss_average) / min(step, _RECENT)
-            # Validation does not count for the rate, but for the duration of the run.
+            # Validation counts for the duration of the run, but not for the rate.
             rate = (step - found.step) * tokens_per_step / max(time.monotonic() - started - validating, 1e-9)
             measured = None
             if validation is not None and (step % every == 0 or step == steps):
@@ -251,10 +265,7 @@ def _step(
     bf16: bool,
     folder: Path,
 ) -> float:
-    """Run one step; returns the loss, nats per token.
-
-    Raises ModelError before a non-finite number reaches the weights.
-    """
+    """Run one step and return the loss in nats per token. Raises ModelError if the loss or gradient is not finite."""
     for group in optimizer.param_groups:
         group["lr"] = settings.learning_rate * cosine(step, steps, settings.warmup, settings.floor)
     optimizer.zero_grad(set_to_none=True)
@@ -263,7 +274,7 @@ def _step(
     for part in torch.split(windows, settings.windows_at_once):
         with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
             loss = window_loss(model, part) * (len(part) / len(windows))
-        loss.backward()  # type: ignore[no-untyped-call]  # torch's own stub leaves it untyped
+        loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch's stub
         value += loss.detach()
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.clip)
     for name, number in (("loss", float(value)), ("gradient", float(norm))):
@@ -277,7 +288,7 @@ def _step(
 
 
 def _adamw(model: Decoder, settings: PretrainSettings) -> torch.optim.AdamW:
-    """AdamW with weight decay on matrices only."""
+    """Create AdamW with weight decay on matrices only."""
     learn = list(model.parameters())
     return torch.optim.AdamW(
         [

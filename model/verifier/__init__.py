@@ -1,1 +1,1 @@
-"""The network of the embedded verifier, its files, and the lexical rules applied with it."""
+"""The network of the embedded verifier, its files, and lexical rules that correct its scores."""

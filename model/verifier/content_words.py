@@ -1,4 +1,4 @@
-"""Content words of English text by prefix, and the share of a claim's content words that a passage lacks."""
+"""Extract the content words of English text, and compute the share of a claim's words that a passage lacks."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _STOP_WORDS = frozenset(
 
 
 def content_words(text: str) -> frozenset[str]:
-    """The distinct content words, each truncated to a prefix, which most of its forms share."""
+    """Return the distinct content words of a text, each truncated to a prefix that most of its forms share."""
     lower = (word.lower() for word in _WORD.findall(text))
     return frozenset(_beginning(word) for word in lower if word not in _STOP_WORDS)
 
 
 def word_count(text: str, most: int) -> int:
-    """Number of words in a text, including stop words; at most ``most``."""
+    """Return the number of words in a text, including stop words. Counting stops at ``most``."""
     return sum(1 for _ in zip(range(most), _WORD.finditer(text), strict=False))
 
 
 def share_missing(claim: str, evidence: str) -> float:
-    """Share in [0, 1] of the claim's content words that are not in the evidence; 0 for a claim without any."""
+    """Return the share of the claim's content words that are not in the evidence; 0 for a claim without any."""
     words = content_words(claim)
     return len(words - _cached_words(evidence)) / len(words) if words else 0.0
 

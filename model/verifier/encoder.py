@@ -1,15 +1,15 @@
-"""The embedded verifier's network: MiniLM's layers read claim and evidence together, and predict support.
+"""The embedded verifier's network: MiniLM's layers read claim and evidence together and predict support.
 
-[CLS] question [SEP] claim [SEP] evidence [SEP]. Two features are added to a plain cross-encoder, because 22M parameters
-and an uncased vocabulary need help with names and numbers:
+The input is [CLS] question [SEP] claim [SEP] evidence [SEP]. Two features are added to a plain cross-encoder, because
+22M parameters and an uncased vocabulary are weak at names and numbers:
 
-- marks: whether each token also occurs on the other side, alone or together with a neighbour (an exact-match feature as
-  in DrQA, Chen et al. 2017, section 3.2);
-- a worst word: besides the [CLS] token, every claim token predicts how badly it fits, and the worst one counts. A claim
-  is as good as its weakest part, and this is also the source of marked words.
+- marks: whether each token also occurs in the other text, alone or with an adjacent token (an exact-match feature as in
+  DrQA, Chen et al. 2017, section 3.2).
+- worst word: in addition to the [CLS] token, every claim token predicts how badly it fits. The worst one lowers the
+  support, because a claim is as good as its weakest part. These predictions also select the words that are marked.
 
-Several claims of one answer may take the claim's place, one after another: each is then judged by its own worst word,
-and reads the others as its context. Word embeddings are frozen and read from the MiniLM package.
+Several claims of one answer may follow each other in place of the claim. Each is then judged by its own worst word and
+has the others as context. Word embeddings are frozen and read from the MiniLM package.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAD_ID, CLS_ID, SEP_ID, FIRST_ORDINARY_ID = 0, 101, 102, 104
 
 @dataclass(frozen=True, slots=True)
 class SupportFeatures:
-    """Features added to the plain cross-encoder (see the module docstring); each can be turned off for ablation."""
+    """Features that are added to the plain cross-encoder (see the module). Each can be turned off for ablations."""
 
     marks: bool = True
     worst_word: bool = True
@@ -42,9 +42,10 @@ class SupportFeatures:
 
 @dataclass(frozen=True, slots=True)
 class SupportOutput:
-    """overall (W,): the [CLS] token's support logit of each window. words (W, T): how badly each claim token fits.
+    """Output of the support encoder for W windows.
 
-    words is -inf elsewhere. worst_word: whether the worst of them counts.
+    overall: (W,), support logit of the [CLS] token. words: (W, T), how badly each claim token fits; -inf for other
+    tokens. worst_word: whether the worst word is subtracted from the logit.
     """
 
     overall: Tensor
@@ -53,14 +54,14 @@ class SupportOutput:
 
     @property
     def logits(self) -> Tensor:
-        """(W,): support logits, treating everything in the claim's place as one claim."""
+        """Support logits (W,), with all claim tokens of a window treated as one claim."""
         return self._less(self.overall, self.words.max(dim=1).values)
 
     def claim_logits(self, reading_index: Tensor, window: Tensor) -> Tensor:
-        """(R,): support logits, for each reading of a claim: one of perhaps several claims in a window.
+        """Return the support logit of each of R readings, (R,). A reading is one claim in one window.
 
-        reading_index (W, T): the reading that a token belongs to, -1 for none. window (R,): the window of each reading.
-        Claims in one window share the [CLS] token's logit and differ by their worst words.
+        Claims in the same window share the logit of the [CLS] token and differ by their worst words. reading_index: (W,
+        T), reading to which a token belongs, -1 for none. window: (R,), window of each reading.
         """
         inside = reading_index >= 0
         worst = torch.full(window.shape, -torch.inf, device=reading_index.device, dtype=self.words.dtype)
@@ -73,13 +74,16 @@ class SupportOutput:
 
 
 def segments(token_ids: Tensor) -> Tensor:
-    """(W, T) -> (W, T): QUESTION, CLAIM, EVIDENCE by the separators passed; NOTHING on special tokens and padding."""
+    """Return the part of each token, (W, T): QUESTION, CLAIM or EVIDENCE, separated by [SEP].
+
+    Special tokens and padding are NOTHING. token_ids: (W, T).
+    """
     passed = (token_ids == SEP_ID).cumsum(dim=1)
     return torch.where(token_ids >= FIRST_ORDINARY_ID, passed.clamp(max=NOTHING), NOTHING)
 
 
 class SupportEncoder(nn.Module):
-    """Maps windows of (question, claim, evidence) to support logits. config: the shape, by default MiniLM's."""
+    """A network that maps windows of question, claim and evidence to support logits."""
 
     def __init__(self, features: SupportFeatures | None = None, config: DecoderConfig = SUPPORT_CONFIG) -> None:
         super().__init__()
@@ -102,11 +106,11 @@ class SupportEncoder(nn.Module):
 
     @property
     def device(self) -> torch.device:
-        """Where the weights are."""
+        """Device of the weights."""
         return self.embedding.weight.device
 
     def forward(self, token_ids: Tensor) -> SupportOutput:
-        """token_ids (W, T), right-padded with PAD_ID. Raises ModelError past the last position."""
+        """Return the output for token_ids (W, T), right-padded with PAD_ID. Raises ModelError for a window too long."""
         if token_ids.shape[1] > self.config.max_positions:
             raise ModelError(
                 f"a window of {token_ids.shape[1]} tokens does not fit the {self.config.max_positions} positions"
@@ -131,11 +135,11 @@ def warm_start_support(
     *,
     num_layers: int = MINILM_LAYERS,
 ) -> SupportEncoder:
-    """Pretrained layers and new heads initialised from ``seed``; word embeddings frozen.
+    """Create an encoder with pretrained layers, new heads initialised from ``seed``, and frozen word embeddings.
 
-    layers: a state with the encoder's embeddings and blocks, optionally its marks, and no other names; MiniLM's if it
-    is None. num_layers: how many; of MiniLM's the lowest. Raises ModelError if something is missing, unexpected or of
-    another shape, or for a number of layers that MiniLM does not have.
+    layers: state with the encoder's embeddings and blocks, and optionally its marks; None for those of MiniLM.
+    num_layers: number of layers; for MiniLM, its lowest ones. Raises ModelError if tensors are missing, unexpected or
+    of another shape, or if MiniLM does not have that number of layers.
     """
     state = minilm_prefix_decoder_state(num_layers) if layers is None else layers
     with torch.random.fork_rng(devices=[]):

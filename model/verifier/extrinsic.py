@@ -1,10 +1,10 @@
-"""Rule-based detection of numbers and names of a claim that do not occur in its evidence.
+"""Detect by rules the numbers and names of a claim that do not occur in its evidence. English only.
 
-Precision against the source of a summary's entities (Nan et al. 2021, "Entity-level Factual Consistency of Abstractive
-Text Summarization", section 2, prec_s), applied to one claim. An uncased encoder that splits numbers into pieces is
-worst at these, and a supported claim rarely has one. English, and lenient: possible variants of the same (17:30 and
-5:30 pm, 1.5 million and 1,500,000, the 16th century and 1536, about 200 and 212, March and 03/04/2021, NIH and National
-Institutes of Health, Wisconsin and WI, Wi-Fi and WiFi) are accepted.
+This is the entity precision prec_s of Nan et al. 2021 ("Entity-level Factual Consistency of Abstractive Text
+Summarization", section 2) for one claim. An uncased encoder that splits numbers into pieces is weak at these, and a
+supported claim rarely has one. The rules accept possible variants: 17:30 and 5:30 pm, 1.5 million and 1,500,000, the
+16th century and 1536, about 200 and 212, March and 03/04/2021, NIH and National Institutes of Health, Wisconsin and WI,
+Wi-Fi and WiFi.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPELT = {
 _PERCENT = {"tenth": "10", "fifth": "20", "third": "33", "thirds": "67"}
 _SCALES = {"thousand": 3, "k": 3, "million": 6, "m": 6, "mn": 6, "billion": 9, "b": 9, "bn": 9, "trillion": 12}
 _MONTHS, _DAYS = frozenset(MONTHS), frozenset(WEEKDAYS)
-"""Never treated as missing: evidence may say "tomorrow" instead."""
+"""Weekdays are never treated as missing, because the evidence may say "tomorrow" instead."""
 _NUMBER = re.compile(
     r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?)"
     r"(?:(?P<decade>s)\b|(?:st|nd|rd|th)[ -](?P<century>centur)|(?::[0-5]\d)?[ ]?(?P<half>[ap])\.?m\b"
@@ -38,7 +38,7 @@ _HEDGED = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 0.2
-"""Allowed deviation of a hedged number, as a share of it."""
+"""Allowed deviation of a hedged number ("about 200"), relative to it."""
 
 _SHORT_RANGE = re.compile(r"(?<!\d)(\d\d)\d\d ?[–/-] ?(\d\d)(?!\d)")  # 1990–95
 _DATE = re.compile(r"(?<!\d)\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}(?!\d)")
@@ -61,8 +61,8 @@ class Extrinsic(NamedTuple):
 class _Known(NamedTuple):
     """Precomputed forms of a text.
 
-    words: of letters only, in lower case. numbers: as ``_values`` writes them. acronyms: without points. dated: whether
-    it has a date in digits.
+    lower: the text in lower case. words: words of letters only, in lower case. numbers: in the form that ``_values``
+    returns. acronyms: without points. dated: whether the text has a date in digits.
     """
 
     lower: str
@@ -74,10 +74,10 @@ class _Known(NamedTuple):
 
 @lru_cache(maxsize=_KEPT)  # called for each window of the evidence
 def extrinsic(claim: str, evidence: str, question: str = "") -> Extrinsic:
-    """Count numbers in digits, and names, that occur neither in the evidence nor in the question the claim answers.
+    """Count a claim's numbers in digits and its names that occur neither in the evidence nor in the question.
 
-    A name is a word with a capital that does not start a sentence. A claim that is mostly capitals, such as a headline,
-    has none.
+    A name is a capitalised word that does not start a sentence. A claim with mostly capitalised words, such as a
+    headline, has no names.
     """
     texts = (_known(evidence), _known(question))
     numbers = {_plain(m["digits"]) for m in _NUMBER.finditer(claim) if not any(_has_number(t, m) for t in texts)}
@@ -99,7 +99,7 @@ def _known(text: str) -> _Known:
 
 
 def _values(match: re.Match[str]) -> set[str]:
-    """All forms in which a number may be written."""
+    """Return the values that a number may stand for, as digits."""
     plain = _plain(match["digits"])
     found = {plain}
     if len(plain) <= _LONGEST:
@@ -132,7 +132,7 @@ def _has_number(known: _Known, match: re.Match[str]) -> bool:
 
 
 def _near(known: _Known, match: re.Match[str]) -> bool:
-    """Whether the text has a number within the hedge's tolerance."""
+    """Return whether the text has a number within the tolerance of a hedged number."""
     values = {float(value) for value in _values(match) if len(value) <= _LONGEST}
     there = [float(value) for value in known.numbers if len(value) <= _LONGEST]
     return any(abs(value - number) <= _NEAR * number for number in values for value in there)
@@ -166,7 +166,7 @@ def _has_name(known: _Known, name: str) -> bool:
 
 
 def _abbreviated(known: _Known, run: str) -> set[str]:
-    """The words of a run of capitals whose initials, or those of a part of the run, the text has: US, U.S."""
+    """Return the words of a run of capitalised words that the text abbreviates by their initials (US, U.S.)."""
     words = [word for word in run.split() if word[0].isupper()]
     found: set[str] = set()
     for start in range(len(words)):

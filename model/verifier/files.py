@@ -1,4 +1,4 @@
-"""The embedded verifier's files: verifier.safetensors (fp16, without word embeddings) and verifier.json."""
+"""Read and write the embedded verifier's files: verifier.safetensors (fp16, no word embeddings) and verifier.json."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ from model.verifier.tokens import MAX_CLAIM_TOKENS
 WEIGHTS, CONFIG = "verifier.safetensors", "verifier.json"
 MOST_LACK = 20
 LACK_RULES = 3
-"""Version of the lexical rules (extrinsic, content_words, answer_context): part of a verifier's name."""
+"""Version of the lexical rules (extrinsic, content_words, answer_context). It is part of a verifier's fingerprint."""
 
 
 @dataclass(frozen=True, slots=True)
 class SupportUse:
-    """Calibration of the weights. support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
+    """Calibration of a verifier: support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
 
-    window_tokens: maximum evidence tokens in a window, as trained. lack: ``number_lack`` if a number of the claim is
-    missing from all of its evidence, plus ``name_lack`` if a name is (model/verifier/extrinsic.py), plus ``word_lack``
-    times the share of its content words that are missing (model/verifier/content_words.py), plus, for a short answer,
-    ``question_lack`` times the share of its question that is not around it (model/verifier/answer_context.py).
+    window_tokens: maximum evidence tokens in a window, as in training.
 
-    answer_tokens: maximum tokens of an answer's claims that may be read together, as trained; 0: each alone. Claims
-    that are read together have their own calibration, answer_slope and answer_intercept; so have short answers (a
-    question and a claim of few words, read alone), short_slope and short_intercept, unless short_slope is None: that a
-    passage contains the words says little about whether they answer.
+    The lexical penalty ``lack`` is the sum of: number_lack if a number of the claim is missing from all of its
+    evidence, name_lack if a name is (model/verifier/extrinsic.py), word_lack times the share of its content words that
+    are missing (model/verifier/content_words.py), and for a short answer question_lack times the share of its question
+    that is not around it (model/verifier/answer_context.py).
+
+    answer_tokens: maximum tokens of the claims of an answer that are read together, as in training; 0 reads each claim
+    alone. Claims that are read together are calibrated by answer_slope and answer_intercept. Short answers that are
+    read alone are calibrated by short_slope and short_intercept, because a passage may contain the words without
+    answering the question; if short_slope is None, by slope and intercept.
+
+    Raises ModelError for an invalid value.
     """
 
     window_tokens: int = 300
@@ -71,7 +75,10 @@ class SupportUse:
                 raise ModelError(f"{name} is {lack}: it must be a number from 0 to {MOST_LACK}")
 
     def curve(self, *, together: bool, short: bool) -> tuple[float, float]:
-        """Slope and intercept for a claim read with others of its answer, a short answer, or any other claim."""
+        """Return the slope and the intercept for a claim.
+
+        together: whether it is read with other claims of its answer. short: whether it is a short answer.
+        """
         if together:
             return self.answer_slope, self.answer_intercept
         if short and self.short_slope is not None:
@@ -81,7 +88,7 @@ class SupportUse:
 
 @dataclass(frozen=True, slots=True)
 class LoadedSupport:
-    """A verifier's network, its calibration, and the SHA-256 of everything that determines its scores."""
+    """A verifier's network and calibration. fingerprint: SHA-256 (hex) of everything that determines its scores."""
 
     model: SupportEncoder
     use: SupportUse
@@ -89,7 +96,7 @@ class LoadedSupport:
 
 
 def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: dict[str, object]) -> None:
-    """Write the weights, their calibration and facts for the model card, atomically."""
+    """Write the weights, their calibration and the facts for the model card to a folder, atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: t.half() for name, t in model.state_dict().items() if name != "embedding.weight"}
     weights = tensor_bytes(tensors)
@@ -105,7 +112,7 @@ def save_support(model: SupportEncoder, folder: Path, use: SupportUse, facts: di
 
 
 def rounded_as_saved(model: SupportEncoder) -> SupportEncoder:
-    """Return a copy with weights rounded as save_support writes them, to predict the results of the saved files."""
+    """Return a copy with weights rounded as ``save_support`` writes them, to predict the results of the saved files."""
     copied = copy.deepcopy(model).requires_grad_(False).eval()
     with torch.no_grad():
         for name, tensor in copied.state_dict().items():
@@ -115,9 +122,9 @@ def rounded_as_saved(model: SupportEncoder) -> SupportEncoder:
 
 
 def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
-    """Load a folder written by ``save_support``, in fp32, for scoring.
+    """Load a folder that ``save_support`` wrote, in fp32, for scoring.
 
-    Raises ModelError, naming the file, if one is missing, damaged (SHA-256) or does not fit.
+    Raises ModelError, naming the file, if a file is missing, is damaged (SHA-256) or does not fit the network.
     """
     weights, config = folder / WEIGHTS, folder / CONFIG
     facts = support_facts(folder)
@@ -156,7 +163,7 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
 
 
 def _deciding(use: SupportUse) -> dict[str, Any]:
-    """What determines a verifier's scores, and so its name: unused settings do not change it."""
+    """Return the settings that determine a verifier's scores, and therefore its fingerprint."""
     unused = ("answer_",) * (not use.answer_tokens) + ("short_",) * (use.short_slope is None)
     return {key: value for key, value in asdict(use).items() if not key.startswith(unused)}
 

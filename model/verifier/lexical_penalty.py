@@ -1,4 +1,4 @@
-"""The lexical penalty of a claim, in logits, added to the network's reading."""
+"""Compute the lexical penalty of a claim, which is subtracted from the network's logit."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from model.verifier.files import SupportUse
 
 
 def lack(pair: Pair, use: SupportUse) -> float:
-    """The non-negative amount subtracted from the pair's logit (see SupportUse).
+    """Return the non-negative penalty of a pair's claim, in logits (see SupportUse).
 
-    The claim's words are searched in all of the evidence, since they may be in another window; the question's only in
-    the window, where they should be around the answer.
+    The claim's words are searched in all of the evidence, because they may be in another window. The question's words
+    are searched in the window only, where they should be around the answer.
     """
     missing, evidence = 0.0, pair.full_evidence or pair.evidence
     if use.number_lack or use.name_lack:

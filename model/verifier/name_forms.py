@@ -1,13 +1,13 @@
-"""Variants of a name: a state and its postal code, a country and its people, a street and its abbreviation."""
+"""Table of variants of names: states and postal codes, countries and their adjectives, streets and abbreviations."""
 
 from __future__ import annotations
 
 
 def other_forms(name: str) -> tuple[str, ...]:
-    """Return variants of a lower-case name: postal codes in capitals, other words in lower case.
+    """Return the variants of a lower-case name: postal codes in capitals, other words in lower case.
 
-    States of the US and provinces of Canada of one word (longer ones have their initials as codes), countries for
-    adjectives that start with other letters, and the parts of an address.
+    The table has US states and Canadian provinces of one word (the codes of longer names are their initials), countries
+    whose adjective starts differently, and parts of addresses.
     """
     return _FORMS.get(name, ())
 

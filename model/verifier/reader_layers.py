@@ -1,4 +1,4 @@
-"""Initialise a verifier from a trained reader's layers, which have already learned what answers what in a passage."""
+"""Initialise a verifier from the layers of a trained reader, which have learned to find answers in passages."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from model.verifier.encoder import SupportEncoder, SupportFeatures, warm_start_s
 from model.verifier.files import CONFIG as VERIFIER
 
 _KEPT = ("embedding.", "positions.", "embedding_norm.", "blocks.")
-_A_PART = (MARKS - 1) // 3  # marks of each part: absent, present, present next to the same neighbour
+_A_PART = (MARKS - 1) // 3  # marks per part: absent, present, present with the same adjacent token
 
 
 def is_reader(folder: Path) -> bool:
-    """Whether a folder holds a reader and no verifier; a folder with both counts as a verifier."""
+    """Return whether a folder holds a reader and no verifier."""
     return (folder / CONFIG).is_file() and not (folder / VERIFIER).is_file()
 
 
 def support_from_reader(folder: Path, seed: int, features: SupportFeatures | None = None) -> SupportEncoder:
-    """A support encoder with the embeddings, marks and blocks of the reader in ``folder``, and new heads.
+    """Create a support encoder with the embeddings, marks and blocks of the reader in ``folder``, and new heads.
 
-    A reader's prompt has a question and evidence, but no claim: the claim's marks are initialised from the question's,
-    since both are matched with the evidence. A reader without marks leaves all of them at zero. seed: of the heads.
-    Raises ModelError as load_prefix_decoder does.
+    A reader's prompt has no claim, so the claim's marks are initialised from those of the question, which are also
+    matched with the evidence. Without marks in the reader all marks are zero. seed: initialises the heads. Raises
+    ModelError as ``load_prefix_decoder`` does.
     """
     reader = load_prefix_decoder(folder)
     state = reader.state_dict()

@@ -1,4 +1,4 @@
-"""The embedded verifier as a PairScorer: texts to support, deduplicated, sorted by length, in batches."""
+"""Use the embedded verifier as a PairScorer, with deduplicated windows in batches of similar length."""
 
 from __future__ import annotations
 
@@ -25,45 +25,46 @@ _TOKENS_PER_BATCH = 6000
 
 
 class SupportScorer:
-    """Scores pairs with a support encoder, in bf16 if that is faster.
+    """A PairScorer with a support encoder.
 
-    In bf16 scores move by 0.002 on average and up to 0.01, and nearly as much with the batch a pair is in; in fp32
-    the batch moves them by about 1e-6 (measured on 50 pairs, CPU).
+    bf16: whether to compute in bf16; None uses it if the hardware supports it. In bf16 scores change by 0.002 on
+    average and by at most 0.01, and they also depend on the other pairs of the batch. In fp32 the batch changes them by
+    about 1e-6 (50 pairs on a CPU).
     """
 
     def __init__(self, loaded: LoadedSupport, *, bf16: bool | None = None) -> None:
         self._model, self._use, self._fingerprint = loaded.model, loaded.use, loaded.fingerprint
         self.tokens = SupportTokens(loaded.use.window_tokens)
-        # Claims and questions recur in every window. Evidence is not cached: it is long, and would fill the memory.
+        # Claims and questions recur in every window. Evidence is not cached, because it would fill the memory.
         self._encode = lru_cache(maxsize=4096)(self.tokens.tokenizer.encode)
         self._bf16 = bf16_pays(self._model.device) if bf16 is None else bf16
         keep_freed_memory()
 
     @property
     def name(self) -> str:
-        """``embedded/FINGERPRINT``."""
+        """Name of the form ``embedded/FINGERPRINT``."""
         return f"embedded/{self._fingerprint[:16]}"
 
     def room(self, claim: str, question: str = "") -> int:
-        """Tokens of evidence that fit with this claim and question."""
+        """Return the number of evidence tokens that fit with this claim and question."""
         return self.tokens.room(self._encode(claim), self._encode(question))
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """Number of tokens of each text."""
+        """Return the number of tokens of each text."""
         return [len(encoding.token_ids) for encoding in self.tokens.tokenizer.encode_many(texts)]
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """The languages of its encoder's training data."""
+        """Languages of the encoder's training data."""
         return ("English",)
 
     @property
     def answer_tokens(self) -> int:
-        """Maximum tokens of claims that are read together; 0: each claim is read alone."""
+        """Maximum tokens of claims that are read together; 0 if each claim is read alone."""
         return self._use.answer_tokens
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair (see ``PairScorer.score``). Raises ModelError as ``logits`` does."""
+        """Return the support of each pair, in order. See ``PairScorer.score``. Raises ModelError as ``logits`` does."""
         use = self._use
         curves = [
             use.curve(together=self._together(p), short=is_short_answer_claim(p.question, p.claim)) for p in pairs
@@ -73,10 +74,10 @@ class SupportScorer:
         return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
 
     def logits(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> torch.Tensor:
-        """The uncalibrated logits (N,), fp64, in order. A window is read once for all of its claims.
+        """Return the uncalibrated logits of the pairs, (N,) in fp64. A window is read once for all of its claims.
 
-        Raises ModelError for an empty claim, and for a pair whose answer does not contain its claim or is longer than
-        ``answer_tokens`` (a single claim may be longer: it is truncated).
+        Raises ModelError for an empty claim, and for a pair whose answer does not contain its claim or has more than
+        ``answer_tokens`` tokens. A claim that is read alone may be longer and is truncated.
         """
         readings = [
             (pair.evidence, pair.question, pair.answer if self._together(pair) else (pair.claim,)) for pair in pairs
@@ -102,7 +103,7 @@ class SupportScorer:
         return torch.tensor(wanted, dtype=torch.float64)
 
     def _together(self, pair: Pair) -> bool:
-        if not self._use.answer_tokens or len(pair.answer) < 2:  # a single claim is read as any other
+        if not self._use.answer_tokens or len(pair.answer) < 2:  # a single claim is read alone
             return False
         if pair.claim not in pair.answer:
             raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")
@@ -119,15 +120,15 @@ class SupportScorer:
         return encoded
 
     def _lacks(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        """The lexical penalty subtracted from each logit: (N,), fp64."""
+        """Return the lexical penalty of each pair, (N,) in fp64."""
         lacks = {pair: lack(pair, self._use) for pair in dict.fromkeys(pairs)}
         return torch.tensor([lacks[pair] for pair in pairs], dtype=torch.float64)
 
     def window_logits(
         self, windows: Sequence[AnswerWindow], progress: Callable[[int, int], None] | None = None
     ) -> list[list[float]]:
-        """Logits of the claims of each window, in order. progress: called with (done, total) windows."""
-        # The longest windows come first, so that a lack of memory shows before any work is lost.
+        """Return the logits of the claims of each window, in order. progress: called with (windows done, total)."""
+        # The longest windows come first, so that a lack of memory shows at once.
         order = sorted(range(len(windows)), key=lambda i: -len(windows[i].token_ids))
         found: list[list[float]] = [[] for _ in windows]
         done = 0
@@ -159,7 +160,7 @@ class SupportScorer:
 
 
 def load_support_scorer(folder: Path | None = None, *, device: str = "cpu") -> SupportScorer:
-    """Load the scorer of a verifier's folder, by default the shipped one. Raises ModelError as load_support does."""
+    """Load the scorer of a verifier. folder: None for the shipped one. Raises ModelError as ``load_support`` does."""
     loaded = load_support(folder or shipped_verifier(), device=device)
     device_used = loaded.model.device
     bf16 = bf16_pays(device_used)

@@ -1,4 +1,4 @@
-"""The embedded verifier's input, [CLS] question [SEP] claim [SEP] evidence [SEP], for training and scoring."""
+"""Build the embedded verifier's input, [CLS] question [SEP] claim [SEP] evidence [SEP], for training and scoring."""
 
 from __future__ import annotations
 
@@ -22,29 +22,35 @@ class AnswerWindow:
 
 
 class SupportTokens:
-    """Encodes texts once and joins them to windows. Long questions and claims are truncated."""
+    """A builder of windows from encoded texts. Long questions and claims are truncated.
+
+    window_tokens: maximum evidence tokens in a window.
+    """
 
     def __init__(self, window_tokens: int) -> None:
         self.tokenizer = minilm_tokenizer()
         self._window = window_tokens
 
     def room(self, claim: Encoding, question: Encoding) -> int:
-        """Tokens of evidence that fit with them."""
+        """Return the number of evidence tokens that fit with this claim and question."""
         return self.evidence_room(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
 
     def evidence_room(self, claim_tokens: int, question: Encoding) -> int:
-        """Tokens of evidence that fit with claims of so many tokens, MAX_CLAIM_TOKENS at most."""
+        """Return the number of evidence tokens that fit with claims of ``claim_tokens`` tokens (at most 160)."""
         taken = claim_tokens + min(len(question.token_ids), MAX_QUESTION_TOKENS)
         return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
 
     def window(self, question: Encoding, claim: Encoding, evidence: Sequence[int]) -> tuple[int, ...]:
-        """The token ids of one window; evidence beyond the room is truncated. Raises ModelError for an empty claim."""
+        """Return the token ids of one window. Evidence that does not fit is truncated.
+
+        Raises ModelError for an empty claim.
+        """
         return self.answer_window(question, [claim], evidence).token_ids
 
     def answer_window(self, question: Encoding, claims: Sequence[Encoding], evidence: Sequence[int]) -> AnswerWindow:
-        """One window with claims of one answer, one after another. Raises ModelError for an empty claim.
+        """Return one window with consecutive claims of an answer. Raises ModelError for an empty claim.
 
-        Tokens of claims beyond MAX_CLAIM_TOKENS in total are dropped.
+        Claim tokens beyond MAX_CLAIM_TOKENS in total are dropped.
         """
         question_ids = question.token_ids[:MAX_QUESTION_TOKENS]
         first = len(question_ids) + 2

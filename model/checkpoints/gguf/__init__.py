@@ -1,1 +1,1 @@
-"""GGUF files as decoder checkpoints: header, configuration, tensors and tokenizer from one file."""
+"""Read GGUF files as decoder checkpoints: header, configuration, tensors and tokenizer."""

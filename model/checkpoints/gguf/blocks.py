@@ -1,4 +1,4 @@
-"""Stored blocks of 32 numbers in a GGUF file: Q4_0, Q4_1 and Q8_0 (ggml-common.h, block_q4_0 and others)."""
+"""Read quantised blocks of 32 numbers from a GGUF file: Q4_0, Q4_1 and Q8_0 (ggml-common.h, block_q4_0 and others)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from model.checkpoints.gguf.header import GgufTensor, raw_tensor
 from model.quantised.groups import GROUP, GroupedMatrix, stacked
 
 BLOCK_BITS: Mapping[str, int] = {"Q4_0": 4, "Q4_1": 4, "Q8_0": 8}
-"""Types that are used without conversion."""
+"""Bits of the ggml types that are used without conversion."""
 _BYTES = {"Q4_0": 18, "Q4_1": 20, "Q8_0": 34}
 _PARTS: Mapping[str, tuple[str, ...]] = {
     "attention.qkv": ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj"),
@@ -26,9 +26,10 @@ _PARTS: Mapping[str, tuple[str, ...]] = {
 
 
 def stored_matrices(model: GgufModel, layers: int) -> dict[str, GroupedMatrix]:
-    """Return the matrices stored in such blocks, by the names of model.quantised.quantise, with rows in Decoder order.
+    """Return the matrices that are stored in Q4_0, Q4_1 or Q8_0 blocks, with rows in the order of a Decoder.
 
-    Matrices of other types are left out, and so is one whose parts differ in bits.
+    The names are those of model.quantised.quantise. A matrix of another type, or with parts of different bits, is left
+    out. layers: number of layers of the model.
     """
     sources = gguf_sources(model)
     wanted = {
@@ -48,7 +49,7 @@ def _keys(layer: int, parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _grouped(tensor: GgufTensor, change: Change) -> GroupedMatrix:
-    """Build a grouped matrix. ``change`` reorders rows: codes, scales and minima alike."""
+    """Return a stored tensor as a grouped matrix. change: reorders the rows of its codes, scales and minima."""
     rows, size = tensor.shape[0], _BYTES[tensor.type_name]
     raw = np.asarray(raw_tensor(tensor)).reshape(rows, -1, size)  # (O, I / 32, bytes of a block)
     scales = _halves(raw[..., :2])
@@ -63,5 +64,5 @@ def _grouped(tensor: GgufTensor, change: Change) -> GroupedMatrix:
 
 
 def _halves(pairs: np.ndarray) -> Tensor:
-    """(O, G, 2) bytes of fp16 -> (O, G) in fp32."""
+    """Return fp16 numbers, given as bytes (O, G, 2), in fp32: (O, G)."""
     return torch.from_numpy(np.ascontiguousarray(pairs).view(np.float16)[..., 0].astype(np.float32))

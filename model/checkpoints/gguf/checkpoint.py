@@ -1,4 +1,4 @@
-"""A GGUF file as a Checkpoint: tensors under their Hugging Face names, dequantised on access."""
+"""Open a GGUF file as a Checkpoint, with Hugging Face names for its tensors, which are dequantised on access."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Change = Callable[[Tensor], Tensor]
 
 
 def gguf_checkpoint(path: Path) -> Checkpoint:
-    """Open the checkpoint in a GGUF file or a split one. Tensor data is not read yet.
+    """Open a GGUF file, or any part of a split one, as a checkpoint. Tensor data is not read yet.
 
     Raises ModelError, naming the file and the key or tensor, for damaged or unsupported content.
     """
@@ -53,7 +53,7 @@ def gguf_checkpoint(path: Path) -> Checkpoint:
 
 
 def gguf_sources(model: GgufModel) -> dict[str, tuple[GgufTensor, Change]]:
-    """Map each Hugging Face name to its tensor in the file, and to the function that reorders its rows for a Decoder.
+    """Return for each Hugging Face name the tensor in the file and the function that reorders it for a Decoder.
 
     Raises ModelError as ``gguf_checkpoint`` does.
     """
@@ -61,7 +61,7 @@ def gguf_sources(model: GgufModel) -> dict[str, tuple[GgufTensor, Change]]:
 
 
 def _sources(model: GgufModel, config: dict[str, object]) -> dict[str, tuple[GgufTensor, Change]]:
-    """Map each Hugging Face name to its tensor in the file and the conversion of its numbers."""
+    """Return what ``gguf_sources`` does, for a known configuration."""
     architecture = architecture_of(model)
     gpt2 = architecture.model_type == "gpt2"
     sources: dict[str, tuple[GgufTensor, Change]] = {}
@@ -90,19 +90,19 @@ def _change(tensor: GgufTensor, permuted: bool, gpt2: bool, config: dict[str, ob
         heads, kv_heads = config.get("num_attention_heads"), config.get("num_key_value_heads")
         if isinstance(heads, int) and heads > 0:
             own = permuted_heads(tensor.name, heads, kv_heads if isinstance(kv_heads, int) and kv_heads > 0 else heads)
-            if own is not None and tensor.shape[0] % (2 * own) == 0:  # any other shape is refused before it is read
+            if own is not None and tensor.shape[0] % (2 * own) == 0:  # other shapes are refused later
                 return partial(unpermuted, heads=own)
     return lambda values: values
 
 
 def _shape(tensor: GgufTensor, model: GgufModel) -> tuple[int, ...]:
-    """Return the shape in transformers."""
+    """Return the tensor's shape in transformers."""
     swapped = architecture_of(model).model_type == "gpt2" and is_transposed(tensor.name)
     return tensor.shape[::-1] if swapped else tensor.shape
 
 
 class _Dequantised:
-    """The tensors of one file by their Hugging Face names."""
+    """An OpenFile over the tensors of one GGUF file, by their Hugging Face names."""
 
     def __init__(self, sources: dict[str, tuple[GgufTensor, Change]]) -> None:
         self._sources = sources

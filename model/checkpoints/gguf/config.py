@@ -1,6 +1,6 @@
 """Convert a GGUF file's metadata to the fields of a config.json.
 
-The keys are llama.cpp's. An unknown key is refused by name, because skipping it could change the results.
+The keys are those of llama.cpp. An unknown key raises an error that names it, because it could change the results.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _GPT2_FIELDS: Mapping[str, str] = {
     "attention.head_count": "n_head",
     "attention.layer_norm_epsilon": "layer_norm_epsilon",
 }
-# Keys that add nothing, or that are read below.
+# Keys without additional information, and keys that are read below.
 _NEUTRAL = frozenset(
     (
         "vocab_size",
@@ -66,10 +66,10 @@ _LLAMA3 = tuple(Llama3Scaling(factor, 1.0, 4.0, 8192) for factor in (8.0, 32.0))
 
 @dataclass(frozen=True, slots=True)
 class GgufArchitecture:
-    """One value of general.architecture.
+    """A supported value of general.architecture.
 
-    model_type, class_name: of transformers. permuted: query and key rows are stored in pairs for llama.cpp's rotation
-    of adjacent numbers.
+    model_type, class_name: those of transformers. fields: maps a metadata key without the architecture's name to a
+    field of config.json. permuted: whether query and key rows are stored in the order that llama.cpp rotates.
     """
 
     model_type: str
@@ -88,7 +88,7 @@ ARCHITECTURES: Mapping[str, GgufArchitecture] = {
 
 
 def architecture_of(model: GgufModel) -> GgufArchitecture:
-    """Return the architecture. Raises ModelError, naming general.architecture, if it is not supported."""
+    """Return the architecture of a model. Raises ModelError, naming general.architecture, if it is not supported."""
     name = model.metadata.get(_ARCHITECTURE)
     found = ARCHITECTURES.get(name) if isinstance(name, str) else None
     if found is None:
@@ -97,7 +97,7 @@ def architecture_of(model: GgufModel) -> GgufArchitecture:
 
 
 def config_fields(model: GgufModel) -> dict[str, object]:
-    """Convert the metadata to config.json fields; values are validated where the config is read.
+    """Convert the metadata to fields of a config.json. Values are validated when these fields are read.
 
     Raises ModelError, naming the file and the key, for unsupported content.
     """
@@ -127,7 +127,7 @@ def config_fields(model: GgufModel) -> dict[str, object]:
 def _rotary(
     model: GgufModel, prefix: str, own: Mapping[str, object], fields: Mapping[str, object]
 ) -> dict[str, object]:
-    """head_dim, biases and scaled positions."""
+    """Return the fields for the head dimension, biases and scaled positions."""
     more: dict[str, object] = {}
     heads, hidden = fields["num_attention_heads"], fields["hidden_size"]
     head_dim = fields.get("head_dim")
@@ -169,7 +169,7 @@ def _scaling(
 
 
 def _llama3(model: GgufModel, fields: Mapping[str, object], head_dim: object) -> dict[str, object]:
-    """Llama 3.1's scaling, which a GGUF file stores as the resulting factors and not as settings."""
+    """Return the settings of Llama 3.1's scaling, of which a GGUF file stores only the resulting factors."""
     tensor = next(tensor for tensor in model.tensors if tensor.name == ROPE_FACTORS)
     factors: NDArray[np.float32] = dequantised(tensor)
     theta = fields.get("rope_theta", 10000.0)
@@ -192,7 +192,7 @@ def _llama3(model: GgufModel, fields: Mapping[str, object], head_dim: object) ->
 
 
 def _scalar(model: GgufModel, key: str, value: object) -> object:
-    """A number; converters write one per layer if layers differ."""
+    """Return a number of the metadata. Raises ModelError for a list, one per layer, whose entries differ."""
     if isinstance(value, list):
         if value and all(item == value[0] for item in value):
             return value[0]

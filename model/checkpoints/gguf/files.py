@@ -1,4 +1,4 @@
-"""The GGUF files of one model: a single file, or all parts of a split one."""
+"""Open the GGUF files of one model: a single file, or all parts of a split one."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _COUNT = "split.count"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GgufModel:
-    """path: the given file. files: every part, in order. metadata: of the first part, which has all of it."""
+    """A model in one or several GGUF files.
+
+    path: the file that was given. files: all parts, in order. metadata: that of the first part, which is complete.
+    tensors: those of all parts.
+    """
 
     path: Path
     files: tuple[Path, ...]
@@ -26,7 +30,7 @@ class GgufModel:
 
     @property
     def names(self) -> frozenset[str]:
-        """The tensors' names."""
+        """Names of the tensors."""
         return frozenset(tensor.name for tensor in self.tensors)
 
 
@@ -36,9 +40,9 @@ def is_gguf(path: Path) -> bool:
 
 
 def open_gguf(path: Path) -> GgufModel:
-    """Open the model that a GGUF file, or any part of a split one (``NAME-00001-of-00003.gguf``), belongs to.
+    """Open the model of a GGUF file, or of any part of a split one (``NAME-00001-of-00003.gguf``).
 
-    Raises ModelError for a missing part, naming it, and the errors of ``read_header``.
+    Raises ModelError, naming the file, if a part is missing or a header cannot be read.
     """
     if not path.is_file():
         raise ModelError(f"{path} is {'a folder' if path.is_dir() else 'missing'}: give the path of a GGUF file")
@@ -47,7 +51,7 @@ def open_gguf(path: Path) -> GgufModel:
 
 @lru_cache(maxsize=4)
 def _joined(path: Path, headers: tuple[GgufHeader, ...]) -> GgufModel:
-    """Return the same object for the same headers, so that derived values can be cached too."""
+    """Return the model of these headers. Equal calls return the same object, so that derived values can be cached."""
     files = tuple(header.path for header in headers)
     first = headers[0].metadata
     for header in headers[1:]:

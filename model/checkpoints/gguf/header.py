@@ -1,8 +1,8 @@
-"""The header of a GGUF file: metadata and tensor descriptions.
+"""Read the header of a GGUF file: metadata and tensor descriptions.
 
-The layout is that of the GGUF specification (ggml, docs/gguf.md), versions 2 and 3. ``gguf.GGUFReader`` reads the same
-and takes seconds for a vocabulary of 50,000 tokens, because it creates one NumPy view for every string; it also trusts
-the counts in the file. Here every count is checked against the remaining bytes.
+The layout is that of the GGUF specification (ggml, docs/gguf.md), versions 2 and 3. ``gguf.GGUFReader`` is not used: it
+takes seconds for a vocabulary of 50,000 tokens, because it creates a NumPy view for every string, and it trusts the
+counts in the file. This module checks every count against the remaining bytes.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _SCALARS: Mapping[int, str] = {
 
 @dataclass(frozen=True, slots=True)
 class GgufTensor:
-    """A tensor of a file.
+    """A tensor of a GGUF file.
 
-    shape: row-major as in PyTorch, the reverse of the order in the file. type_name: of the quantisation, as ggml names
-    it. start, size: its bytes in ``file``.
+    shape: as in PyTorch, which is the reverse of the order in the file. type_name: ggml's name of its type. start,
+    size: offset and number of its bytes in ``file``.
     """
 
     name: str
@@ -58,7 +58,10 @@ class GgufTensor:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GgufHeader:
-    """metadata: key to value (a number, a string, a boolean, or a list of these). tensors: in file order."""
+    """The header of a GGUF file.
+
+    metadata: values by key: numbers, strings, booleans, or lists of these. tensors: in the order of the file.
+    """
 
     path: Path
     metadata: Mapping[str, object]
@@ -66,10 +69,10 @@ class GgufHeader:
 
 
 def read_header(path: Path) -> GgufHeader:
-    """Read the header of one GGUF file; the last few are cached, by path, size and modification time.
+    """Read the header of one GGUF file. The last few are cached by path, size and modification time.
 
-    Raises ModelError, naming the file, if it is missing, truncated, damaged, or of an unsupported byte order or
-    version.
+    Raises ModelError, naming the file, if it is missing, truncated or damaged, or if its byte order or version is not
+    supported.
     """
     try:
         stat = path.stat()
@@ -90,7 +93,7 @@ def _read(path: Path, changed: int, size: int) -> GgufHeader:
 
 
 class _Reader:
-    """Reads sequentially from ``data``; every read is checked against its end."""
+    """A sequential reader of ``data`` that checks every read against the end of the file."""
 
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path = path
@@ -202,7 +205,7 @@ class _Reader:
 
 
 def raw_tensor(tensor: GgufTensor) -> np.memmap:
-    """Return the bytes of a tensor, memory-mapped: shape (size,), uint8."""
+    """Return the bytes of a tensor, memory-mapped: (size,), uint8. Raises ModelError if the file cannot be read."""
     try:
         return np.memmap(tensor.file, np.uint8, "r", tensor.start, (tensor.size,))
     except (OSError, ValueError) as error:

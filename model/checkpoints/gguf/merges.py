@@ -1,4 +1,4 @@
-"""Merges of a BPE vocabulary, as listed in a file or implied by SentencePiece's scores."""
+"""Derive the merges of a BPE vocabulary from a file's list or from SentencePiece's scores."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def pairs(merges: Sequence[str], vocabulary: Mapping[str, int], where: str) -> l
 
 
 def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float]) -> list[tuple[str, str]]:
-    """Return all ways to join two tokens to a third, the best-scored result first.
+    """Return all ways to join two tokens to a third, with the highest-scored result first.
 
-    SentencePiece's BPE joins the neighbours whose result has the highest score; its file has no merges. Ties are
-    ordered as in transformers (generate_merges): longer parts first.
+    SentencePiece's BPE joins the adjacent tokens whose result has the highest score, so its files have no merges. Ties
+    are ordered as in transformers (generate_merges): longer parts first.
     """
     found: list[tuple[float, int, int, str, str]] = []
     for token, score in scores.items():
@@ -41,7 +41,7 @@ def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float])
 
 
 def respelled(token: str) -> str:
-    """A token in GPT-2's alphabet, in which each byte is one printable character; unchanged if it already is."""
+    """Return a token in GPT-2's alphabet, which has a printable character for each byte. It may already be in it."""
     alphabet = _alphabet()
     return token if set(token) <= alphabet else "".join(_spelling()[byte] for byte in token.encode())
 
@@ -53,7 +53,7 @@ def _alphabet() -> frozenset[str]:
 
 @cache
 def _spelling() -> Mapping[int, str]:
-    """Byte to character: printable Latin-1 maps to itself, the others to 256 and above (GPT-2, 2019)."""
+    """Return GPT-2's character for each byte: printable Latin-1 maps to itself, other bytes to 256 and above."""
     printable = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
     others = (byte for byte in range(256) if byte not in printable)
     return {byte: chr(byte) for byte in printable} | {byte: chr(256 + n) for n, byte in enumerate(others)}

@@ -1,6 +1,6 @@
-"""Pre-tokenizers of byte-level BPE, for each supported value of tokenizer.ggml.pre.
+"""Build the pre-tokenizer of byte-level BPE for each supported value of tokenizer.ggml.pre.
 
-The patterns are those used in training, as the model families publish them in their tokenizer.json.
+The patterns are those that the model families publish in their tokenizer.json.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ _QWEN2 = rf"{_CONTRACTIONS}|{_WORDS}|\p{{N}}|{_REST}"
 class PreTokenization:
     """Settings of a pre-tokenizer.
 
-    pattern: split pattern; None for GPT-2's own, which ByteLevel has. single_digits: each digit is separate.
-    ignore_merges: a word that is in the vocabulary is one token, regardless of the merges. adds_bos: whether a
-    begin-of-sequence token is added by default.
+    pattern: split pattern; None for that of GPT-2, which is built into ByteLevel. single_digits: whether digits are
+    split from each other. ignore_merges: whether a word in the vocabulary is one token regardless of the merges.
+    adds_bos: whether a begin-of-sequence token is added by default.
     """
 
     pattern: str | None = None

@@ -55,7 +55,7 @@ _GPT2_MATRICES = frozenset(("attn_qkv", "attn_output", "ffn_up", "ffn_down"))
 
 
 def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
-    """Return transformers' name for a tensor; None if it has none."""
+    """Return transformers' name of a GGUF tensor; None if it has none."""
     direct, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
     if (found := _BLOCK.fullmatch(name)) is None:
         return direct.get(name)
@@ -65,7 +65,7 @@ def hugging_face_name(name: str, *, gpt2: bool) -> str | None:
 
 
 def file_name(key: str, *, gpt2: bool) -> str:
-    """Return the GGUF name of a tensor that transformers calls ``key``; ``key`` if there is none."""
+    """Return the GGUF name of the tensor that transformers calls ``key``; ``key`` if it has none."""
     direct, parts = (_GPT2, _GPT2_BLOCK) if gpt2 else (_ROTARY, _ROTARY_BLOCK)
     for name, ours in direct.items():
         if ours == key:
@@ -77,28 +77,28 @@ def file_name(key: str, *, gpt2: bool) -> str:
 
 
 def is_transposed(name: str) -> bool:
-    """Whether transformers' GPT-2 stores this tensor input by output, where GGUF stores output by input."""
+    """Return whether transformers' GPT-2 stores this tensor as input by output, the transpose of GGUF's layout."""
     found = _BLOCK.fullmatch(name)
     return found is not None and found["part"] in _GPT2_MATRICES and found["kind"] == "weight"
 
 
 def permuted_heads(name: str, heads: int, kv_heads: int) -> int | None:
-    """Number of heads in a query or key tensor; None for any other tensor."""
+    """Return the number of heads in a query or key tensor; None for other tensors."""
     found = _BLOCK.fullmatch(name)
     return {"attn_q": heads, "attn_k": kv_heads}.get(found["part"]) if found else None
 
 
 def unpermuted(rows: Tensor, heads: int) -> Tensor:
-    """Reorder rows (heads * D, ...) for transformers' rotation of halves.
+    """Reorder rows (heads * D, ...) from llama.cpp's order to that of transformers.
 
-    A file for llama.cpp has the two numbers that are rotated together side by side: row 2 i + s of a head there is row
-    s D / 2 + i here (llama.cpp, convert_hf_to_gguf.py, LlamaModel.permute).
+    llama.cpp rotates adjacent rows together, transformers rows D / 2 apart: row 2 i + s of a head becomes row s D / 2 +
+    i (the inverse of LlamaModel.permute in llama.cpp's convert_hf_to_gguf.py).
     """
     return rows.view(heads, -1, 2, *rows.shape[1:]).transpose(1, 2).reshape(rows.shape)
 
 
 def is_readable(type_name: str) -> bool:
-    """Whether ``gguf`` can dequantise a ggml type. Tested with one block of zeros."""
+    """Return whether ``gguf`` can dequantise a ggml type, by a test with one block of zeros."""
     kind = GGMLQuantizationType[type_name]
     if kind.name.startswith("I") and kind.name[1:].isdigit():  # integers, not quantised numbers
         return False
@@ -110,7 +110,7 @@ def is_readable(type_name: str) -> bool:
 
 
 def dequantised(tensor: GgufTensor) -> NDArray[np.float32]:
-    """Return a tensor's numbers, fp32, in its own shape. Raises ModelError for an unsupported type."""
+    """Return a tensor's numbers in fp32, with its shape. Raises ModelError for an unsupported type."""
     kind = GGMLQuantizationType[tensor.type_name]
     block, block_bytes = GGML_QUANT_SIZES[kind]
     row_bytes = tensor.shape[-1] // block * block_bytes
@@ -122,14 +122,14 @@ def dequantised(tensor: GgufTensor) -> NDArray[np.float32]:
 
 
 def _dequantised(rows: NDArray[np.uint8], kind: GGMLQuantizationType) -> NDArray[np.float32]:
-    """rows: (N, bytes of a row)."""
+    """Return rows (N, bytes of a row) of a ggml type as fp32 numbers: (N, numbers of a row)."""
     plain = {GGMLQuantizationType.F32: np.float32, GGMLQuantizationType.F16: np.float16}.get(kind)
     if plain is not None:
         return rows.view(plain).astype(np.float32)
-    with np.errstate(all="ignore"):  # numbers that are not finite are detected, and named, after loading
+    with np.errstate(all="ignore"):  # numbers that are not finite raise an error after loading
         return np.asarray(dequantize(rows, kind), np.float32)
 
 
 def as_tensor(tensor: GgufTensor, change: Callable[[Tensor], Tensor]) -> Tensor:
-    """A tensor's numbers, fp32, after ``change``."""
+    """Return a tensor's numbers in fp32, reordered by ``change``."""
     return change(torch.from_numpy(np.ascontiguousarray(dequantised(tensor))))

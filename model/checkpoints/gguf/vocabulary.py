@@ -1,6 +1,4 @@
-"""Convert the tokenizer of a GGUF file to a tokenizer.json: byte-level BPE, or SentencePiece's BPE with byte
-fallback.
-"""
+"""Convert the tokenizer of a GGUF file to a tokenizer.json: byte-level BPE, or SentencePiece's BPE."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ _KEY = "tokenizer.ggml."
 # Values of tokenizer.ggml.token_type.
 _UNKNOWN, _CONTROL, _USER_DEFINED, _BYTE = 2, 3, 4, 6
 _SPACE = "▁"
-# Tokens that end a completion, in addition to those in the metadata; llama.cpp finds them by name as well.
+# Tokens that end a completion, in addition to those in the metadata. llama.cpp also finds them by name.
 _END_NAMES = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<end_of_turn>", "<|endoftext|>", "<|end_of_text|>")
 _END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 
@@ -30,8 +28,7 @@ _END_KEYS = ("eos_token_id", "eot_token_id", "eom_token_id")
 def tokenizer_json(model: GgufModel) -> str:
     """Return the text of the tokenizer.json equivalent to a GGUF file's vocabulary.
 
-    Raises ModelError, naming the file and the metadata key, for a tokenizer that is damaged, not supported or larger
-    than the embedding.
+    Raises ModelError, naming the file and the metadata key, for a tokenizer that is damaged or not supported.
     """
     kind = model.metadata.get(f"{_KEY}model")
     tokens = _tokens(model)
@@ -60,7 +57,7 @@ def tokenizer_json(model: GgufModel) -> str:
 
 
 def named_token(model: GgufModel, key: str) -> str | None:
-    """Return the token that e.g. ``bos_token_id`` names; None if the file has no such key."""
+    """Return the token whose id the metadata gives under ``key``, such as ``bos_token_id``; None without that key."""
     token_id = model.metadata.get(_KEY + key)
     if token_id is None:
         return None
@@ -71,7 +68,7 @@ def named_token(model: GgufModel, key: str) -> str | None:
 
 
 def end_token_ids(model: GgufModel) -> tuple[int, ...]:
-    """Return the distinct ids that end a completion: those in the metadata, and control tokens that mark an end."""
+    """Return the distinct ids that end a completion: those in the metadata, and control tokens with known names."""
     tokens = _tokens(model)
     types = _token_types(model, len(tokens))
     named = [model.metadata[_KEY + key] for key in _END_KEYS if named_token(model, key) is not None]
@@ -97,7 +94,7 @@ def tokenizer_settings(model: GgufModel) -> dict[str, object]:
 
 def _byte_level(model: GgufModel, tokens: list[str], types: list[int]) -> tuple[Tokenizer, bool]:
     how = _pre_tokenization(model)
-    # An added token is matched as written; every other token is spelled in GPT-2's byte alphabet.
+    # Added tokens are matched as written. All other tokens are spelled in GPT-2's byte alphabet.
     names = [t if k in (_CONTROL, _USER_DEFINED) else respelled(t) for t, k in zip(tokens, types, strict=True)]
     vocabulary = _unique(model, names)
     merges = pairs(_strings(model, "merges"), vocabulary, f"{model.path}: {_KEY}merges")
@@ -131,7 +128,7 @@ def _sentencepiece(model: GgufModel, tokens: list[str], types: list[int]) -> Tok
 def _pre_tokenization(model: GgufModel) -> PreTokenization:
     name = model.metadata.get(f"{_KEY}pre")
     if name is None and model.metadata.get("general.architecture") == "gpt2":
-        name = "gpt-2"  # not in older files
+        name = "gpt-2"  # older files lack it
     found = PRE_TOKENIZERS.get(name) if isinstance(name, str) else None
     if found is None:
         _refuse(model, "pre", name, f"only {', '.join(PRE_TOKENIZERS)} are supported")
@@ -153,7 +150,7 @@ def _strings(model: GgufModel, name: str) -> list[str]:
 
 
 def _token_types(model: GgufModel, count: int) -> list[int]:
-    """One type for each token; by default all are ordinary."""
+    """Return the type of each token. Without types in the metadata all tokens are ordinary."""
     types = model.metadata.get(f"{_KEY}token_type")
     if types is None:
         return [1] * count
