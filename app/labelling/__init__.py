@@ -1,1 +1,1 @@
-"""Human labels of a run's answers."""
+"""Labelling of a run's answers by people."""

@@ -1,4 +1,4 @@
-"""The draw of a stored run: which questions and responses people label."""
+"""Draw the questions and responses of a stored run that people label."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ DEFAULT_QUESTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class DrawRequest:
-    """A requested draw.
+    """Settings of a draw.
 
-    None, or empty arms: as in the run's draw, else the default (60 questions, every arm). stratify: whether to draw as
-    many questions flagged by the verifier as others. redraw: replace the run's draw. active: whether to draw questions
-    more often where the verifier is unsure.
+    questions: number of questions; None for that of the run's draw, or DEFAULT_QUESTIONS. arms: names of the arms; if
+    empty, those of the run's draw, or all. seed: seed; None for that of the run's draw, or 0. stratify: whether to draw
+    equal numbers of questions that the verifier flagged and did not flag. redraw: whether to replace the run's draw.
+    active: whether to draw questions with a higher probability if the verifier is unsure.
     """
 
     questions: int | None = None
@@ -37,7 +38,7 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class LabelledRunInfo:
-    """A run with its draw. samples: those with the decoding settings of the draw."""
+    """A run with its draw. samples: samples with the decoding settings of the draw."""
 
     info: RunInfo
     stored: StoredDraw
@@ -45,15 +46,15 @@ class LabelledRunInfo:
 
     @property
     def records(self) -> list[OutcomeRecord]:
-        """The verifier's outcomes."""
+        """The verifier's outcomes of the samples."""
         return outcome_records(self.samples)
 
 
 def open_draw(pipeline: Pipeline, run_id: str, request: DrawRequest) -> LabelledRunInfo:
-    """The run's draw: the stored one, with another number of questions if requested, or a new one.
+    """Return the stored draw of a run, with the requested number of questions, or make and store a new one.
 
-    Raises EvaluationError for an unknown run, or more questions than there are; AppError for a run that is not
-    finished; UsageError for settings of a different draw without ``redraw``.
+    Raises EvaluationError for an unknown run or too many questions, AppError for a run that is not finished, UsageError
+    for settings that differ from the stored draw if ``redraw`` is not set.
     """
     runs, labels = RunStore(pipeline.store), LabelStore(pipeline.store)
     info = runs.load_run(run_id)
@@ -98,7 +99,7 @@ def _stored(draw: LabelDraw, decoding: str, wanted: int) -> StoredDraw:
 
 
 def _population(records: Sequence[OutcomeRecord], arms: Sequence[str]) -> int:
-    """Questions that have all of the arms."""
+    """Return the number of questions that all of these arms answered."""
     by_question: dict[str, set[str]] = {}
     for record in records:
         by_question.setdefault(record.question_id, set()).add(record.arm)
@@ -106,7 +107,10 @@ def _population(records: Sequence[OutcomeRecord], arms: Sequence[str]) -> int:
 
 
 def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
-    """The stored draw with the requested number of questions; None if nothing changes."""
+    """Return the stored draw with the requested number of questions, or None if nothing changes.
+
+    Raises UsageError for settings that differ from the draw.
+    """
     other = []
     if request.arms and request.arms != stored.draw.arms:
         other.append(f"the arms {','.join(stored.draw.arms)}")
@@ -135,5 +139,5 @@ def _changed(stored: StoredDraw, request: DrawRequest) -> StoredDraw | None:
 
 
 def outcome_records(samples: Sequence[SampleRecord]) -> list[OutcomeRecord]:
-    """The verifier's outcomes of samples with one decoding setting."""
+    """Return the verifier's outcomes of samples. The samples must have one decoding setting."""
     return [OutcomeRecord(s.question_id, s.arm, s.sample, s.evaluation.outcome) for s in samples]

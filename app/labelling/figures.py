@@ -1,4 +1,4 @@
-"""Rates of a stored run corrected by human labels: for its report, its gate and its summary."""
+"""Rates of a stored run corrected by human labels, for its report, its summary and its gate."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answ
 def label_figures(
     pipeline: Pipeline, run_id: str, samples: Sequence[SampleRecord], summary: RunSummary
 ) -> CorrectedFigures | None:
-    """Corrected figures of a run, None if it has no label. samples, summary: all of the run's.
+    """Return the corrected figures of a run, or None if it has no labels. samples, summary: those of the entire run.
 
-    Figures that cannot be corrected (yet, or any more) carry a reason instead of raising an error.
+    Figures that cannot be corrected have a reason instead of a value; they raise no error.
     """
     store = LabelStore(pipeline.store)
     stored = store.load_draw(run_id)
@@ -37,7 +37,7 @@ def label_figures(
 
 
 def corrected_names(words: dict[str, str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Names of the corrected figures in a condition, by arm, and by pair of arms."""
+    """Return the names of the corrected figures in conditions. words: name of each arm in conditions. pairs: arms."""
     names = [f"{QUANTITIES[q]}_{word}" for word in words.values() for q in ("hallucinated", "answered")]
     names += [f"{QUANTITIES['difference']}_{words[one]}_{words[two]}" for one, two in pairs]
     if len(words) == 1:
@@ -48,7 +48,10 @@ def corrected_names(words: dict[str, str], pairs: Iterable[tuple[str, str]]) -> 
 def corrected_estimates(
     figures: CorrectedFigures | None, words: dict[str, str], pairs: Iterable[tuple[str, str]], level: float
 ) -> dict[str, HallucinationEstimate]:
-    """The corrected figures by ``corrected_names``; those that the labels do not allow are undefined, with a reason."""
+    """Return the corrected figures by the names of ``corrected_names``.
+
+    A figure that the labels do not support is undefined, with a reason.
+    """
     found = dict.fromkeys(
         corrected_names(words, pairs),
         without_labels(level, figures.reason if figures else "no response is labelled: plumbline label RUN"),
@@ -64,10 +67,10 @@ def corrected_estimates(
 def gate_figures(
     summary: RunSummary, corrected: CorrectedFigures | None, declared: Sequence[tuple[str, str]] = ()
 ) -> dict[str, HallucinationEstimate]:
-    """Every figure that a condition may name: those of ``summary_figures`` and the corrected ones.
+    """Return all figures that a condition may name: those of ``summary_figures`` and the corrected ones.
 
-    declared: pairs of arms that were to be compared. If the run cannot compare a pair (no common question), its
-    difference is undefined instead of missing, so that a condition that was valid before the run stays valid.
+    declared: pairs of arms that the user wants to compare. If a pair has no common question, its difference is
+    undefined instead of missing, so that conditions that were valid before the run stay valid.
     """
     words, level = arm_words([arm.arm for arm in summary.arms]), summary.settings.level
     pairs = [(pair.baseline, pair.other) for pair in summary.pairs]

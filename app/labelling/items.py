@@ -1,4 +1,4 @@
-"""The view of a response for labelling: question, answer and evidence, without arm and verdict."""
+"""The items that annotators see: question, answer and evidence of a response, without its arm and verdict."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from generation.completion import Citation, Completion
 
 MOST_PASSAGES = 8
 _AROUND = 240
-"""Characters of a document shown before and after the evidence in it."""
+"""Number of characters of a document that are shown before and after the evidence."""
 _BATCH = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Evidence with its context. before + text + after is one contiguous part of the document called ``title``."""
+    """Evidence with its surroundings. before + text + after is a contiguous part of the document ``title``."""
 
     title: str
     before: str
@@ -35,8 +35,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class LabelItem:
-    """One response. id: opaque, the same for every annotator. remark: further information on the question, "" for
-    none.
+    """A response to label.
+
+    id: ID that does not reveal the arm, equal for all annotators. key: question, arm and sample. references: accepted
+    answers. passages: evidence. remark: further information for the annotator, "" if there is none.
     """
 
     id: str
@@ -49,7 +51,7 @@ class LabelItem:
 
 
 def item_id(run_id: str, decoding: str, key: ResponseKey) -> str:
-    """12 hexadecimal digits that do not reveal the arm."""
+    """Return the ID of an item: 12 hexadecimal digits that do not reveal the arm."""
     return hashlib.sha256("\0".join((run_id, decoding, *map(str, key))).encode()).hexdigest()[:12]
 
 
@@ -61,11 +63,11 @@ def label_items(
     samples: Sequence[SampleRecord],
     questions: Sequence[Question],
 ) -> tuple[LabelItem, ...]:
-    """The items of these responses, in order.
+    """Return the items of these responses, in order.
 
-    Passages: the question's own evidence, then the evidence retrieved for the answer's claims. If an answer has none,
-    the evidence retrieved for the other answers to its question. This depends only on question and answer, never on the
-    passages in the arm's prompt.
+    Their passages are the evidence of the question, then the evidence that was retrieved for the claims of the answer.
+    If the answer has none, the evidence for other answers to the question is shown. The passages depend only on the
+    question and the answer, never on the prompt of the arm.
     """
     by_id = {q.id: q for q in questions}
     by_key = {(s.question_id, s.arm, s.sample): s for s in samples if s.decoding == decoding}
@@ -100,7 +102,10 @@ class DocumentText:
 
 
 def documents_of(store: Store, name: str, ids: Sequence[str]) -> dict[str, DocumentText]:
-    """Documents of a collection (stored name) in their current state; missing ones are left out."""
+    """Return documents of a collection in their current state, by ID. Missing documents are left out.
+
+    name: name of the collection in the store.
+    """
     found: dict[str, DocumentText] = {}
     columns = (documents.c.document_id, documents.c.title, documents.c.text)
     with store.read() as connection:
@@ -117,7 +122,7 @@ def documents_of(store: Store, name: str, ids: Sequence[str]) -> dict[str, Docum
 
 
 def _evidence(sample: SampleRecord) -> list[Evidence]:
-    """Evidence retrieved for a response's claims; reference answers (which have no document) are marked as such."""
+    """Return the evidence that was retrieved for the claims of a response, without reference answers."""
     return [e for v in sample.evaluation.verdicts for e in v.evidence if e.document_id is not None]
 
 
@@ -135,7 +140,10 @@ def _passages(
 
 
 def passage_of(evidence: Evidence, source: DocumentText | None) -> Passage | None:
-    """The evidence in its document; without context if the document is gone or has changed."""
+    """Return evidence with its surroundings, or without them if its document was deleted or changed.
+
+    Returns None if there is no text to show.
+    """
     inside = source is not None and (not evidence.text or source.text[evidence.start : evidence.end] == evidence.text)
     if source is None or not inside:
         return Passage(evidence.document_id or "", "", evidence.text, "") if evidence.text else None
@@ -150,7 +158,7 @@ def passage_of(evidence: Evidence, source: DocumentText | None) -> Passage | Non
 
 
 def _blind(completion: Completion) -> str:
-    """The answer without citation marks, which only an arm with passages has."""
+    """Return the answer without citation marks, which would reveal that the arm shows passages."""
     text, pieces, position = completion.text, [], 0
     for citation in sorted(completion.citations, key=_start):
         if citation.start < position:

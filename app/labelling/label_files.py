@@ -1,4 +1,4 @@
-"""Labels to and from files: one row per item, merged into an annotator's labels."""
+"""Export items to label files, and import completed label files. A file has one row per item."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from evaluation.outcomes import OUTCOMES, Outcome
 
 
 def export_labels(session: Labelling, path: Path) -> int:
-    """Write the session's items with this annotator's labels; returns their number. Raises DataError."""
+    """Write the items of a session with the annotator's labels to a file, and return their number.
+
+    Raises DataError if the file cannot be written.
+    """
     own = session.own()
     return write_labels(
         path,
@@ -42,7 +45,9 @@ def export_labels(session: Labelling, path: Path) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ImportedLabels:
-    """Imported labels. labels: number written. blank: lines without a label. annotators: their names."""
+    """The result of an import. labels: number of stored labels. blank: number of rows without a label. annotators:
+    names of the annotators.
+    """
 
     labels: int
     blank: int
@@ -51,7 +56,7 @@ class ImportedLabels:
 
 @dataclass(frozen=True, slots=True)
 class ParsedLabels:
-    """Validated labels of a file, not yet stored. blank: lines without a label."""
+    """The valid labels of a file, not stored yet. blank: number of rows without a label."""
 
     given: tuple[GivenLabel, ...]
     blank: int
@@ -60,11 +65,11 @@ class ParsedLabels:
 def filled_in(
     run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
 ) -> ParsedLabels:
-    """Parse a completed label file.
+    """Parse a completed label file of a run.
 
-    name: of the file, for messages. annotator: for lines without a name. others: whether lines may name another
-    annotator. Raises DataError, AppError or EvaluationError naming file, lines and what to do: for ids that were not
-    drawn, invalid labels and names, and a file without labels.
+    name: name of the file for messages. annotator: annotator of rows without a name. settles: whether the labels settle
+    disagreements. others: whether rows may name another annotator. Raises DataError, AppError or EvaluationError that
+    names file and rows, for IDs that were not drawn, invalid labels and names, and a file without labels.
     """
     by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
     return parsed_labels(by_id, content, name, annotator, settles=settles, others=others)
@@ -79,7 +84,7 @@ def parsed_labels(
     settles: bool = False,
     others: bool = True,
 ) -> ParsedLabels:
-    """Parse a completed file of labels of these responses, by item id. Otherwise like ``filled_in``."""
+    """Parse a completed label file. by_id: responses by item ID. For the other parameters see ``filled_in``."""
     annotator = check_annotator(annotator)
     read = parse_labels(content, name, by_id, annotator)
     problems = [*read.problems]
@@ -96,9 +101,10 @@ def parsed_labels(
 
 
 def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
-    """Commit them, all or none; a label counts for all equal answers to the question that the file does not label.
+    """Store the labels in one transaction.
 
-    Raises EvaluationError if the run has changed meanwhile.
+    A label also counts for equal answers to the same question that the file does not label. Raises EvaluationError if
+    the run has changed meanwhile.
     """
     equal = equal_answers(run)
     named = {(g.annotator, g.key) for g in found.given}
@@ -112,7 +118,7 @@ def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> Impo
 def import_labels(
     pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool
 ) -> ImportedLabels:
-    """Import a completed label file: stores all of its labels, or none. Raises as ``filled_in`` does."""
+    """Import a completed label file. All its labels are stored, or none. Raises the errors of ``filled_in``."""
     found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
     return keep_labels(pipeline.store, run, found)
 

@@ -1,4 +1,4 @@
-"""Labelling in a browser: one item per page, one key per label. Serves the loopback address only."""
+"""Label answers in a browser, with one item per page and one key per label. Serves the loopback address only."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from evaluation.reports.corrected_view import agreement_lines
 
 
 def label_app(session: LabelSession) -> Starlette:
-    """The pages of one annotator's session. Answers are escaped, and foreign scripts cannot run."""
+    """Return the web application for the session of one annotator. Texts are escaped, and other scripts cannot run."""
     pages = _Pages(session)
     return Starlette(
         routes=[
@@ -53,15 +53,15 @@ class _Pages:
         self._template = page_environment().get_template("label.html.j2")
 
     async def start(self, request: Request) -> Response:
-        """The first unlabelled item, or the end page."""
+        """Redirect to the first unlabelled item, or to the end page."""
         return await self._guarded(request, self._start)
 
     async def item(self, request: Request) -> Response:
-        """One item."""
+        """Show an item."""
         return await self._guarded(request, self._item)
 
     async def give(self, request: Request) -> Response:
-        """Commit a label; then show the next item."""
+        """Store a label and redirect to the next item."""
         try:
             check_own_form(request)
             label = _label(await form_body(request))
@@ -70,7 +70,7 @@ class _Pages:
         return await self._guarded(request, functools.partial(self._give, label=label))
 
     async def done(self, request: Request) -> Response:
-        """Progress, and the annotators."""
+        """Show the progress and the agreement of the annotators."""
         return await self._guarded(request, self._done)
 
     async def _guarded(self, request: Request, work: Any) -> Response:
@@ -140,7 +140,7 @@ class _Pages:
 
 
 def serve_labels(session: LabelSession, listener: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM."""
+    """Serve the pages until Ctrl-C or SIGTERM."""
     serve_pages(label_app(session), listener)
 
 

@@ -1,4 +1,4 @@
-"""One annotator's session on a labelled run: open items, given labels, progress."""
+"""The label session of one annotator: items to label, given labels, and progress."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evaluation.runs.run_store import RunStore
 
 
 class Labelling(Protocol):
-    """One annotator's labelling of responses. items: those to label, in order."""
+    """The labelling of responses by one annotator. annotator: name."""
 
     annotator: str
 
@@ -25,22 +25,22 @@ class Labelling(Protocol):
         """The responses to label, in order."""
 
     def own(self) -> dict[ResponseKey, Outcome]:
-        """This annotator's labels as stored now."""
+        """Return the stored labels of this annotator."""
 
     def label(self, item: LabelItem, label: Outcome) -> None:
-        """Commit one label; replaces this annotator's earlier one."""
+        """Store a label. It replaces an earlier label of this annotator."""
 
     def first_open(self) -> int | None:
-        """Index of the first item that this annotator has not labelled, None if there is none."""
+        """Return the index of the first item that this annotator has not labelled, or None if there is none."""
 
     def progress(self) -> LabelProgress:
-        """Labels of all annotators."""
+        """Return the progress of all annotators."""
 
 
 def equal_answers(run: LabelledRunInfo) -> dict[ResponseKey, tuple[ResponseKey, ...]]:
-    """For each drawn response, the drawn responses to its question with the same text, itself included.
+    """Return, for each drawn response, the drawn responses to its question with the same text, including itself.
 
-    Policies give many answers unchanged, and an answer is right or wrong whoever gave it.
+    Policies return many answers unchanged. Such answers need one label only.
     """
     texts = {(s.question_id, s.arm, s.sample): s.completion.text for s in run.samples if s.completion is not None}
     drawn = wanted_items(run.stored)
@@ -51,14 +51,16 @@ def equal_answers(run: LabelledRunInfo) -> dict[ResponseKey, tuple[ResponseKey, 
 
 
 class LabelSession:
-    """One annotator's labelling of one run. Every label is committed at once; nothing else is stored here.
+    """The labelling of a run by one annotator. Each label is stored at once.
 
-    items: the first of equal answers to a question only; its label counts for all of them.
+    items: the responses to label. Of equal answers to a question only the first one is included, and its label counts
+    for all of them.
     """
 
     def __init__(self, store: Store, run: LabelledRunInfo, annotator: str, adjudicate: bool = False) -> None:
-        """adjudicate: only items with disagreement; each label settles one. Raises EvaluationError for an invalid
-        name.
+        """adjudicate: whether to show only items on which annotators disagree, and to settle them.
+
+        Raises EvaluationError for an invalid name of the annotator.
         """
         self._labels, self._run, self._settles = LabelStore(store), run, adjudicate
         self.annotator = check_annotator(annotator)
@@ -75,7 +77,7 @@ class LabelSession:
 
     @property
     def run_id(self) -> str:
-        """The run's."""
+        """ID of the run."""
         return self._run.info.id
 
     @property
@@ -84,23 +86,23 @@ class LabelSession:
         return self._settles
 
     def own(self) -> dict[ResponseKey, Outcome]:
-        """This annotator's labels as stored now (another session of the same annotator may be open)."""
+        """Return the stored labels of this annotator, including those of other open sessions."""
         return {
             g.key: g.label for g in self._load_labels() if g.annotator == self.annotator and g.settles == self._settles
         }
 
     def label(self, item: LabelItem, label: Outcome) -> None:
-        """Commit one label, for all equal answers to the question; replaces this annotator's earlier one."""
+        """Store a label for all equal answers to the question. It replaces an earlier label of this annotator."""
         given = [GivenLabel(key, self.annotator, label, self._settles) for key in self._equal[item.key]]
         self._labels.save(self.run_id, self._run.stored.decoding, given)
 
     def first_open(self) -> int | None:
-        """Index of the first item that this annotator has not labelled, None if there is none."""
+        """Return the index of the first item that this annotator has not labelled, or None if there is none."""
         own = self.own()
         return next((i for i, item in enumerate(self.items) if item.key not in own), None)
 
     def progress(self) -> LabelProgress:
-        """Labels of all annotators."""
+        """Return the progress of all annotators."""
         return progress_of(self._run.stored, self._load_labels())
 
     def _load_labels(self) -> tuple[GivenLabel, ...]:

@@ -1,4 +1,4 @@
-"""Labelling in a terminal: one item, one key, one commit."""
+"""Label answers in a terminal, with one key per label."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _UNSAFE = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{_BIDI}\ud800-\udfff]")
 
 
 def terminal_safe(text: str) -> str:
-    """Make the text safe for a terminal: control and direction characters become U+FFFD; tabs and line breaks remain.
+    """Replace control and direction characters by U+FFFD. Tabs and line breaks remain.
 
-    Otherwise an answer could clear the screen, change the title, or display other words than it holds.
+    Otherwise an answer could clear the screen, change the title, or display other words than it contains.
     """
     return _UNSAFE.sub("\ufffd", text.replace("\r\n", "\n"))
 
 
 def label_in_terminal(session: Labelling, output: Output, read_key: Callable[[], str] | None = None) -> int:
-    """Show items from the first unlabelled one to the last, or until q; returns the number of labels given.
+    """Show items from the first unlabelled one on, until the last one or q, and return the number of given labels.
 
-    read_key: returns the next key, "" at the end of input.
+    read_key: function that returns the next key, "" at the end of input; by default it reads stdin.
     """
     read = read_key or key_reader(sys.stdin)
     index = session.first_open()
@@ -60,7 +60,7 @@ def label_in_terminal(session: Labelling, output: Output, read_key: Callable[[],
 
 
 def shown_item(item: LabelItem, index: int, total: int, own: Outcome | None) -> Text:
-    """The item as styled text, without markup or terminal commands."""
+    """Return an item as styled text, without markup and terminal commands. own: label of this annotator, if any."""
     text = Text()
     labelled = f", labelled {word_of_label(own)}" if own else ""
     text.append(f"\n── {index + 1} of {total}{labelled} ", style="bold")
@@ -86,7 +86,10 @@ def shown_item(item: LabelItem, index: int, total: int, own: Outcome | None) -> 
 
 
 def key_reader(stream: IO[str]) -> Callable[[], str]:
-    """Single keys of a terminal without Return; for a pipe or file, the first letter of each non-empty line."""
+    """Return a function that reads the next key, "" at the end of input.
+
+    On a terminal it reads single keys without Return, otherwise the first character of each non-empty line.
+    """
     if stream.isatty():
         return lambda: _raw_key(stream)
     return lambda: next((line.strip()[0] for line in stream if line.strip()), "")

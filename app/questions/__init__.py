@@ -1,1 +1,1 @@
-"""Question sets: generated from a collection, reviewed by people, imported from logs."""
+"""Generate question sets from collections, review them, and import questions from logs."""

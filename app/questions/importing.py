@@ -1,4 +1,4 @@
-"""Import questions from logs: remove personal data, group near-duplicates, write one file."""
+"""Import questions from logs: remove personal data, group near-duplicates, and write one file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NO_WORDS: Final = "it has no words"
 
 @dataclass(frozen=True, slots=True)
 class DroppedData:
-    """Removed personal data. kind: e-mail, phone or card. where: the record that held it."""
+    """Personal data that was removed. kind: e-mail, phone or card. where: location of the record."""
 
     kind: str
     where: str
@@ -32,10 +32,11 @@ class DroppedData:
 
 @dataclass(frozen=True, slots=True)
 class ImportReport:
-    """The outcome of an import.
+    """The result of an import.
 
-    records: number read. questions: number written, one per group. grouped: further questions in those groups. refused:
-    counts by reason. dropped: removed personal data, without the data itself.
+    records: number of records read. questions: number of questions written, one per group. grouped: number of further
+    questions in these groups. refused: number of refused records by reason. dropped: kind and location of removed
+    personal data.
     """
 
     records: int
@@ -46,9 +47,10 @@ class ImportReport:
 
 
 def import_questions(paths: Sequence[Path], output: Path, encoder: Encoder, column: str | None = None) -> ImportReport:
-    """Read logs and write a question file. The first question of a group represents it; the others are its variants.
+    """Read logs and write a question file. The first question of a group is written, with the others as its variants.
 
-    Raises DataError as read_log does, AppError if no question remains.
+    encoder: encoder that finds near-duplicates. column: name of the log's question column; None detects it. Raises the
+    DataError of read_log, and AppError if no question remains.
     """
     records, refused = 0, Counter[str]()
     dropped: list[DroppedData] = []

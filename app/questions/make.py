@@ -1,4 +1,4 @@
-"""Generate a question set from a collection: read documents, write candidates, check and draw them, write one file."""
+"""Generate a question set from a collection: write candidates, check and draw them, and write one file."""
 
 from __future__ import annotations
 
@@ -28,24 +28,25 @@ from generation.question_sets.candidate import Candidate
 
 _DOCUMENTS_A_QUESTION = 3
 _FEWEST_DOCUMENTS = 300
-# documents per requested question that a model is asked about, since many candidates are rejected
+# Number of answers per requested question that a model writes questions for, because many candidates are rejected.
 _ANSWERS_A_QUESTION = 5
 
 
 class Progress(Protocol):
-    """Progress callback: what is counted, the count, and the total."""
+    """A progress callback. what: unit that is counted. done, total: the current and the final count."""
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Report one step."""
+        """Report the progress."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class MakeRequest:
-    """A question set to generate.
+    """Settings of a question set to generate.
 
-    collection: a published one. output: the file to write. model: "" writes by rule, else a model named like --model.
-    round_trip: whether a reader must find the answer. temperature: of the model.
+    collection: name of a published collection. output: file to write. model: model that writes the questions, named as
+    in --model; "" writes them by rule. round_trip: whether a reader must find the answer of each question. temperature:
+    sampling temperature of the model.
     """
 
     collection: str
@@ -58,30 +59,30 @@ class MakeRequest:
 
 @dataclass(frozen=True, slots=True)
 class MakeResult:
-    """The result. made: the set. resumed: number of results reused from an interrupted command."""
+    """The generated set. resumed: number of results that were reused from an interrupted command."""
 
     made: MadeSet
     resumed: int
 
 
 class NoCheck:
-    """A check that keeps every candidate."""
+    """A check that accepts every candidate."""
 
     def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """No refusals."""
+        """Return an empty reason for each candidate."""
         return ["" for _ in candidates]
 
 
 def journal_path(output: Path) -> Path:
-    """The journal of an interrupted command."""
+    """Return the path of the journal from which an interrupted command resumes."""
     return output.with_name(f".{output.name}.progress.jsonl")
 
 
 def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress) -> MakeResult:
-    """Generate a set and write it atomically.
+    """Generate a question set and write it atomically.
 
-    Raises AppError if nothing can be generated, EvaluationError for a journal with other settings, and the errors of
-    retrieval and generation.
+    Raises AppError if no question can be generated, EvaluationError if the journal has other settings, and the errors
+    of retrieval and generation.
     """
     collection = pipeline.collection_name(request.collection)
     settings = request.settings

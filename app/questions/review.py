@@ -1,4 +1,4 @@
-"""Review of a question file: every decision is written at once, and several people can work on it."""
+"""Review the questions of a file. Each decision is written at once, and several people can review the same file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ _LONGEST_NAME = 80
 
 @dataclass(frozen=True, slots=True)
 class ReviewProgress:
-    """Progress of a review. questions: in the file. reviewed: by anybody. dropped: moved to their own file. by: count
-    per reviewer.
+    """The progress of a review.
+
+    questions: number of questions in the file. reviewed: number of questions that anyone has reviewed. dropped: number
+    of questions that were moved to the file of dropped questions. by: number of reviewed questions of each reviewer.
     """
 
     questions: int
@@ -37,11 +39,12 @@ class ReviewProgress:
 
 
 class QuestionReview:
-    """One reviewer's work on a file of questions (JSON Lines)."""
+    """The review of a question file (JSON Lines) by one person."""
 
     def __init__(self, path: Path, reviewer: str) -> None:
-        """Raises DataError for a file without valid questions, AppError for an invalid reviewer name or a file that
-        cannot be written.
+        """Check the file and the reviewer's name.
+
+        Raises DataError for a file without valid questions, AppError for an invalid name or another file format.
         """
         if not reviewer.strip() or len(reviewer) > _LONGEST_NAME or not reviewer.isprintable():
             raise AppError(f"--reviewer {reviewer!r}: give a name of 1 to {_LONGEST_NAME} printable characters")
@@ -52,33 +55,33 @@ class QuestionReview:
 
     @property
     def dropped_path(self) -> Path:
-        """The file of dropped questions."""
+        """Path of the file of dropped questions."""
         return self.path.with_name(f"{self.path.stem}.dropped.jsonl")
 
     def questions(self) -> list[Question]:
-        """The current questions of the file, in its order."""
+        """Return the current questions of the file, in order."""
         return [question_from_fields(row) for row in self._rows(self.path)]
 
     def open_questions(self) -> list[Question]:
-        """Questions that this person has not reviewed."""
+        """Return the questions that this person has not reviewed."""
         return [question for question in self.questions() if self.reviewer not in question.reviewed_by]
 
     def find(self, question_id: str) -> Question:
-        """A question by its id. Raises AppError if the file does not have it any more."""
+        """Return the question with this ID. Raises AppError if it is no longer in the file."""
         for question in self.questions():
             if question.id == question_id:
                 return question
         raise AppError(f"{self.path} has no question {question_id!r} any more: somebody dropped it")
 
     def keep(self, question_id: str) -> None:
-        """Mark a question as reviewed and correct. Raises AppError if the file does not have it any more."""
+        """Mark a question as reviewed and correct. Raises AppError if it is no longer in the file."""
         self._change(question_id, "kept", {})
 
     def mend(self, question_id: str, text: str | None, references: tuple[str, ...] | None) -> None:
-        """Change a question's text, its references, or both.
+        """Change the text of a question, its references, or both. None leaves them unchanged.
 
         New references remove the evidence spans, which belong to the old answer. Raises AppError for an empty text or
-        no reference.
+        empty references.
         """
         changed: dict[str, object] = {}
         if text is not None:
@@ -93,11 +96,11 @@ class QuestionReview:
         self._change(question_id, "mended", changed)
 
     def mark_unanswerable(self, question_id: str) -> None:
-        """Mark the question as not answered by the documents."""
+        """Mark a question as not answered by the documents."""
         self._change(question_id, "unanswerable", {"references": [], "answerable": False, "evidence": []})
 
     def drop(self, question_id: str) -> None:
-        """Move a question to the file of dropped ones."""
+        """Move a question to the file of dropped questions. Raises AppError for the last question of the file."""
         with self._locked():
             rows = self._rows(self.path)
             row = _find(rows, question_id, self.path)
@@ -111,7 +114,7 @@ class QuestionReview:
             _write(self.path, rest)
 
     def progress(self) -> ReviewProgress:
-        """Progress of the review."""
+        """Return the progress of the review."""
         questions = self.questions()
         names = sorted({name for question in questions for name in question.reviewed_by})
         by = tuple((name, sum(name in q.reviewed_by for q in questions)) for name in names)
@@ -123,7 +126,7 @@ class QuestionReview:
             rows = self._rows(self.path)
             row = _find(rows, question_id, self.path)
             if changed:
-                for name in ("question", "query", "answers"):  # other names of the same fields would contradict
+                for name in ("question", "query", "answers"):  # remove other names of the changed fields
                     if ("text" in changed and name != "answers") or ("references" in changed and name == "answers"):
                         row.pop(name, None)
                 row.update(changed)

@@ -1,4 +1,4 @@
-"""Review of questions in a browser: one question per page, one key per decision. Serves the loopback address only."""
+"""Review questions in a browser, with one question per page. Serves the loopback address only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,10 @@ DECISIONS = (("k", "keep"), ("m", "mend"), ("u", "unanswerable"), ("d", "drop"),
 
 
 def review_app(review: QuestionReview, texts: Texts) -> Starlette:
-    """The pages of one reviewer. All external text is escaped; foreign scripts cannot run."""
+    """Return the web application for one reviewer. texts: function that returns the text of a document.
+
+    Texts are escaped, and other scripts cannot run.
+    """
     pages = _Pages(review, texts)
     return Starlette(
         routes=[
@@ -49,7 +52,7 @@ def review_app(review: QuestionReview, texts: Texts) -> Starlette:
 
 
 def serve_review(review: QuestionReview, texts: Texts, listener: socket.socket) -> None:
-    """Serve until Ctrl-C or SIGTERM."""
+    """Serve the pages until Ctrl-C or SIGTERM."""
     serve_pages(review_app(review, texts), listener)
 
 
@@ -60,11 +63,11 @@ class _Pages:
         self._template = page_environment().get_template("review.html.j2")
 
     async def show(self, request: Request) -> Response:
-        """The first question that this person has neither reviewed nor skipped, or the end page."""
+        """Show the first question that this person has neither reviewed nor skipped, or the end page."""
         return await self._guarded(request, self._show)
 
     async def decide(self, request: Request) -> Response:
-        """Write a decision; then show the next question."""
+        """Store a decision and redirect to the next question."""
         try:
             check_own_form(request)
             fields = _fields(await form_body(request, _MOST_BYTES))

@@ -1,4 +1,4 @@
-"""Review of questions in a terminal: one question, one key, one write."""
+"""Review questions in a terminal, with one key per decision."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from app.questions.review import QuestionReview
 from data.questions import Question
 
 HELP = "k keep · t new text · r new references · u unanswerable · d drop · s skip · b back · q quit"
-_AROUND = 220  # characters shown before and after the evidence
+_AROUND = 220  # number of characters shown before and after the evidence
 
 Texts = Callable[[str], str | None]
-"""Returns a document's text by its id, None if it is unknown."""
+"""Function that returns the text of a document by its ID, or None if the document is unknown."""
 
 
 def review_in_terminal(
@@ -27,9 +27,10 @@ def review_in_terminal(
     read_key: Callable[[], str] | None = None,
     read_line: Callable[[str], str] | None = None,
 ) -> dict[str, int]:
-    """Show the questions that this person has not reviewed; returns the number of each decision.
+    """Show the questions that this person has not reviewed, and return the number of each decision.
 
-    read_key: returns the next key, "" at the end of input. read_line: reads a line of text after a prompt.
+    texts: function that returns the text of a document. read_key: function that returns the next key, "" at the end of
+    input. read_line: function that shows a prompt and returns a line of text. Both read stdin by default.
     """
     read = read_key or key_reader(sys.stdin)
     ask = read_line or _line
@@ -81,7 +82,7 @@ def _decide(review: QuestionReview, question: Question, key: str, ask: Callable[
 
 
 def shown_question(question: Question, place: int, total: int, texts: Texts) -> Text:
-    """The question as styled text, without markup or terminal commands."""
+    """Return a question as styled text, without markup and terminal commands. place: index of the question."""
     text = Text()
     text.append(f"\n── {place + 1} of {total}  {terminal_safe(question.kind)} ", style="bold")
     text.append("─" * 40 + "\n", style="dim")

@@ -1,4 +1,4 @@
-"""The documents from which questions are generated."""
+"""Read the documents from which questions are generated."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from data.store import Store
 from generation.question_sets.candidate import SourceText
 from retrieval.generations.contents import find_document, list_documents
 
-_MOST_CHARACTERS = 60_000  # maximum characters read of one document
+_MOST_CHARACTERS = 60_000  # maximum number of characters of a document that are used
 _PAGE = 10_000
 
 
 def source_texts(store: Store, collection: str, most: int, seed: int) -> tuple[SourceText, ...]:
-    """At most ``most`` documents of a collection, drawn by the seed, by id. Raises AppError if there is none."""
+    """Return at most ``most`` documents of a collection, drawn at random and sorted by ID.
+
+    Raises AppError if the collection is empty.
+    """
     ids: list[str] = []
     while True:
         page = list_documents(store, collection, _PAGE, len(ids))

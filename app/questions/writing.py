@@ -1,4 +1,4 @@
-"""Question candidates about single sentences, by rule or by a model, document by document."""
+"""Write candidate questions about single sentences of documents, by rule or by a model."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ POINTS: Final = "it refers to its document or has an unresolved pronoun"
 
 @dataclass(frozen=True, slots=True)
 class ModelWriting:
-    """Settings of a writing model. per_document: number of answers per document. temperature: of the model; 0 is
-    greedy.
+    """Settings of a model that writes questions.
+
+    per_document: maximum number of questions per document. temperature: sampling temperature; 0 is greedy.
     """
 
     per_document: int
@@ -39,7 +40,7 @@ class ModelWriting:
 def by_rule(
     sources: Sequence[SourceText], progress: Callable[[int, int], None] | None = None
 ) -> Iterator[tuple[str, list[Candidate]]]:
-    """Every candidate of each document, written by rule."""
+    """Yield the ID of each document with all candidates that rules write."""
     for number, source in enumerate(sources, start=1):
         yield source.document_id, list(candidate_questions(source))
         if progress is not None:
@@ -54,9 +55,10 @@ def by_model(
     refused: Counter[str],
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[tuple[str, list[Candidate]]]:
-    """Candidates that a model wrote for answers chosen by rule.
+    """Yield the ID of each document with the candidates that a model writes for answers chosen by rule.
 
-    refused: counts are added to it. Raises GenerationError as the generator does.
+    journal: stores the model's texts, so that an interrupted command resumes. refused: number of refused texts by
+    reason, which is updated. Raises the GenerationError of the generator.
     """
     for number, source in enumerate(sources, start=1):
         blanks = _blanks(source, writing)
@@ -87,7 +89,7 @@ def _checked(written: str, shown: Chunk, blank: Candidate) -> tuple[str, str]:
 
 
 def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
-    """Answers to ask for, one per sentence, still without a question."""
+    """Return candidates with an answer but without a question, at most one per sentence."""
     rng = random.Random(f"answers:{writing.seed}:{source.document_id}")
     low = source.text.lower()
     found: dict[int, list[Candidate]] = {}

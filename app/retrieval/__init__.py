@@ -1,1 +1,1 @@
-"""Search, tune and watch collections."""
+"""Retrieval in the application: locations of chunks, tuning, query rewriting, uploads and watched folders."""

@@ -1,4 +1,4 @@
-"""Readable locations of retrieved chunks in their documents: page, heading, line."""
+"""Find the page, heading and line of retrieved chunks in their documents."""
 
 from __future__ import annotations
 
@@ -16,39 +16,39 @@ from retrieval.generations.document_versions import DOCUMENT_COLUMNS
 
 
 class LocatedText(Protocol):
-    """A part of a document, with its text at the time of retrieval."""
+    """A part of a document, with the text that it had at the time of retrieval."""
 
     @property
     def document_id(self) -> str:
-        """Id of the document."""
+        """ID of the document."""
         ...
 
     @property
     def start(self) -> int:
-        """Start offset in the document, in characters."""
+        """Offset of the first character in the document."""
         ...
 
     @property
     def end(self) -> int:
-        """End offset, exclusive."""
+        """Offset after the last character."""
         ...
 
     @property
     def text(self) -> str:
-        """The text of the part."""
+        """Text of the part."""
         ...
 
 
 def chunk_locations(store: Store, collection: str, chunks: Sequence[Chunk]) -> dict[str, str]:
-    """Locations by chunk id; see ``locations_of``."""
+    """Return the locations of chunks by chunk ID; see ``locations_of``."""
     return dict(zip((chunk.id for chunk in chunks), locations_of(store, collection, chunks), strict=True))
 
 
 def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]) -> tuple[str, ...]:
-    """For each part, a location such as ``page 3, Notice, line 12``; empty if unknown.
+    """Return a location such as ``page 3, Notice, line 12`` for each part, "" if it is unknown.
 
-    The documents are those of the published generation. A part whose text is no longer there (a newer generation was
-    published meanwhile) gets an empty location too.
+    The documents are those of the published generation. The location is also "" if the text of a part has changed
+    since its retrieval.
     """
     wanted = sorted({stretch.document_id for stretch in stretches})
     if not wanted:

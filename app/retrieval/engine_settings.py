@@ -1,4 +1,4 @@
-"""The index engines that the settings name."""
+"""Configure the index engines from the settings."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from retrieval.engines.engines import Engines
 
 
 def engines_of(settings: Settings) -> Engines:
-    """Engines at the addresses of the settings.
+    """Return the index engines at the addresses in the settings.
 
-    pgvector's default is the database itself, if it is PostgreSQL; Milvus's a file in the home.
+    By default, pgvector uses the database itself if it is PostgreSQL, and Milvus uses a file in the home.
     """
     url = settings.database_url
     own = "" if url.startswith("sqlite") else url

@@ -1,4 +1,4 @@
-"""Where the files of an index job are parsed: in child processes here, or by the workers of an executor."""
+"""Choose where files are parsed for indexing: in child processes of this machine or in the workers of an executor."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from data.parsing.pool import FileParsing, parse_files
 
 
 def file_parsing(executor: BlockExecutor | None) -> FileParsing:
-    """How files are parsed. executor: None for this machine's child processes; else its workers parse, which start
-    now.
+    """Return the function that parses files.
+
+    executor: executor whose workers parse the files, which start now; None for child processes of this machine.
     """
     if executor is None:
         return parse_files

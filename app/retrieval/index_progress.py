@@ -1,4 +1,4 @@
-"""Progress of an index job: bars on a terminal, occasional lines in a log."""
+"""Show the progress of an index job, as bars on a terminal or as occasional lines in a log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.log_lines import EVERY_S, duration
 from retrieval.indexing.report import IndexProgress
 
 _GRAPH_GROWS = 1.4
-"""The time to build a graph of n vectors grows with this power of n (measured: docs/indexing.md)."""
+"""The time to build a graph of n vectors grows with this power of n (docs/indexing.md)."""
 _LONG_S = 120.0
 _ENOUGH_S = 5.0
 
@@ -25,10 +25,10 @@ _UNITS = {
 
 
 class ProgressLines:
-    """Logs the progress at most every ``every`` seconds, with rate and remaining time."""
+    """A progress listener that logs rate and remaining time, at most once per ``every`` seconds."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
-        """clock: monotonic time in seconds."""
+        """say: function that logs a line. clock: function that returns a monotonic time in seconds."""
         self._say = say
         self._clock = clock
         self._every = every
@@ -36,7 +36,7 @@ class ProgressLines:
         self._began: dict[str, tuple[float, int]] = {}
 
     def update(self, progress: IndexProgress) -> None:
-        """Record the progress; log a line if one is due and the longest phase has advanced."""
+        """Record the progress, and log a line if one is due. The phases "documents" and "chunks" are not logged."""
         now = self._clock()
         began, first = self._began.setdefault(progress.phase, (now, progress.done))
         running = progress.total is None or progress.done < progress.total
@@ -52,16 +52,16 @@ class ProgressLines:
 
 
 class GraphNotice:
-    """Announces once, soon after a slow graph build starts, its estimated time and faster alternatives."""
+    """A progress listener that announces a slow graph build once, with its estimated time and faster alternatives."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
-        """clock: monotonic time in seconds."""
+        """say: function that prints the notice. clock: function that returns a monotonic time in seconds."""
         self._say, self._clock = say, clock
         self._began: tuple[float, int] | None = None
         self._reported = False
 
     def update(self, progress: IndexProgress) -> None:
-        """Record the progress; print the notice once the estimate is stable."""
+        """Record the progress, and print the notice as soon as the estimate is stable."""
         if self._reported or progress.phase != "index" or not (progress.kind or "").startswith("hnsw"):
             return
         if self._began is None:
@@ -83,7 +83,10 @@ class GraphNotice:
 
 
 def remaining(progress: IndexProgress, first: int, seconds: float) -> float | None:
-    """Remaining seconds of the phase, after ``seconds`` from ``first`` to ``done``; None while unknown."""
+    """Return the remaining seconds of a phase, or None while they are unknown.
+
+    first: number of items that were done at its start. seconds: time since its start.
+    """
     power = _GRAPH_GROWS if (progress.kind or "").startswith("hnsw") else 1.0
     work_done = progress.done**power - first**power
     if progress.total is None or work_done <= 0 or seconds <= 0:
@@ -93,7 +96,7 @@ def remaining(progress: IndexProgress, first: int, seconds: float) -> float | No
 
 @contextmanager
 def shown_progress(output: Output, clock: Callable[[], float]) -> Iterator[Callable[[IndexProgress], None]]:
-    """A progress listener for the index job that writes to stderr."""
+    """Yield a progress listener for an index job that writes to stderr. clock: returns a monotonic time in seconds."""
     notice = GraphNotice(output.say, clock)
     if not output.err.is_terminal:
         lines = ProgressLines(output.say, clock)

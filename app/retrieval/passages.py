@@ -1,4 +1,4 @@
-"""A collection's chunks by document: the source of gold passages for arms and verifiers."""
+"""The chunks of a collection by document, from which arms and verifiers take gold passages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from retrieval.retriever import Retriever
 
 
 class Passages:
-    """The chunks of an open retriever, as evaluation.evidence.passages.PassageSource."""
+    """The chunks of an open retriever by document. Implements evaluation.evidence.passages.PassageSource."""
 
     def __init__(self, retriever: Retriever) -> None:
         self._by_document: dict[str, list[Chunk]] = {}
@@ -15,5 +15,5 @@ class Passages:
             self._by_document.setdefault(chunk.document_id, []).append(chunk)
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
-        """Chunks in document order; empty for a document that the collection does not hold."""
+        """Return the chunks of a document in order; empty if the collection does not contain the document."""
         return tuple(self._by_document.get(document_id, ()))

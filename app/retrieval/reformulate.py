@@ -1,4 +1,4 @@
-"""Query reformulation with the generator: paraphrases, hypothetical passages, and follow-up queries."""
+"""Reformulate queries with the generator: paraphrases, hypothetical passages, and follow-up queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENOUGH = "ENOUGH"
 
 
 def check_can_write(generator: Generator) -> None:
-    """Raise AppError for the embedded reader, which copies words of passages and cannot write text."""
+    """Raise AppError for an embedded reader, which copies words of passages and cannot write text."""
     if generator.name.startswith("plumbline-reader"):
         raise AppError(
             f"{generator.name} only copies words of passages, so it can write neither rewrites nor passages: "
@@ -27,7 +27,7 @@ def check_can_write(generator: Generator) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rewriter:
-    """Paraphrases of a question, one per line, at most ``count``."""
+    """A function that writes at most ``count`` paraphrases of a question."""
 
     generator: Generator
     count: int
@@ -35,11 +35,11 @@ class Rewriter:
 
     @property
     def name(self) -> str:
-        """For the settings of a search."""
+        """Name in the settings of a search."""
         return f"{self.count} rewrites by {self.generator.name}"
 
     def __call__(self, question: str) -> Sequence[str]:
-        """The paraphrases, without leading numbers or bullets; may be empty."""
+        """Return the paraphrases without leading numbers or bullets. There may be none."""
         task = f"Write the following search query in {self.count} other ways, one a line, nothing else.\n\n{question}"
         text = _written(self.generator, task, (), 48 * self.count, self.seed, question)
         lines = (_BULLET.sub("", line).strip() for line in text.splitlines())
@@ -48,8 +48,10 @@ class Rewriter:
 
 @dataclass(frozen=True, slots=True)
 class HypotheticalPassageWriter:
-    """Hypothetical passages that might answer a question, for HyDE. They need not be true; only their similarity
-    matters.
+    """A function that writes hypothetical passages that might answer a question (HyDE).
+
+    The passages need not be true, because only their similarity to documents matters. count: number of passages.
+    max_tokens: maximum length of a passage in tokens.
     """
 
     generator: Generator
@@ -59,11 +61,11 @@ class HypotheticalPassageWriter:
 
     @property
     def name(self) -> str:
-        """For the settings of a search."""
+        """Name in the settings of a search."""
         return f"{self.count} passages by {self.generator.name}"
 
     def __call__(self, question: str) -> Sequence[str]:
-        """The passages, sampled at temperature 0.7 so that they differ."""
+        """Return the passages, which are sampled at temperature 0.7 so that they differ."""
         task = f"Write a short passage that answers the question.\n\nQuestion: {question}\n\nPassage:"
         prompt = self.generator.prompt(task, (), self.max_tokens)
         params = SamplingParams(temperature=0.7, max_tokens=self.max_tokens, n=self.count, seed=self.seed)
@@ -73,18 +75,18 @@ class HypotheticalPassageWriter:
 
 @dataclass(frozen=True, slots=True)
 class NextQueryWriter:
-    """The next search query, written after reading the retrieved chunks."""
+    """A function that writes the next search query from the chunks retrieved so far."""
 
     generator: Generator
     seed: int = 0
 
     @property
     def name(self) -> str:
-        """For the settings of a search."""
+        """Name in the settings of a search."""
         return f"asked again by {self.generator.name}"
 
     def __call__(self, question: str, found: Sequence[RetrievedChunk]) -> str | None:
-        """One query, or None if the model answers that the passages suffice."""
+        """Return a query, or None if the model says that the passages are sufficient."""
         task = (
             f"Question: {question}\nWhat must be searched for next to answer it? Write one short search query, or "
             f"{_ENOUGH} if the passages answer it."
@@ -97,7 +99,7 @@ class NextQueryWriter:
 def _written(
     generator: Generator, task: str, chunks: Sequence[RetrievedChunk], max_tokens: int, seed: int, question: str
 ) -> str:
-    """Generate greedily, so that the same question gives the same search."""
+    """Return the text of greedy generation, so that the same question gives the same search."""
     prompt = generator.prompt(task, chunks, max_tokens)
     params = SamplingParams(temperature=0.0, max_tokens=max_tokens, seed=seed)
     return generator.generate(prompt, params, [derive_seed(seed, question, "rewrite", "", 0)])[0].text

@@ -1,4 +1,4 @@
-"""Evaluate and tune a search on judged questions: reads files, returns measures with intervals."""
+"""Evaluate and tune a search on judged questions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,11 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class RetrievalEvaluation:
-    """An evaluated search. values: by measure, each (Q,), in the order of the questions. run: the results."""
+    """The evaluation of a search.
+
+    judged: questions and judgements. run: the ranked documents of each question. values: values of each measure, (Q,),
+    in the order of the questions. means: mean of each measure with its interval. worst: the worst questions.
+    """
 
     judged: JudgedQuestions
     run: Run
@@ -41,9 +45,9 @@ class RetrievalEvaluation:
 
 
 def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ...]:
-    """The questions of a file, or of queries.jsonl next to a BEIR folder's qrels.
+    """Read the questions of a file, or those of queries.jsonl in the BEIR folder of the qrels.
 
-    Raises DataError or AppError naming what is missing.
+    queries: file of questions; None to find it from the qrels. Raises DataError or AppError that names what is missing.
     """
     if queries is not None:
         if queries.is_dir():
@@ -61,7 +65,11 @@ def load_queries(queries: Path | None, qrels: Path | None) -> tuple[Question, ..
 
 
 def load_judged(retriever: Retriever, queries: Path | None, qrels: Path | None) -> JudgedQuestions:
-    """Questions and judgements for the collection. Without qrels the questions' own relevant documents are used."""
+    """Read questions and judgements for a collection.
+
+    qrels: file of judgements; None for the relevant documents that the questions name. Raises DataError if there are no
+    judgements, and the errors of ``load_queries``.
+    """
     questions = load_queries(queries, qrels)
     if qrels is not None:
         judgements = read_qrels(qrels)
@@ -81,10 +89,10 @@ def load_judged(retriever: Retriever, queries: Path | None, qrels: Path | None) 
 def run_search(
     search: Search, questions: Sequence[Question], progress: Progress, own: frozenset[str] = frozenset()
 ) -> Run:
-    """The documents found for each question, by the best of its ``depth`` chunks.
+    """Return the ranked documents for each question. A document's score is that of its best chunk.
 
-    own: questions whose results exclude the document with the same id. At most ``depth`` documents: a larger depth
-    would give each retriever more candidates, and change the normalised scores.
+    own: IDs of the questions whose results exclude the document with the same ID. At most ``depth`` chunks are
+    retrieved. More would give each retriever more candidates, which changes the normalised scores.
     """
     k = search.params.depth
     run: dict[str, tuple[RankedDocument, ...]] = {}
@@ -100,7 +108,7 @@ def run_search(
 def evaluate_run(
     judged: JudgedQuestions, run: Run, measures: Sequence[str], worst: int, resampling: Resampling | None = None
 ) -> RetrievalEvaluation:
-    """Measures with intervals, and the worst questions by the first measure."""
+    """Compute measures with intervals, and find the worst questions by the first measure. worst: their number."""
     resampling = resampling or Resampling()
     ids = [question.id for question in judged.questions]
     values = {str(parsed_measure(name)): by_question(run, judged.judgements, ids, name) for name in measures}
@@ -123,9 +131,10 @@ def tune_fusion(
     seed: int,
     progress: Progress,
 ) -> Tuning:
-    """Choose mode, fusion and weights on these questions; every question is encoded and searched once.
+    """Choose mode, fusion and weights on these questions (see evaluation.retrieval.tuning).
 
-    See evaluation.retrieval.tuning. Raises EvaluationError for too few questions or an invalid number of folds.
+    Each question is encoded and searched once. baseline: current settings. measure: measure to optimise. folds: number
+    of folds of the cross-validation. Raises EvaluationError for too few questions or an invalid number of folds.
     """
     parsed_measure(measure)
     grid = fusion_grid(baseline)
@@ -163,7 +172,7 @@ def _by_document(items: Iterable[tuple[str, float]]) -> tuple[RankedDocument, ..
 
 
 def evaluation_to_json(result: RetrievalEvaluation, settings: str, generation: str) -> dict[str, Any]:
-    """One JSON document: settings, measures with intervals, every question's values, and the worst questions."""
+    """Return an evaluation as JSON: settings, measures with intervals, values per question, and the worst questions."""
     return {
         "settings": settings,
         "generation": generation,

@@ -1,4 +1,4 @@
-"""Keep uploaded documents when a collection is indexed from sources that do not have them."""
+"""Keep uploaded documents when a collection is indexed again from sources that do not contain them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _AT_ONCE = 500
 
 
 class UploadedSources:
-    """Sources completed by a collection's uploaded documents. kept: ids of those that no source has, known after
-    reading.
+    """The sources of a collection, completed by its uploaded documents.
+
+    kept: IDs of the uploaded documents that no source contains. It is set when the sources have been read.
     """
 
     def __init__(self, store: Store, stored: str) -> None:
@@ -28,8 +29,9 @@ class UploadedSources:
         self.kept: tuple[str, ...] = ()
 
     def completed(self, source: Iterator[Document | Refused]) -> Iterator[Document | Refused]:
-        """The source's items, then the uploaded documents that it lacks; none of these if the source gave no
-        document.
+        """Yield the items of a source, then the uploaded documents that it does not contain.
+
+        If the source yields no document, uploaded documents are not added.
         """
         seen: set[str] = set()
         with closing(source) as opened:  # type: ignore[type-var]  # a generator, typed as an iterator, has close
@@ -48,12 +50,12 @@ class UploadedSources:
             yield one.document
 
     def settle(self) -> None:
-        """After indexing, mark uploaded documents that a source also has as belonging to the source."""
+        """Mark uploaded documents that a source also contains as not uploaded. Call it after indexing."""
         mark_uploaded(self._store, self._stored, self._also_uploaded, uploaded=False)
 
 
 def uploaded_ids(store: Store, stored: str) -> tuple[str, ...]:
-    """Ids of the uploaded documents in a collection's published generation, sorted."""
+    """Return the sorted IDs of the uploaded documents in a collection's published generation."""
     with store.read() as connection:
         found = connection.execute(
             select(documents.c.document_id)
@@ -66,7 +68,7 @@ def uploaded_ids(store: Store, stored: str) -> tuple[str, ...]:
 
 
 def mark_uploaded(store: Store, stored: str, ids: Sequence[str], *, uploaded: bool = True) -> None:
-    """Set whether a collection's documents came by upload."""
+    """Set whether documents of a collection count as uploaded."""
     collection = select(collections.c.id).where(collections.c.name == stored).scalar_subquery()
     for some in _groups(ids):
         with store.write(exclusive=False) as connection:

@@ -1,4 +1,4 @@
-"""Watch folders: rebuild when they have changed and then been quiet for a while. Does not depend on indexes."""
+"""Watch folders, and call a build function after their files have changed and then stayed unchanged for a while."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class WatchParams:
-    """Intervals in seconds. every: polling. quiet: time without changes before a build.
+    """Intervals of watching, in seconds.
 
-    longest: time after which to build despite further changes. retry: delay after a failed build without changes.
+    every: interval of polling. quiet: time without changes before a build. longest: time after the first change when a
+    build starts in spite of further changes. retry: delay before a failed build is repeated without changes. Raises
+    ValueError for a negative interval.
     """
 
     every: float = 2.0
@@ -34,10 +36,11 @@ def follow(
     wait: Callable[[float], None],
     params: WatchParams | None = None,
 ) -> None:
-    """Build now, and again after every change, until an exception (KeyboardInterrupt is the normal end).
+    """Build now and again after each change, until an exception is raised (normally KeyboardInterrupt).
 
-    build: returns whether it succeeded; it reports its own failures. Changes during a build are seen afterwards, since
-    the folders are scanned before it. clock: monotonic time in seconds. wait: sleeps that many seconds.
+    build: function that reports its own failures and returns whether it succeeded. Changes during a build are detected
+    afterwards, because the folders are scanned before it. clock: function that returns a monotonic time in seconds.
+    wait: function that sleeps for a number of seconds.
     """
     params = params or WatchParams()
     seen = fingerprint(paths)
@@ -62,7 +65,7 @@ def follow(
 
 
 def fingerprint(paths: Sequence[Path]) -> str:
-    """A digest of names, sizes and times of all files below the paths, except names that start with a dot."""
+    """Return a digest of the names, sizes and times of all files below the paths. Hidden files are left out."""
     digest = hashlib.sha256()
     for path in paths:
         for entry in _entries(os.fsencode(path)):
@@ -71,7 +74,7 @@ def fingerprint(paths: Sequence[Path]) -> str:
 
 
 def _entries(root: bytes) -> Iterator[bytes]:
-    """One line for every file, ordered by name. Uses a stack, for trees deeper than Python's recursion limit."""
+    """Yield one line per file, ordered by name. Uses a stack, because trees may be deeper than the recursion limit."""
     stack = [root]
     seen: set[tuple[int, int]] = set()
     while stack:
@@ -87,7 +90,7 @@ def _entries(root: bytes) -> Iterator[bytes]:
             continue
         try:
             with os.scandir(path) as entries:
-                seen.add(identity)  # only folders get here: a link to one of their parents ends here
+                seen.add(identity)  # folders only; a link to a parent folder is then not followed again
                 names = sorted(entry.name for entry in entries if not entry.name.startswith(b"."))
         except OSError:
             continue

@@ -1,1 +1,1 @@
-"""What `plumbline doctor` measures about a model's server: one file a concept."""
+"""The checks of ``plumbline doctor`` on the server of a model, one module per check."""

@@ -1,4 +1,4 @@
-"""Does the server stop when the client hangs up?"""
+"""Check whether the server stops generating when the client closes the connection."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 CHECK = "server cancellation"
 _LONG, _PIECES = 256, 4
-_SHARE = 0.5  # of the time that the rest of the answer would take
+_SHARE = 0.5  # maximum delay of the next request, as a share of the time that the rest of the answer would take
 
 
 def cancellation(probe: ServerProbe) -> Iterator[Finding]:
-    """A long stream is cut after some pieces, and a request of one token is timed right behind it."""
+    """Close a long stream after a few pieces, and measure the time of a short request that follows it."""
     one = SamplingParams(max_tokens=1)
     most = max(16, min(_LONG, probe.options.context_length // 4))
     idle = min(probe.ask(STORY, one).seconds for _ in range(2))

@@ -1,4 +1,4 @@
-"""All checks of a model's server, in order; each may cost a few requests."""
+"""All checks of a model's server, in order. Each check sends a few requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ADVICE = "look at the server's log; the check above the failed one shows what s
 
 
 def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
-    """Findings on the server of an ``openai:`` model; none for other models, or if it does not answer."""
+    """Yield findings on the model's server. Yields nothing for other models, or if the server does not answer."""
     if not is_server(pipeline.settings.model):
         return
     from generation.remote.generator import OpenAIGenerator
@@ -47,8 +47,8 @@ def server_findings(pipeline: Pipeline) -> Iterator[Finding]:
 
     try:
         generator = pipeline.generator
-        _ = generator.fingerprint  # one request; "model" names what went wrong
-    except Exception:  # reported as the finding "model"
+        _ = generator.fingerprint  # sends one request
+    except Exception:  # the check "model" reports this error
         return
     if not isinstance(generator, OpenAIGenerator):
         raise GenerationError(f"{pipeline.settings.model!r} did not open a server")

@@ -1,4 +1,4 @@
-"""The server's context length, and what it does with a prompt that is longer."""
+"""Check the server's context length, and whether it truncates longer prompts without an error."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ _TOLD = re.compile(
     r"(?:context length|context window|n_ctx|context size)\D{0,24}?(\d{2,8})|(\d{2,8})[ -]tokens? (?:context|limit)",
     re.IGNORECASE,
 )
-_MOST = 16_384  # tokens to send: a longer context is not filled to find its end
+_MOST = 16_384  # maximum number of words in the test prompt
 
 
 def context(probe: ServerProbe) -> Iterator[Finding]:
-    """The length in the list of models, else by a prompt that fills the configured context."""
+    """Compare the configured context length with the one in the list of models.
+
+    If the list does not contain it, a prompt that fills the configured context is sent.
+    """
     configured = probe.options.context_length
     length = _listed(probe)
     source = "the list of models says so"
@@ -84,7 +87,7 @@ def _accepted(probe: ServerProbe, words: int, read: int | None) -> Finding:
 
 
 def _listed(probe: ServerProbe) -> int | None:
-    """The length that the list of models gives for this model."""
+    """Return the context length that the list of models gives for this model, or None if it gives none."""
     for model in probe.models():
         if model.get("id") == probe.options.model:
             extra = model.get("meta")
@@ -101,6 +104,6 @@ def _length(fields: Mapping[str, Any]) -> int | None:
 
 
 def _stated_length(message: str) -> int | None:
-    """The length in a refusal."""
+    """Return the context length in an error message, or None if there is none."""
     found = _TOLD.search(message)
     return int(found[1] or found[2]) if found else None

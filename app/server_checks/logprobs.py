@@ -1,4 +1,4 @@
-"""Log-probabilities: sent for every token, and of the model's own distribution?"""
+"""Check whether the server sends log-probabilities of all tokens, and whether the temperature changes them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 CHECK = "server logprobs"
 _LOST = "lost: signals from log-probabilities (mean log-probability, entropy over samples); rates do not need them"
-_TOLERANCE = 0.05  # nats: between two evaluations of one prompt
+_TOLERANCE = 0.05  # nats, between two evaluations of the same prompt
 
 
 def logprobs(probe: ServerProbe) -> Iterator[Finding]:
-    """One greedy request, and the first token at two temperatures."""
+    """Send one greedy request, and compare the first token's log-probability at two temperatures."""
     try:
         found = probe.ask(STORY, GREEDY, logprobs=True)
     except GenerationError as error:

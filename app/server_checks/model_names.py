@@ -1,4 +1,4 @@
-"""Does the server know the model by this name, and refuse others?"""
+"""Check whether the server lists the model, and whether it refuses unknown names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ UNKNOWN = "plumbline-no-such-model"
 
 
 def model_names(probe: ServerProbe) -> Iterator[Finding]:
-    """One request with a name that no server has."""
+    """Send one request with the name of a model that does not exist."""
     name, listed = probe.options.model, [str(model.get("id")) for model in probe.models()]
     figures = {"listed": name in listed, "models": len(listed)}
     try:

@@ -1,4 +1,4 @@
-"""Is a prompt that was read before read faster? Samples of one question follow each other for that."""
+"""Check whether the server caches prompts. Plumbline sends the samples of a question in sequence to benefit from it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 CHECK = "server prefix cache"
 _SENTENCES = 20
-_WORTH = 0.6  # of the first time
-_LEAST_S = 0.05  # below this, reading the prompt takes no time that could be measured
+_WORTH = 0.6  # maximum time of the second request, as a share of the first
+_LEAST_S = 0.05  # a first request faster than this is too short to compare
 
 
 def prefix_cache(probe: ServerProbe) -> Iterator[Finding]:
-    """One new prompt twice, one token each."""
+    """Send a new prompt twice, for one token each, and compare the times."""
     question, one = passages(_SENTENCES, secrets.token_hex(3)), SamplingParams(max_tokens=1)
     first, second = (probe.ask(question, one) for _ in range(2))
     cached, read = second.cached_tokens, second.reply.prompt_tokens

@@ -1,4 +1,4 @@
-"""The texts that the checks send. They ask for long answers, so that the limit of tokens decides the length."""
+"""The texts that the checks send. They ask for long answers, so that the token limit determines the length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ SAMPLED = SamplingParams(max_tokens=32, temperature=1.0)
 
 
 def passages(count: int, salt: str) -> str:
-    """A question behind ``count`` numbered sentences of about 12 tokens. salt: makes the beginning new to a cache."""
+    """Return ``count`` numbered sentences of about 12 tokens each, followed by a question.
+
+    salt: text in the sentences that makes the prompt new to a cache.
+    """
     sentences = (
         f"[{n}] The lighthouse {salt}-{n} was built of grey stone and is {n} metres tall." for n in range(count)
     )

@@ -1,4 +1,4 @@
-"""Do equal requests get equal answers, alone and together with others, and do seeds matter?"""
+"""Check whether equal requests get equal answers, also under load, and whether the server uses seeds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe
 
 CHECK, SEEDS, LOAD = "server repeatability", "server seeds", "server repeatability under load"
-_OTHERS = 3  # other requests at the same time
+_OTHERS = 3  # number of other requests at the same time
 
 
 def repeatability(probe: ServerProbe) -> Iterator[Finding]:
-    """Each request is made twice in a row, then once more while others are made."""
+    """Send each request twice in a row, then again together with other requests."""
     greedy = [probe.ask(STORY, GREEDY).text for _ in range(2)]
     sampled = [probe.ask(STORY, SAMPLED, seed=7).text for _ in range(2)]
     other = probe.ask(STORY, SAMPLED, seed=8).text

@@ -1,4 +1,4 @@
-"""Several choices in one request (``n``)."""
+"""Check whether the server supports several choices in one request (``n``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME = "nothing is lost: each sample is a request of its own, with its own seed
 
 
 def samples(probe: ServerProbe) -> Iterator[Finding]:
-    """One request for two choices."""
+    """Send one request for two choices."""
     try:
         found = probe.ask(STORY, SAMPLED, seed=7, n=2).reply.choices
     except GenerationError as error:

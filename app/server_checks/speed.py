@@ -1,4 +1,4 @@
-"""Tokens per second: one request alone, and several at the same time."""
+"""Measure tokens per second of one request, and of several requests at the same time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe
 
 CHECK, TOGETHER = "server speed", "server concurrency"
-_WORTH_IT = 1.3  # times as fast as one request alone
+_WORTH_IT = 1.3  # minimum speed of parallel requests, as a multiple of the speed of one request
 
 
 def speed(probe: ServerProbe) -> Iterator[Finding]:
-    """One request, then as many at once as are made in an evaluation, at most six."""
+    """Send one request, then as many at once as an evaluation sends, but at most six."""
     alone = probe.ask(STORY, GREEDY)
     drawn = alone.reply.completion_tokens
     if not drawn:
@@ -45,7 +45,11 @@ def speed(probe: ServerProbe) -> Iterator[Finding]:
 
 
 def concurrency_finding(rate: float, total: float, slowest: float, count: int) -> Finding:
-    """Compare count requests at once with one alone. rate, total: tokens per second alone and together; slowest: s."""
+    """Return the finding on parallel requests.
+
+    rate: tokens per second of one request. total: tokens per second of all parallel requests together. slowest: time of
+    the slowest one in seconds. count: number of parallel requests.
+    """
     figures = {"requests": count, "tokens_per_second": round(total, 2), "slowest_s": round(slowest, 3)}
     measured = f"{count} requests at once: {total:.1f} tokens/s together, the last after {slowest:.2f} s"
     if total >= _WORTH_IT * rate:

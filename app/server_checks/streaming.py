@@ -1,4 +1,4 @@
-"""Streams: in pieces, with an end, with token counts, and together with other requests."""
+"""Check streams: whether they come in pieces, end properly, count tokens, and work in parallel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CHECK, TOGETHER = "server streaming", "server streams together"
 
 
 def streaming(probe: ServerProbe) -> Iterator[Finding]:
-    """One stream, then three at the same time."""
+    """Read one stream, then three at the same time."""
     complete, stream = probe.ask(STORY, GREEDY), probe.stream(STORY, GREEDY)
     same = f"{stream.thought}\0{stream.text}" == complete.text
     figures = {
