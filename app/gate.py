@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from app.errors import UsageError
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 
 FIELDS = ("rate", "lower", "upper", "questions", "responses")
 QUANTITIES = ("hall", "hall_answered", "hall_scored", "supported", "abstained", "unscored", "worst")

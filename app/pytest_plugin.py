@@ -18,7 +18,7 @@ import pytest
 if TYPE_CHECKING:
     from app.gates.gate import GatedRun
     from evaluation.statistics.estimates import HallucinationEstimate
-    from evaluation.statistics.summary import RunSummary
+    from evaluation.statistics.run_summary import RunSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-from sqlalchemy import URL, Connection, Engine, insert, inspect, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DatabaseError, DBAPIError
+from sqlalchemy import URL, Connection, Engine, insert, inspect, select, text
+from sqlalchemy.exc import DatabaseError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from data import postgresql, sqlite
+from data.database_url import parse_url, prepare_file
 from data.errors import DataError, SchemaVersionError, StoreBusyError
 from data.migrations import can_migrate, migrate, stamp
-from data.private import make_private_folder, private_opener
 from data.schema import SCHEMA_VERSION, meta, metadata
 
 BUSY_TIMEOUT_S = 30.0
@@ -72,9 +72,9 @@ class Store:
         An SQLite file and its folder are created if missing, and so are the tables. Raises DataError if the URL, the
         file, the folder or the server is unusable, and SchemaVersionError if the tables are of another version.
         """
-        parsed = _parse(url)
+        parsed = parse_url(url)
         if parsed.get_backend_name() == "sqlite":
-            parsed = _prepare_file(parsed)
+            parsed = prepare_file(parsed)
             engines = _Engines(
                 reader=sqlite.reader_engine(parsed, busy_timeout_s), writer=sqlite.writer_engine(parsed, busy_timeout_s)
             )
@@ -265,56 +265,3 @@ class Store:
                 "Plumbline schema version): give Plumbline a database of its own"
             )
         return found
-
-
-def is_shared(url: str) -> bool:
-    """Whether the URL names a database server (see ``Store.shared``); False for a URL that cannot be read."""
-    try:
-        return _parse(url).get_backend_name() != "sqlite"
-    except DataError:
-        return False
-
-
-def _parse(url: str) -> URL:
-    """Parse the URL. Raises DataError unless it names SQLite or PostgreSQL."""
-    try:
-        parsed = make_url(url)
-        backend = parsed.get_backend_name()
-    except (ArgumentError, ValueError) as error:
-        raise DataError(
-            "the database URL cannot be read: write it as sqlite:///folder/plumbline.db (three slashes and a path) or "
-            "postgresql://user:password@host/name"
-        ) from error
-    if backend not in ("sqlite", "postgresql") or (backend == "sqlite" and parsed.drivername not in _SQLITE_DRIVERS):
-        raise DataError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
-    return parsed
-
-
-_SQLITE_DRIVERS = ("sqlite", "sqlite+pysqlite")
-
-
-def _prepare_file(url: URL) -> URL:
-    """Create the folder and the file of an SQLite database if missing, with access for their owner only.
-
-    Returns the URL with the file's absolute path.
-    """
-    name = url.database or ""
-    if name in ("", ":memory:") or name.startswith("file:") or url.query:
-        raise DataError(
-            f"the SQLite database {name or '(no name)'!r} is not a plain file: writer and readers must be able to open "
-            "the same one. Give a path, as in sqlite:///folder/plumbline.db"
-        )
-    # Absolute, so that it stays valid when the process changes its working directory.
-    path = Path(name).absolute()
-    try:
-        make_private_folder(path.parent)
-    except OSError as error:
-        raise DataError(
-            f"the folder of the database {path} cannot be made ({error.strerror}): choose another place"
-        ) from error
-    if path.is_dir():
-        raise DataError(f"the database {path} is a folder: name a file in it, such as {path / 'plumbline.db'}")
-    if not path.exists():
-        with suppress(OSError):  # SQLite reports problems of its location
-            open(path, "xb", opener=private_opener).close()
-    return url.set(database=str(path))

@@ -15,7 +15,7 @@ from app.console import Output
 from app.errors import EXIT_OK
 
 if TYPE_CHECKING:
-    from evaluation.statistics.summary import RunSummary
+    from evaluation.statistics.run_summary import RunSummary
 
 ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"

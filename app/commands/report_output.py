@@ -50,7 +50,8 @@ def report_run(
 ) -> PrintedReport:
     """Print a run, or its comparison with another, and write its report and plots.
 
-    path: HTML report, None for the default in the home. marker: see ``show``. gate: condition of --fail-if.
+    marker: EntailmentVerifier that judged the run, to mark the weak words of the worst answers; None marks none.
+    gate: condition of --fail-if.
     against: ID of the run to compare with. layout: table, json, csv or markdown. looking: further analyses.
 
     Raises UsageError for a condition on an unknown figure, and the errors of loading and writing.

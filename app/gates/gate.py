@@ -25,7 +25,8 @@ from evaluation.gating.regression import (
 )
 from evaluation.runs.run_store import RunInfo, RunStore
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
-from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import summarise
 from evaluation.verifiers.routing import excluded_from_differences
 
 LATEST = "latest"

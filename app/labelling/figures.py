@@ -13,7 +13,7 @@ from evaluation.correction.label_store import LabelStore
 from evaluation.reports.corrected_view import corrected_rows, without_labels
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 
 QUANTITIES = {"hallucinated": "corrected_hall", "answered": "corrected_hall_answered", "difference": "corrected_diff"}
 

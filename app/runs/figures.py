@@ -20,7 +20,7 @@ from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.exports.responses import JudgedResponse, run_responses
 from evaluation.exports.tables import data_frame
 from evaluation.runs.experiment import Progress
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.html_table import html_table
 from evaluation.reports.report_view import interval, percent
-from evaluation.statistics.summary import ArmSummary, RunSummary
+from evaluation.statistics.run_summary import ArmSummary, RunSummary
 
 _SHOWN = 4
 

@@ -11,7 +11,7 @@ from evaluation.reports.limits_text import limits_text
 from evaluation.reports.report_view import p_value
 from evaluation.reports.terms import CHANGES
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import PairSummary, RunSummary
+from evaluation.statistics.run_summary import PairSummary, RunSummary
 
 
 def cell(estimate: HallucinationEstimate, *, signed: bool = False) -> str:

@@ -16,7 +16,7 @@ from evaluation.detection.scores import DetectionTable
 from evaluation.exports.responses import JudgedResponse, valid_ids
 from evaluation.exports.tables import data_frame
 from evaluation.outcomes import AnswerEvaluation, Verdict
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 from evaluation.verifiers.entailment import OTHER_LANGUAGE
 from evaluation.verifiers.failing_words import WeakWord
 

@@ -14,7 +14,7 @@ from evaluation.runs.policy_arm import policy_settings
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import PairSummary, RunSummary
+from evaluation.statistics.run_summary import PairSummary, RunSummary
 
 CURVE_STEPS = 20
 _NO_CURVE = {

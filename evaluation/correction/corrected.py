@@ -26,7 +26,7 @@ from evaluation.correction.uncorrected import Uncorrected
 from evaluation.statistics.counts import Floats
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.intervals import NO_WIDTH
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 
 Headline = Literal["rectified", "labels_only"]
 

@@ -16,7 +16,8 @@ from evaluation.correction.label_store import StoredDraw
 from evaluation.correction.labelled_run import join_labels
 from evaluation.errors import EvaluationError
 from evaluation.statistics.counts import OutcomeRecord
-from evaluation.statistics.summary import RunSummary, default_pairs
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import default_pairs
 
 FEWEST_QUESTIONS = 5
 """Minimum number of labelled questions for corrected figures."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
-from evaluation.statistics.summary import ArmSummary, RunSummary
+from evaluation.statistics.run_summary import ArmSummary, RunSummary
 
 NO_SUMMARY = "the verifier's figures were not summarised"
 NOT_COMPARED = "the run does not compare these two arms"

@@ -9,7 +9,7 @@ from typing import Literal
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import percent
 from evaluation.reports.terms import counted
-from evaluation.statistics.summary import ArmSummary
+from evaluation.statistics.run_summary import ArmSummary
 from evaluation.verifiers.verifier import FAILED
 
 Action = Literal["retry", "label", "plan", "tune", "model", "read"]

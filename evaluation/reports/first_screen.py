@@ -14,7 +14,7 @@ from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import percent
 from evaluation.reports.terms import ARMS, OUTCOMES, counted, terms_of
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import ArmSummary
+from evaluation.statistics.run_summary import ArmSummary
 
 _MAIN = "rag"
 _ONLY_ARM = "answers"

@@ -15,7 +15,7 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome, Verdict
 from evaluation.robustness.breakdown import ArmBreakdown
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 from evaluation.verifiers.failing_words import WeakWord
 from generation.completion import Citation
 

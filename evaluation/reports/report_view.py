@@ -13,7 +13,7 @@ from evaluation.reports.limits_text import limits_text
 from evaluation.reports.plots import Bar, Chart, chart
 from evaluation.reports.report_data import ReportData, ShownQuestion
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement
-from evaluation.statistics.summary import ArmSummary, PairSummary
+from evaluation.statistics.run_summary import ArmSummary, PairSummary
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from evaluation.reports.policy_view import policies_json, policy_markdown, polic
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import interval, left_out_words, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
-from evaluation.statistics.summary import RunSummary
+from evaluation.statistics.run_summary import RunSummary
 
 CSV_COLUMNS = (
     *("kind", "arm", "against", "quantity", "rate", "lower", "upper", "level", "questions", "responses", "method"),

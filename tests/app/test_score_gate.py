@@ -9,7 +9,8 @@ from app.gate import apply_gate, check_names, figure_names, parse_gate, summary_
 from evaluation.outcomes import Outcome
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
-from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import summarise
 
 
 def summary(**arms: str) -> RunSummary:

@@ -19,7 +19,8 @@ from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.intervals import NO_WIDTH
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.paired import ratio_difference_limits
-from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import summarise
 
 QUICK = Settings(bootstrap=100, permutations=99)
 WORDS = {"h": "hallucinated", "s": "supported", "a": "abstained", "u": "unscored"}

@@ -12,7 +12,8 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import OUTCOMES, Outcome
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
-from evaluation.statistics.summary import RunSummary, default_pairs, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import default_pairs, summarise
 
 QUICK = Settings(bootstrap=200, permutations=199)
 LETTERS: dict[str, Outcome] = {"h": "hallucinated", "s": "supported", "a": "abstained", "u": "unscored"}

@@ -17,7 +17,8 @@ from sqlalchemy import Connection, text
 from app.pipeline import Pipeline
 from app.service.http.rates import MINUTE_S, RateLimiter, Rates
 from app.service.observability.logs import LOGGER
-from data.store import Store, is_shared
+from data.database_url import is_shared
+from data.store import Store
 
 _OWE_S = 5.0
 _INSERT = (

@@ -23,7 +23,8 @@ from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
-from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import summarise
 
 QUICK = Settings(bootstrap=200, permutations=200)
 

@@ -12,7 +12,8 @@ from evaluation.correction.uncorrected import NOT_COMPARED
 from evaluation.reports.corrected_view import corrected_rows, notes_of
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
-from evaluation.statistics.summary import RunSummary, summarise
+from evaluation.statistics.run_summary import RunSummary
+from evaluation.statistics.summary import summarise
 
 ARMS = ("closed_book", "rag", "oracle")
 QUICK = Settings(bootstrap=100, permutations=99)
