@@ -1,1 +1,1 @@
-"""English word lists, verb forms and tagged tokens, for rule-based sentence analysis."""
+"""English word lists, verb forms and a tagger, for rule-based analysis of sentences."""

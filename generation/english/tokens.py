@@ -1,8 +1,8 @@
-"""Tagged tokens of a sentence with offsets: a coarse part-of-speech tagger based on word lists.
+"""Tokenise and tag English sentences with a coarse, heuristic part-of-speech tagger based on word lists.
 
-Tags, one character each: D determiner, P preposition, R pronoun, C conjunction, S subordinator, A finite auxiliary, V
-finite verb, B other verb form, G gerund, N noun, X name, J adjective, T adverb, # number, ' possessive, and , ; for
-punctuation. Tags are heuristic.
+A tag is one character: D determiner, P preposition, R pronoun, C conjunction, S subordinator, A finite auxiliary, V
+finite verb, B other verb form, G gerund, N noun, X name, J adjective, T adverb, # number, % percent sign, ' possessive,
+and , or ; for punctuation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _SET0: Final = word_set("king during building evening morning painting meaning b
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word at ``start:end`` of the passage. ``low`` is its lower-case form."""
+    """A word at ``text[start:end]``, in characters. low: the word in lower case. tag: see the module docstring."""
 
     text: str
     low: str
@@ -50,7 +50,7 @@ class Token:
 
 
 def read_sentence(text: str, start: int, end: int) -> tuple[Token, ...]:
-    """Tokenise and tag ``text[start:end]``, without bracketed text and quotation marks."""
+    """Return the tagged tokens of ``text[start:end]``, without bracketed text and quotation marks."""
     raw: list[tuple[str, int, int]] = []
     depth = 0
     for match in _TOKEN.finditer(text, start, end):
@@ -125,7 +125,7 @@ def _closed(low: str, before: list[Token], last: str, after: str) -> str:
 
 
 def _is_name(word: str, low: str, after: str) -> bool:
-    """Whether the first word of a sentence is a name. Its capital letter alone does not tell."""
+    """Return whether the first word of a sentence, which has a capital in any case, is a name."""
     if low in MONTHS or low in words.NATIONALITIES or low in words.COUNTRIES or low in words.GIVEN_NAMES:
         return True
     if after[:1].isupper() and after[1:2] != ".":
@@ -184,11 +184,11 @@ def _verb(low: str, before: list[Token], last: str, after: str) -> str:
 
 
 def base_form(low: str) -> str | None:
-    """Return the base of a finite verb form ("wrote" -> "write", "writes" -> "write"), or None."""
+    """Return the base of a finite verb form ("wrote" -> "write", "writes" -> "write"); None for other words."""
     return verbs.base_of_past(low) or verbs.base_of_third(low)
 
 
 def joined(tokens: tuple[Token, ...] | list[Token]) -> str:
-    """Join the words with spaces, with none before commas, possessives and percent signs."""
+    """Join the words with spaces, except before punctuation, possessives and percent signs."""
     text = " ".join(token.text for token in tokens)
     return re.sub(r" ([,;:.%!?]|['’](?:s\b|(?= )))", r"\1", text)

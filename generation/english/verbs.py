@@ -70,7 +70,7 @@ _DOUBLING: Final = word_set(
     "admit ban commit compel control cut drop permit plan prefer refer rebel stop submit transfer transmit stem occur"
 )
 _SILENT_E: Final = tuple(sorted(word_set("at iz is v c u dg rg ng bl tl gl pl cl os us as ur ir ut")))
-"""Stems with these endings lost an e before -ed."""
+"""Endings of stems whose base form ends in e ("us" in "used")."""
 _VOWELS: Final = "aeiou"
 
 
@@ -83,7 +83,7 @@ def _past_of(base: str) -> str:
 
 
 def third_of(base: str) -> str:
-    """Return the third person singular of a lower-case base ("carry" -> "carries"); by default append s."""
+    """Return the third person singular of a lower-case base form ("carry" -> "carries")."""
     if base == "have":
         return "has"
     if base.endswith(("s", "x", "z", "ch", "sh", "o")):
@@ -104,12 +104,12 @@ BASES: Final = frozenset((*(form[0] for form in _FORMS), *_REGULAR.split()))
 PAST: Final[dict[str, str]] = {_past_of(base): base for base in _REGULAR.split()} | {
     form[1]: form[0] for form in _FORMS
 }
-"""Simple past -> base."""
+"""Simple past form -> base form."""
 PARTICIPLES: Final[dict[str, str]] = {_past_of(base): base for base in _REGULAR.split()} | {
     form[2]: form[0] for form in _FORMS
 }
 THIRD: Final[dict[str, str]] = {third_of(base): base for base in BASES}
-"""Third person singular -> base."""
+"""Third person singular -> base form."""
 GERUNDS: Final = frozenset(_gerund_of(base) for base in BASES)
 # Forms that are nouns far more often than verbs.
 NOUNY: Final = word_set(
@@ -125,7 +125,7 @@ NOUNY: Final = word_set(
 
 
 def base_of_past(word: str) -> str | None:
-    """Return the base of a simple past form ("founded" -> "found"), or None if ``word`` does not look like one."""
+    """Return the base of a simple past form ("founded" -> "found"); None if ``word`` does not look like one."""
     if word in PAST:
         return PAST[word]
     if not word.endswith("ed") or len(word) < 5 or word.endswith("eed"):
@@ -143,7 +143,7 @@ def base_of_past(word: str) -> str | None:
 
 
 def base_of_third(word: str) -> str | None:
-    """Return the base of a third person singular that is in the lexicon and is seldom a noun, or None."""
+    """Return the base of a third person singular that is in the lexicon and rarely a noun; None for other words."""
     return THIRD.get(word) if word not in NOUNY else None
 
 

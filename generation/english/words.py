@@ -1,7 +1,4 @@
-"""Closed-class word lists and a small verb lexicon, for sentence analysis without a tagger.
-
-Lower-case English. Word lists are strings split once at import.
-"""
+"""Lists of lower-case English words: function words, and nouns and names by type."""
 
 from __future__ import annotations
 
@@ -38,14 +35,14 @@ VAGUE = word_set(
     "either neither own certain possible many other further additional similar means view set series variety range "
     "majority first second last latter former following update"
 )
-"""Nouns that are no answer on their own, and cannot represent the answer in a question."""
+"""Words that are not an answer on their own, and cannot describe the answer in a question."""
 
 PLAIN_ADJECTIVES = word_set(
     "good bad best worst new old large small big great many different important major minor main various local late "
     "early short long high low several recent larger smaller higher lower greater famous common similar separate "
     "significant considerable current present whole entire"
 )
-"""Adjectives that no question asks for."""
+"""Adjectives that are not useful answers."""
 
 SCALES = word_set("hundred thousand million billion trillion dozen")
 NUMBER_WORDS = frozenset((*CARDINALS[2:], *TENS)) | SCALES
@@ -195,7 +192,7 @@ GROUP_HEADS = {
     "times": "newspaper",
     "press": "publisher",
 }
-"""Last word of a name -> noun to ask with."""
+"""Last word of a name -> noun that a question uses for it ("records" -> "record label")."""
 
 PLACE_HEADS = word_set(
     "river lake sea ocean mountains mount island islands city county province street bridge park castle palace "

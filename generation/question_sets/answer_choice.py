@@ -1,4 +1,4 @@
-"""Select answers that are worth a question, and list their accepted forms."""
+"""Select answers that suit an evaluation question, and list their accepted forms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _KIND: Final[dict[str, QuestionKind]] = {
     "listed": "list",
 }
 _PLURALS: Final = word_set("people men women children police")
-# No question asks for these with "what".
+# Persons, for whom a question does not use "what".
 _AGENTS: Final = word_set(
     "lead skipper manager director owner employee employees customer customers user users staff crew driver "
     "worker workers member members player players student students teacher teachers editor officer officers guest "
@@ -36,14 +36,14 @@ _SPLIT: Final = re.compile(r", and |, | and ")
 
 
 def question_kind(span: AnswerSpan) -> QuestionKind | None:
-    """Return the kind of question that asks for the span; None for spans that only training asks for."""
+    """Return the kind of question that asks for the span; None for spans that only training questions ask for."""
     return _KIND.get(span.kind)
 
 
 def worth_asking(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_text: str, document: str) -> bool:
-    """Return whether the answer is specific, complete, and occurs once in its paragraph.
+    """Return whether the answer is specific and complete, and occurs once in its paragraph.
 
-    low_text, document: the paragraph and the entire document in lower case.
+    tokens: the sentence. low_text, document: the paragraph and the entire document in lower case.
     """
     if not good_answer(answer, low_text):
         return False
@@ -59,7 +59,7 @@ def worth_asking(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_tex
             and tokens[span.start].low not in words.VAGUE
         )
     if span.kind == "name":
-        # A single name may belong to a person or a thing, and the question word depends on it.
+        # A single word may name a person or a thing, and the question word depends on it.
         the = span.left + 1 == span.start and tokens[span.left].low == "the"
         return the and span.end - span.start > 1
     if span.kind == "place" and not span.ask:
@@ -80,7 +80,7 @@ def worth_asking(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_tex
 def accepted_answers(answer: str, span: AnswerSpan, document: str) -> tuple[str, ...]:
     """Return the answer and its equivalent forms.
 
-    document: in lower case. A surname is accepted if the document itself uses it alone.
+    document: the document in lower case. A surname is accepted if the document uses it without the first name.
     """
     found = [answer]
     if span.kind == "person" and len(answer.split()) == 2:

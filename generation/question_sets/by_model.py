@@ -12,7 +12,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 MAX_TOKENS: Final = 48
 TEMPLATE: Final = "question_writing.jinja"
-"""In generation/prompts: two examples (written for this project), the passage and the answer."""
+"""Prompt template in generation/prompts, with two examples written for this project, the passage and the answer."""
 _LEAD: Final = re.compile(r"^(?:question|q|\d+)\s*[:.)]\s*", re.IGNORECASE)
 _ASKS: Final = re.compile(
     r"^(?:who|whom|whose|what|which|when|where|why|how|in|on|at|to|from|for|by|of|with|under|during|is|are|was|were|do|"
@@ -25,9 +25,10 @@ _FEWEST, _MOST = 4, 30
 def write_questions(
     generator: Generator, items: Sequence[tuple[RetrievedChunk, str]], *, temperature: float, seed: int
 ) -> tuple[str, ...]:
-    """Return the model's output for each (passage, answer), unedited.
+    """Return the model's unedited output for each pair of passage and answer.
 
-    The generator must have been opened with the prompt TEMPLATE. Raises GenerationError as the generator does.
+    generator: must use the prompt template TEMPLATE. seed: seed of the first pair; the next pair uses seed + 1. Raises
+    the errors of the generator.
     """
     params = SamplingParams(temperature=temperature, max_tokens=MAX_TOKENS)
     tasks = [
@@ -38,7 +39,7 @@ def write_questions(
 
 
 def question_in(text: str) -> str | None:
-    """Return the first question in a model's output, without "Question:" or quotation marks; None if there is none."""
+    """Return the first question in a model's output, without "Question:" and quotation marks; None if there is none."""
     for line in text.splitlines():
         shown = _LEAD.sub("", line.strip().strip('"“”*').strip()).strip('"“”* ')
         end = shown.find("?")

@@ -28,7 +28,7 @@ _STEADY: Final = SteadyRandom()
 
 
 def candidate_questions(source: SourceText) -> Iterator[Candidate]:
-    """Return every question that the rules generate for one sentence, in text order. Deterministic for the source."""
+    """Yield every question that the rules generate about one sentence, in text order. The result is deterministic."""
     names, low = capitals(source.text), source.text.lower()
     for paragraph in prose(source.text):
         passage = paragraph.passage
@@ -68,7 +68,7 @@ def _candidate(
         return None
     past = tokens[clause.verb].low in PAST or tokens[clause.verb].low in ("was", "were", "had")
     if span.kind == "date" and past and not _YEAR.search(answer):
-        return None  # an event has a year, which is elsewhere
+        return None  # the date of an event is incomplete without its year
     first, last = passage.spans[number]
     at = paragraph.start
     answer_span = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
@@ -83,9 +83,9 @@ def _in_quotation(passage: Passage, number: int, at: int) -> bool:
 
 
 def _subject(tokens: Sequence[Token], clause: Clause, name: str, before: str) -> Sequence[Token] | None:
-    """Return the subject's words, with the document's name for a pronoun; None if a pronoun stays unresolved.
+    """Return the subject's words, with the document's name in place of a pronoun; None for an unresolved pronoun.
 
-    before: the previous sentence, which must contain the name.
+    name: name of the document's subject; "" if unknown. before: the previous sentence, which must contain the name.
     """
     shown = tokens[clause.subject[0] : clause.subject[1]]
     if not any(token.tag == "R" or token.low in ("its", "his", "her", "their") for token in shown):
@@ -107,7 +107,7 @@ def _before(passage: Passage, number: int) -> str:
 
 
 def document_name(title: str) -> str:
-    """Return the title if it is a short name, without text in brackets; else ""."""
+    """Return the title without text in brackets if it is a short name; else ""."""
     name = re.sub(r"\s*\(.*?\)", "", title).strip()
     words = name.split()
     plain = 0 < len(words) < 5 and not re.search(r"[:;,.?!/\\]", name)

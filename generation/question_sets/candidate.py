@@ -1,4 +1,4 @@
-"""A candidate question: text, reference answer and the evidence in the document."""
+"""Candidate questions, with reference answers and evidence in the documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KINDS: Final[tuple[QuestionKind, ...]] = ("one_fact", "number", "list", "two_pas
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A document to generate questions from. title: may be empty."""
+    """A document from which questions are generated. title: may be empty."""
 
     document_id: str
     title: str
@@ -20,7 +20,10 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """``text`` is ``document[start:end]``; the sentence around it is ``document[sentence_start:sentence_end]``."""
+    """The location of an answer in a document, as offsets in characters.
+
+    text: the answer, ``document[start:end]``. sentence_start, sentence_end: offsets of the sentence that contains it.
+    """
 
     document_id: str
     start: int
@@ -35,10 +38,10 @@ class Candidate:
     """A question that has not been checked yet.
 
     references: accepted answers; empty for an unanswerable question. places: locations of the answers; for an
-    unanswerable question, the closest passages. answer_kind: of generation.synthetic_questions.spans.KINDS. clause: the
-    question's words from the verb on, without the question word, if the answer is the subject of its sentence; else
-    empty. based_on: the question that this one was derived from. writer: "rule" or the model's name. parts: the
-    single-passage questions that a two-passage question was composed of.
+    unanswerable question, those of the question that it is based on. answer_kind: kind of the answer, from
+    generation.synthetic_questions.spans.KINDS. clause: the question's words from the verb on, if the answer is the
+    subject of its sentence; else "". based_on: text of the question from which this one is derived; "" for none.
+    writer: "rule" or the name of the model. parts: the two questions of which a two-passage question is composed.
     """
 
     text: str
@@ -53,5 +56,5 @@ class Candidate:
 
     @property
     def answerable(self) -> bool:
-        """Whether the documents answer it."""
+        """Whether the documents answer the question."""
         return self.kind != "unanswerable"

@@ -1,7 +1,7 @@
-"""Near misses: questions that the documents almost answer.
+"""Generate near misses, which are questions that the documents almost answer.
 
-A year, a number or a name of an answerable question is replaced (Rajpurkar et al. 2018, table 1). A question is only
-generated if no paragraph of the collection contains both the replacement and the question's other content.
+A year, a number or a name of an answerable question is replaced (Rajpurkar et al. 2018, table 1). A question is
+generated only if no paragraph of the collection contains both the replacement and the question's other content.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _LAST_YEAR: Final = 2026
 
 
 class NearMisses:
-    """Derives near misses from candidates of one collection.
+    """Derives near misses from the candidates of one collection.
 
-    Deterministic for the sources, the candidate and the seed.
+    sources: all documents of the collection. The result depends on the sources, the candidate and the state of ``rng``.
     """
 
     def __init__(self, sources: Iterable[SourceText]) -> None:
@@ -50,7 +50,7 @@ class NearMisses:
                 self._add(paragraph.passage)
 
     def of(self, candidate: Candidate, rng: random.Random) -> Candidate | None:
-        """Return a modified, unanswerable version of the candidate; None if no safe change is found."""
+        """Return an unanswerable version of the candidate; None if no change is safe."""
         ways = [self._other_year, self._other_number, self._other_name, self._other_name]
         rng.shuffle(ways)
         for way in ways:
@@ -98,7 +98,7 @@ class NearMisses:
         return self._exchanged(candidate, match, other)
 
     def _exchanged(self, candidate: Candidate, match: re.Match[str], other: str) -> str | None:
-        """Replace a number, if no paragraph has the new number together with two words of the question."""
+        """Return the question with ``other`` at the match; None if a paragraph has it and two words of the question."""
         about = stems(candidate.text)
         if any(len(about & self._paragraphs[index][1]) >= 2 for index in self._by_word.get(other, ())):
             return None
@@ -120,8 +120,9 @@ class NearMisses:
         return None
 
     def _similar(self, name: str, rng: random.Random) -> Iterator[str]:
-        """Return similar names in random order: countries, persons, members of the same list, names that differ in
-        one word.
+        """Yield similar names in random order.
+
+        These are countries, persons, members of the same list, and names that differ in one word.
         """
         if name.lower() in COUNTRIES:
             others = {other for other in self._by_name if other.lower() in COUNTRIES}
@@ -142,19 +143,19 @@ class NearMisses:
         yield from listed[:_MOST_TRIES]
 
     def _together(self, name: str, about: frozenset[str]) -> bool:
-        """Whether a paragraph that has the name, or its last word, shares a third of the question's content."""
+        """Return whether a paragraph with the last word of the name shares a third of the question's content words."""
         own, bound = stems(name), max(1, (len(about) + 2) // 3)
         indices = self._by_word.get(name.split()[-1], ())
         return any(len((self._paragraphs[index][1] - own) & about) >= bound for index in indices)
 
 
 def _with_article(text: str, name: str) -> str:
-    """Return the text with the right article, "a" or "an", at its end for the name."""
+    """Return the text with the correct form of an article "a" or "an" at its end, before the name."""
     article = "an " if name[0] in "AEIO" else "a "
     return re.sub(r"(?<= )an? $", article, text)
 
 
 def _patterns(name: str) -> list[tuple[str, ...]]:
-    """The name with each word as a wildcard: "Heron 4" and "Heron 3" share ("Heron", "")."""
+    """Return the name with each word as a wildcard: "Heron 4" and "Heron 3" share ("Heron", "")."""
     words = name.split()
     return [(*words[:n], "", *words[n + 1 :]) for n in range(len(words))]

@@ -1,4 +1,4 @@
-"""Paraphrase a question: another question form, and synonyms for verbs and nouns."""
+"""Paraphrase questions with another question form and with synonyms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generation.question_sets.candidate import Candidate
 from generation.synthetic_questions.recurring import stems
 from model.english import word_set
 
-# Only words that are synonyms in nearly every sentence, in the inflected form that questions use.
+# Words that are synonyms in nearly every sentence, in the inflected form that questions use.
 _SYNONYMS: Final = {
     **{"build": "construct", "built": "constructed", "begin": "start", "began": "started", "start": "begin"},
     **{"started": "began", "founded": "established", "established": "set up", "buy": "purchase"},
@@ -76,7 +76,7 @@ _AN: Final = re.compile(r"\b(an?) (?=(\w))")
 
 
 def paraphrased(candidate: Candidate, evidence: str) -> Candidate | None:
-    """Return the candidate as a question that shares fewer words with the evidence; None if no rule applies.
+    """Return a paraphrase that shares fewer words with the evidence; None if no rule applies.
 
     evidence: the sentence that contains the answer.
     """

@@ -58,7 +58,7 @@ def _one_verb(tokens: Sequence[Token], clause: Clause) -> bool:
 
 
 def _ends_well(tokens: Sequence[Token], end: int) -> bool:
-    """Whether the sentence ends there, or another clause starts."""
+    """Return whether the sentence ends at token ``end``, or another clause starts there."""
     if end >= len(tokens) or tokens[end].tag == ";":
         return True
     rest = tokens[end:]
@@ -72,7 +72,7 @@ def _ends_well(tokens: Sequence[Token], end: int) -> bool:
 
 
 def _joined(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """Whether the clause has no subordinate clause, comma or unresolved reference."""
+    """Return whether the clause has no subordinate clause, comma or unresolved reference outside the answer."""
     words = tokens[clause.subject[0] : clause.end]
     outside = [t for t in words if not tokens[answer.left].start <= t.start < tokens[answer.right - 1].end]
     if any(token.tag in ";S," for token in outside) or any(t.tag in ";S" for t in tokens[: clause.end]):
@@ -82,7 +82,7 @@ def _joined(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool
 
 
 def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """Whether the rest of the clause is grammatical without the answer."""
+    """Return whether the rest of the clause is grammatical without the answer."""
     after = tokens[answer.right] if answer.right < clause.end else None
     before = tokens[answer.left - 1] if answer.left else None
     is_subject = (answer.left, answer.right) == clause.subject
@@ -99,7 +99,7 @@ def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) ->
         return counted and not any(token.tag in "C," for token in subject)
     be = tokens[clause.verb].tag == "A"
     if is_subject and be and tokens[clause.verb + 1].low in ("a", "an", "one"):
-        return False  # many things are "a river in Asia"
+        return False  # the answer would not be unique: many things are "a river in Asia"
     between = tokens[clause.verb : answer.left]
     if any(token.tag == "C" for token in between) and answer.kind not in ("date", "place"):
         return False
@@ -120,7 +120,7 @@ def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) ->
 
 
 def _placed(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
-    """Whether the words before the answer can stay in place when the answer is removed."""
+    """Return whether the words before the answer can stay in place when the answer is removed."""
     before = tokens[answer.left - 1] if answer.left else None
     earlier = tokens[answer.left - 2] if answer.left > 1 else None
     if before is None:
@@ -144,7 +144,7 @@ def _placed(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool
 
 
 def _singular(tokens: Sequence[Token], clause: Clause) -> bool:
-    """Whether "What" may replace the subject: the verb is not plural."""
+    """Return whether the verb is not plural, so that "What" may replace the subject."""
     verb = tokens[clause.verb]
     if verb.tag == "V":
         return verb.low in THIRD or base_form(verb.low) is not None

@@ -1,4 +1,4 @@
-"""Extract a document's prose with offsets; headings, tables and markup are skipped."""
+"""Extract a document's prose with offsets, without headings, tables and markup."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _WRAPPED: Final = re.compile(r"(?<=[\w,;:)])\n(?=[a-z(])")
 
 @dataclass(frozen=True, slots=True)
 class Prose:
-    """A paragraph. start: its offset in the document, in characters."""
+    """A paragraph of prose. start: its offset in the document, in characters."""
 
     start: int
     passage: Passage
 
 
 def prose(text: str) -> Iterator[Prose]:
-    """Return paragraphs that end in a full stop, in order. Hard-wrapped lines are joined (every offset is kept)."""
+    """Yield paragraphs that end in a full stop, in order. Hard-wrapped lines are joined without changing offsets."""
     joined = _WRAPPED.sub(" ", text)
     position = 0
     for line in joined.split("\n"):

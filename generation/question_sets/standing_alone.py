@@ -1,4 +1,4 @@
-"""Check whether a question can be understood without its document, and rewrite it so that it can."""
+"""Check whether a question can be understood without its document, and rewrite it if it cannot."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _MOST_TITLE: Final = 90
 
 
 def stands_alone(question: str) -> bool:
-    """Whether the question names its subject: no pronoun without a noun, no "the document above"."""
+    """Return whether the question has no unresolved pronoun and no reference such as "the document above"."""
     unquoted = re.sub(r"[\"“][^\"”]*[\"”]", "", question)
     return not _POINTING.search(unquoted) and not _LOOSE.search(unquoted)
 
 
 def anchored(question: str, title: str) -> str | None:
-    """Return the question unchanged if it names its subject, else prefixed with the document's title.
+    """Return the question, prefixed with the document's title if it does not name its subject.
 
-    A question names its subject if it has two words of the title, one of them a name, or two separate names ("Secretary
-    of State" is one). Returns None if no title is available.
+    A question names its subject if it has two words of the title, or one and a name, or two separate names ("Secretary
+    of State" is one). Returns None if the title is needed but not usable.
     """
     words = [w for w in re.findall(r"[^\W_]{3,}|\d+", title.lower()) if w not in ("the", "and", "for", "list")]
     low = question.lower()
@@ -50,7 +50,7 @@ def anchored(question: str, title: str) -> str | None:
 
 
 def usable_title(title: str) -> bool:
-    """Whether a title can be quoted: not empty, not a file name, not a complete sentence."""
+    """Return whether a title can be quoted: it is not empty, not a file name, and not too long."""
     shown = title.strip()
     is_path = bool(PurePosixPath(shown).suffix) and " " not in shown
     return bool(shown) and len(shown) <= _MOST_TITLE and not is_path and '"' not in shown and "\n" not in shown

@@ -1,4 +1,4 @@
-"""Two-passage questions: a name in one question is replaced by a description from another passage."""
+"""Generate questions that need two passages, from pairs of single-passage questions."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _MOST_WORDS: Final = 26
 
 
 def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Join each pair of candidates where the answer of one, a name, occurs in the question of the other.
+    """Yield a question for each pair of candidates where the answer of one, a person, occurs in the other question.
 
     "Who succeeded X?" (Y) and "When did Y retire?" become "When did the person who succeeded X retire?". The two
-    answers are in different sentences, at least one passage apart. At most one question for each second candidate.
+    answers are in different sentences. Each candidate is used at most once as the question in which a name is replaced.
     """
     describing: dict[str, list[Candidate]] = defaultdict(list)
     for candidate in candidates:
@@ -36,9 +36,9 @@ def bridged(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
 
 
 def paired(first: Candidate, second: Candidate) -> Candidate | None:
-    """Two questions in one: "When was X founded, and who succeeded Y?". The reference has both answers.
+    """Return both questions as one: "When was X founded, and who succeeded Y?". The reference has both answers.
 
-    None if they ask about the same sentence, or would be too long.
+    Returns None if both ask about the same sentence or start with "What", or if the question would be too long.
     """
     if _near(first, second) or first.text[:4] == second.text[:4] == "What":
         return None
@@ -64,6 +64,6 @@ def _joined(describing: Candidate, candidate: Candidate, name: str) -> Candidate
 
 
 def _near(one: Candidate, other: Candidate) -> bool:
-    """Whether they ask about the same sentence."""
+    """Return whether both ask about the same sentence."""
     a, b = one.places[0], other.places[0]
     return a.document_id == b.document_id and a.sentence_start < b.sentence_end and b.sentence_start < a.sentence_end

@@ -1,4 +1,4 @@
-"""Polish rule-generated questions: restore capitals, drop filler words, reject awkward forms."""
+"""Polish rule-generated questions: restore capitals, remove filler words, and reject awkward forms."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ GROUP_NOUNS: Final = frozenset(GROUP_HEADS.values())
 
 
 class SteadyRandom(random.Random):
-    """A deterministic stand-in for Random: a constant share, and the last item of a list.
+    """A deterministic replacement for Random, with which the rules use their most common forms.
 
-    The rules then use their commonest forms.
+    share: the number that ``random`` always returns.
     """
 
     def __init__(self, share: float = 0.5) -> None:
@@ -44,14 +44,14 @@ class SteadyRandom(random.Random):
         return self._share
 
     def choice(self, seq: Any) -> Any:
-        """Return the last item."""
+        """Return the last item of the sequence."""
         return seq[-1]
 
 
 def capitals(text: str) -> dict[str, str]:
-    """Map lower-case words to the capitalised form they have inside sentences of the text: "lisbon" -> "Lisbon".
+    """Map lower-case words to the capitalised form that they have inside sentences: "lisbon" -> "Lisbon".
 
-    A word that is only a name before another name is included: "new york" -> "New".
+    A word that is a name only before another name has an entry with both: "new york" -> "New".
     """
     upper: Counter[str] = Counter()
     lower: Counter[str] = Counter()
@@ -81,7 +81,7 @@ def _capital(word: str, following: str, names: dict[str, str]) -> str:
 
 
 def polished(question: str, names: dict[str, str]) -> str | None:
-    """Return the question with capitalised names and without filler, or None if it reads badly."""
+    """Return the question with capitalised names and without filler words; None if its form is awkward."""
     text = _FILLER.sub("", question)
     text = re.sub(r"\s+(?=['’]s\b)", "", text)
     head, *rest = text.split(" ")

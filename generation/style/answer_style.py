@@ -1,7 +1,7 @@
 """Build a full sentence from a question and its short answer, by rules.
 
-Only a preposition before a date or place is added. If no rule applies reliably, a generic sentence that is always true
-is used.
+The rules add no words except a preposition before a date or place. If no rule applies reliably, the result is a generic
+sentence such as ``The answer is "1902".``
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SIZES: Final = frozenset(["tall", "high", "long", "old", "wide", "deep", "far",
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """ "was the tower | built | of stone": auxiliary, subject, the verb form, and the rest."""
+    """A question's clause in four parts, for example "was", "the tower", "built", ("of", "stone")."""
 
     auxiliary: str
     subject: str
@@ -52,7 +52,7 @@ class _Clause:
     rest: tuple[str, ...]
 
     def statement(self, middle: str = "", end: str = "") -> str:
-        """Return the clause in declarative order, with words after the verb and at the end."""
+        """Return the clause in declarative order, with ``middle`` after the verb and ``end`` at the end."""
         return " ".join(part for part in (self.subject, self._verb(), middle, *self.rest, end) if part)
 
     def _verb(self) -> str:
@@ -64,10 +64,10 @@ class _Clause:
 
 
 def as_sentence(question: str, answer: str) -> str:
-    """Return ``answer`` as a full sentence: "When was X founded?" and "1902" give "X was founded in 1902."
+    """Return the answer as a full sentence: "When was X founded?" and "1902" give "X was founded in 1902."
 
-    Answers that are sentences, refusals or empty are returned unchanged. If the question has no known English form, the
-    result is ``The answer is "1902".`` Time is linear in the lengths.
+    Answers that are sentences, refusals, empty or longer than 25 words are returned unchanged. If the question has no
+    known English form, the result is ``The answer is "1902".`` Time is linear in the lengths.
     """
     short = answer.strip()
     if re.search(r"(?:\d|\b[a-z]\w+)\.$", short) and not _is_sentence(short):
@@ -94,7 +94,7 @@ def _is_sentence(answer: str) -> bool:
 
 
 def _turned(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
-    """Return the statement, or None. ``low`` are the same words in lower case."""
+    """Return the question as a statement with the answer; None if no rule applies. low: ``parts`` in lower case."""
     wh = low[0]
     if wh in PREPOSITIONS and low[1] in ("what", "which", "whom"):
         return _fronted(parts, low, answer)
@@ -116,7 +116,7 @@ def _turned(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None
 
 
 def _fronted(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
-    """ "In which city was X born?", "By whom was X written?" """
+    """Answer questions that start with a preposition: "In which city was X born?", "By whom was X written?"."""
     at = 2
     while at < len(low) and low[at] not in _AUXILIARIES and at < 5:
         at += 1
@@ -163,7 +163,7 @@ def _how_many(parts: Sequence[str], low: Sequence[str], answer: str) -> str | No
 
 
 def _thing(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
-    """ "Who wrote X?", "What is the capital of X?", "Which company did X found?" """
+    """Answer "who", "what" and "which": "Who wrote X?", "What is the capital of X?", "Which company did X found?"."""
     second = low[1]
     named = answer.lower().split()[0] in ("the", "a", "an") or answer[:1].isupper() or low[0] == "who"
     if low[0] in ("what", "which") and second not in _AUXILIARIES and second not in PAST and second not in THIRD:
@@ -198,7 +198,7 @@ def _object(clause: _Clause | None, answer: str) -> str | None:
 
 
 def _being(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
-    """ "What is the X of Y?", "Who was X written by?", "What is X called?", "Who was the first X?" """
+    """Answer questions with a form of "be": "What is the X of Y?", "Who was X written by?", "What is X called?"."""
     if _is_participle(low[2]) or low[2].endswith("ing") or low[2] in PREPOSITIONS:
         return (
             " ".join([answer, *parts[1:]]) if answer[:1].isupper() or answer.startswith(("the ", "a ", "an ")) else None
@@ -218,7 +218,7 @@ def _being(parts: Sequence[str], low: Sequence[str], answer: str) -> str | None:
 
 
 def _clause(parts: Sequence[str], low: Sequence[str]) -> _Clause | None:
-    """Parse the clause of a question from its auxiliary on; None if subject and verb cannot be separated reliably."""
+    """Parse a question's clause from its auxiliary on; None if subject and verb cannot be separated reliably."""
     if len(parts) < 2 or low[0] not in _AUXILIARIES or any(p in SUBORDINATORS - {"as", "since"} for p in low[1:]):
         return None
     auxiliary = low[0]
@@ -255,7 +255,7 @@ def _end(clause: _Clause | None, end: str | None) -> str | None:
         return None
     begins = end.lower().split()[0] in PREPOSITIONS
     if clause.rest and clause.rest[-1].lower() in PREPOSITIONS and begins:
-        return None  # "Where does it come from?" has its preposition
+        return None  # "Where does it come from?" already has a preposition
     return clause.statement(end=end)
 
 

@@ -1,4 +1,4 @@
-"""Restyle a completion: the short answer as a full sentence, with its citations."""
+"""Rewrite a completion's short answer as a full sentence with its citations."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Style = Literal["short", "sentence"]
 
 
 def apply_style(completion: Completion, question: str, style: Style) -> Completion:
-    """Return the completion with its text as a full sentence for "sentence"; unchanged for "short".
+    """Return the completion with its text as a full sentence if ``style`` is "sentence", unchanged if it is "short".
 
-    Citations are placed before the full stop, in their order. Sentences, refusals and answers truncated by the length
-    limit are unchanged. Tokens and log-probabilities are those of the short answer, because nothing else was generated.
+    Citations are placed before the full stop, in their order. Sentences, refusals and answers that did not end with
+    "stop" are unchanged. Tokens and log-probabilities remain those of the short answer, which was generated.
     """
     if style == "short" or completion.finish_reason != "stop":
         return completion
@@ -35,7 +35,7 @@ def apply_style(completion: Completion, question: str, style: Style) -> Completi
 
 
 def without_citations(completion: Completion) -> str:
-    """Return the text without citation marks and the space before each."""
+    """Return the completion's text without citations and the spaces before them."""
     text = completion.text
     for citation in sorted(completion.citations, key=lambda c: -c.start):
         text = text[: citation.start].rstrip() + text[citation.end :]

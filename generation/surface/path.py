@@ -1,6 +1,6 @@
-"""Viterbi path of an answer's tokens through the positions they may have been copied from.
+"""Find the Viterbi path of an answer's tokens through the positions from which they may have been copied.
 
-The part of the path that later tokens cannot change is known early: where all possible paths agree.
+The part on which all possible paths agree is final, because later tokens cannot change it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from generation.decoding.loop import CopySource
 
-_RUN_ON = 3.0  # nats for continuing at the next prompt position: one long span beats many likelier single positions
+_RUN_ON = 3.0  # nats: bonus for continuing at the next prompt position, so that long spans are preferred
 
 
 class CopyPath:
@@ -22,7 +22,7 @@ class CopyPath:
         self._backs: list[list[int]] = []
 
     def push(self, options: Sequence[CopySource]) -> None:
-        """Add a token with its possible sources; none if it was not copied."""
+        """Add a token. options: its possible sources; empty if it was not copied."""
         index = len(self._steps)
         row, back = [], []
         before = self._scores[-1] if index else []
@@ -38,7 +38,7 @@ class CopyPath:
         self._backs.append(back)
 
     def best(self) -> list[CopySource | None]:
-        """Return the position of each token; None for one that was not copied."""
+        """Return the source of each token on the best path; None for tokens that were not copied."""
         path: list[CopySource | None] = [None] * len(self._steps)
         choice = -1
         for index in range(len(self._steps) - 1, -1, -1):
@@ -52,10 +52,10 @@ class CopyPath:
         return path
 
     def settled(self) -> int:
-        """Return how many leading tokens have a position in ``best`` that no further token can change."""
+        """Return the number of leading tokens whose source in ``best`` no further token can change."""
         alive = set(range(len(self._steps[-1]))) if self._steps else set()
         for index in range(len(self._steps) - 1, -1, -1):
-            if len(alive) < 2:  # one path is left, or the token was not copied and a new path starts after it
+            if len(alive) < 2:  # one path remains, or the token was not copied and a new path starts after it
                 return index + 1
             if index == 0 or not self._steps[index - 1]:
                 return index

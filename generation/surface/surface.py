@@ -1,7 +1,7 @@
-"""Restore case and accents of a copied answer, which MiniLM's tokens lack, from its sources.
+"""Restore case and accents of a copied answer from its sources, since MiniLM's tokens lack them.
 
-Given each token's possible positions in the prompt, the likeliest path through them is found. Contiguous spans are
-taken verbatim from the prompt's text, and tokens that were not copied are written as in the vocabulary.
+The likeliest path through the possible source positions of the tokens is found. Contiguous spans are taken verbatim
+from the prompt's text, and tokens that were not copied are written as in the vocabulary.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ _NO_SPACE_AFTER = frozenset("([{$£€“")
 
 @dataclass(frozen=True, slots=True)
 class CopiedSpan:
-    """Answer tokens [first, last] copied from a part of the prompt at characters [start, end), or generated (part
-    None).
+    """Adjacent answer tokens with one source.
 
-    part: as in Prompt.sources. share: the summed share of probability that was copied.
+    first, last: positions of the first and the last token. part: part of the prompt as in Prompt.sources; None if the
+    token was not copied. start, end: offsets of the copied text in that part, in characters. share: sum of the copied
+    shares of the tokens' probabilities.
     """
 
     first: int
@@ -37,19 +38,19 @@ class CopiedSpan:
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """The answer's text and the spans it consists of."""
+    """The text of an answer and the spans that it consists of."""
 
     text: str
     stretches: tuple[CopiedSpan, ...]
 
 
 def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
-    """Return the text of a decoded answer to ``prompt``, in the written form of its sources."""
+    """Return the text of a decoded answer to ``prompt``, with case and accents of its sources."""
     return _written(decoded, _path(decoded.sources, prompt).best(), prompt, tokenizer)
 
 
 class SurfaceStream:
-    """Incremental ``restore``: returns text as soon as no further token can change it."""
+    """An incremental ``restore``, which returns text as soon as no further token can change it."""
 
     def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
         self._prompt, self._tokenizer = prompt, tokenizer
@@ -58,7 +59,7 @@ class SurfaceStream:
         self._given = ""
 
     def push(self, decoded: DecodedTokens) -> str:
-        """decoded: all tokens so far. Returns the newly final text; may be empty."""
+        """Return the text that became final; may be empty. decoded: all tokens so far."""
         for options in decoded.sources[self._pushed :]:
             self._path.push(_copy_sources(options, self._prompt))
         self._pushed = len(decoded.sources)
@@ -74,7 +75,7 @@ class SurfaceStream:
 def _written(
     decoded: DecodedTokens, path: Sequence[CopySource | None], prompt: Prompt, tokenizer: Tokenizer
 ) -> Surface:
-    """Return the text of the first ``len(path)`` tokens, each taken from its position."""
+    """Return the text of the first ``len(path)`` tokens. path: source of each token; None if it was not copied."""
     stretches = _stretches(path, prompt)
     texts = {part.number: part.text for part in prompt.chunks}
     texts.update({-part.number: part.retrieved.chunk.title for part in prompt.chunks})
@@ -87,7 +88,7 @@ def _written(
         else:
             token = tokenizer.token(decoded.token_ids[stretch.first])
             if len(token) > 2 and token[0] == "[" and token[-1] == "]":
-                continue  # [unused7], [UNK]: not a token of any text, skipped
+                continue  # a special token such as [UNK], which has no text
             glued = token.startswith("##")
             piece = token.removeprefix("##")
         if text and not glued and piece[:1] not in _NO_SPACE_BEFORE and text[-1] not in _NO_SPACE_AFTER:
@@ -105,7 +106,7 @@ def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> CopyPath:
 
 
 def _copy_sources(options: Sequence[CopySource], prompt: Prompt) -> Sequence[CopySource]:
-    """Return where a token may have been copied from; empty if hardly any of it was copied."""
+    """Return the possible sources of a token; empty if less than _MIN_SHARE of its probability was copied."""
     if sum(s.share for s in options) < _MIN_SHARE:
         return ()
     return [s for s in options if prompt.sources[s.position] is not None]

@@ -1,1 +1,1 @@
-"""Rule-based question generation from documents."""
+"""Rule-based generation of training questions from encyclopedia articles."""

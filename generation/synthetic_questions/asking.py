@@ -1,7 +1,7 @@
-"""Turn a clause and the answer in it into a question: choose the question word and invert subject and verb.
+"""Convert a clause with an answer to a question: choose the question word, and invert subject and verb.
 
-Lewis et al. 2019, "Unsupervised Question Answering by Cloze Translation", section 2, with rules in place of their
-learned translation; the forms of `noise.py` are used if the rules find no clause.
+The method is that of Lewis et al. 2019, "Unsupervised Question Answering by Cloze Translation", section 2, with rules
+in place of the learned translation.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _AGENT_VERBS: Final = word_set(
 def question_for_answer(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, subject: Sequence[Token], rng: random.Random
 ) -> str | None:
-    """Return a question whose answer is ``answer``, or None if no rule applies.
+    """Return a question whose answer is ``answer``; None if no rule applies.
 
-    subject: the words to show for the clause's subject (a name in place of a pronoun).
+    tokens: the sentence. subject: the words to show as the clause's subject, with a name in place of a pronoun.
     """
     inside_subject = clause.subject[0] <= answer.left and answer.right <= clause.subject[1]
     if inside_subject:
@@ -122,9 +122,12 @@ def _inverted(
 def _is_answerable(
     tokens: Sequence[Token], clause: Clause, answer: AnswerSpan, lead: Sequence[Token], after: Sequence[Token]
 ) -> bool:
-    """Whether the clause is coherent without the answer."""
+    """Return whether the clause is coherent without the answer.
+
+    lead, after: the words before and after the answer.
+    """
     if clause.end < len(tokens) and tokens[clause.end].low == "that" and tokens[clause.subject[0]].low == "it":
-        return False  # "it is noted that": an expletive "it"
+        return False  # an expletive "it": "it is noted that"
     if lead and (
         lead[0].tag == "C" or (lead[-1].tag in "DC,TJ#R" and answer.kind not in ("reason", "purpose", "manner"))
     ):
@@ -156,7 +159,7 @@ def _is_answerable(
 
 
 def _with_of(wh: str, after: Sequence[Token]) -> tuple[str, Sequence[Token]]:
-    """Move the entire of a share to the question word: "what percentage of the voters"."""
+    """Move the words after "of" to the question word: "what percentage of the voters"."""
     end = 1
     while end < len(after) and after[end].tag in "DJNX" and end < 6:
         end += 1
@@ -164,7 +167,7 @@ def _with_of(wh: str, after: Sequence[Token]) -> tuple[str, Sequence[Token]]:
 
 
 def _turned(tokens: Sequence[Token], clause: Clause) -> tuple[str | None, str | None]:
-    """Return the auxiliary before the subject, and the base form that remains."""
+    """Return the auxiliary to place before the subject, and the verb form that remains after it, if any."""
     verb = tokens[clause.verb]
     if clause.helper is not None:
         return tokens[clause.helper].low, verb.low
@@ -187,7 +190,7 @@ def _verb_onwards(tokens: Sequence[Token], clause: Clause, rng: random.Random) -
 
 
 def _shortened(rest: list[Token], rng: random.Random) -> list[Token]:
-    """Truncate to about twelve words, before a preposition."""
+    """Return the words truncated before a preposition or comma, to a random limit of at most twelve words."""
     for index in range(1, len(rest) - 1):
         if rest[index].tag == "C" and rest[index + 1].tag in "#P":
             rest = rest[:index]
@@ -261,7 +264,7 @@ def _wh(tokens: Sequence[Token], answer: AnswerSpan, preposition: Token | None, 
 
 
 def _texts(tokens: Sequence[Token]) -> list[str]:
-    # A capital belongs to a name or is only the beginning of a sentence.
+    # Only names keep their capital; other capitals are at the beginning of a sentence.
     return [
         token.low if token.tag in "DRT" or (token.tag != "X" and token.text[1:].islower()) else token.text
         for token in tokens

@@ -1,4 +1,4 @@
-"""All answer candidates in a sentence."""
+"""Find the answer candidates in a sentence."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ from generation.synthetic_questions.spans import AnswerSpan
 
 
 def answer_spans(tokens: Sequence[Token]) -> list[AnswerSpan]:
-    """Return all candidates, kind by kind; they may overlap. Linear in the number of words."""
+    """Return all answer candidates, which may overlap, ordered by kind. Time is linear in the number of words."""
     makers = (date_spans, number_spans, name_spans, noun_spans, clause_spans, long_spans, list_spans)
     return [span for maker in makers for span in maker(tokens)]

@@ -1,4 +1,4 @@
-"""Find the clause of an answer (subject, verb, and the rest) by word order alone."""
+"""Find the clause that contains an answer (subject, verb and the rest) from tags and word order."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ _HARD: Final = ";"
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Token positions. The subject is ``subject``, the finite verb ``verb``, the clause ends before ``end``.
+    """A clause, as positions of tokens.
 
-    intro: start and end of the words before the subject ("In 1902,"); equal if there are none.
+    subject: start and end of the subject. verb: the finite verb. end: position after the clause. intro: start and end
+    of the words before the subject ("In 1902,"); equal if there are none.
     """
 
     subject: tuple[int, int]
@@ -26,11 +27,11 @@ class Clause:
     end: int
     intro: tuple[int, int]
     helper: int | None = None
-    """The auxiliary of an earlier verb that this one shares ("was built and OPENED"), or None."""
+    """The auxiliary of an earlier verb, if this verb shares it ("opened" in "was built and opened")."""
 
 
 def clause_of(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
-    """Return the clause around ``answer``, or None if no verb and subject are found."""
+    """Return the clause around ``answer``; None if no verb and subject are found."""
     verb = _verb_for(tokens, answer)
     if verb is None:
         return None
@@ -64,7 +65,7 @@ def _finite(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _verb_for(tokens: Sequence[Token], answer: AnswerSpan) -> int | None:
-    """Return the last finite verb before the answer without a break between, otherwise the first one after it."""
+    """Return the last finite verb before the answer without a break between them, otherwise the first one after it."""
     for index in range(answer.left - 1, -1, -1):
         if tokens[index].tag == _HARD or tokens[index].tag == "S":
             break
@@ -85,7 +86,7 @@ def _verb_after(tokens: Sequence[Token], answer: AnswerSpan, breaks: str) -> int
 
 
 def _main_verb(tokens: Sequence[Token], at: int) -> int:
-    """Return ``at``, or an earlier finite verb without a break between, after which a form in -ed is a participle."""
+    """Return the earlier finite verb if the verb at ``at`` is a participle after it; otherwise ``at``."""
     if tokens[at].tag != "V":
         return at
     for index in range(at - 1, -1, -1):
@@ -97,7 +98,7 @@ def _main_verb(tokens: Sequence[Token], at: int) -> int:
 
 
 def _reduced(tokens: Sequence[Token], at: int) -> bool:
-    """Whether a form in -ed is a participle after its noun ("the book written by X was ..."), not the verb."""
+    """Return whether a verb form is a participle after its noun ("the book written by X was ...")."""
     if (
         tokens[at].tag != "V"
         or not (tokens[at].low.endswith("ed") or tokens[at].low in PARTICIPLES)
@@ -138,7 +139,7 @@ def _subject(tokens: Sequence[Token], verb: int, depth: int) -> tuple[int, int] 
         if tokens[start - 1].tag == "C" and not _listed(tokens, start - 1, end):
             break
         start -= 1
-    if start == end:  # ", a British physicist, founded": the name before the apposition
+    if start == end:  # the subject is before an apposition: "X, a British physicist, founded"
         return _before_apposition(tokens, end)
     if (
         start < end
@@ -165,7 +166,7 @@ def _finite_before(tokens: Sequence[Token], at: int) -> bool:
 
 
 def _listed(tokens: Sequence[Token], conjunction: int, end: int) -> bool:
-    """Whether "and" joins two parts of the subject, rather than two clauses."""
+    """Return whether a conjunction joins two parts of the subject, and not two clauses."""
     left = conjunction - 1
     while left >= 0 and tokens[left].tag not in ",;SC":
         if _finite(tokens, left):
@@ -175,7 +176,7 @@ def _listed(tokens: Sequence[Token], conjunction: int, end: int) -> bool:
 
 
 def _inverted_intro(tokens: Sequence[Token], start: int, end: int) -> tuple[int, int] | None:
-    """Find the subject after an introduction without a comma: "In 1902 the company ..."."""
+    """Return the subject after an introduction without a comma: "In 1902 the company ..."; None if there is none."""
     for index in range(start + 1, end):
         if (tokens[index - 1].tag in "#" or tokens[index - 1].low in ("time", "century")) and tokens[
             index
@@ -223,7 +224,7 @@ def _intro(tokens: Sequence[Token], subject: tuple[int, int], verb: int) -> tupl
 
 
 def _end(tokens: Sequence[Token], at: int) -> int:
-    """Return the first position at or after ``at`` where the clause can be cut."""
+    """Return the first position at or after ``at`` where the clause can end."""
     for index in range(at, len(tokens)):
         token = tokens[index]
         after = tokens[index + 1].tag if index + 1 < len(tokens) else "."

@@ -1,4 +1,4 @@
-"""Cloze questions: pick an answer span in a sentence, and ask for it with its clause."""
+"""Generate cloze questions: select an answer in a sentence, and convert its clause to a question."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from generation.synthetic_questions.passages import Passage
 from generation.synthetic_questions.spans import AnswerSpan
 from model.english import word_set
 
-# Sampling weights of the answer kinds where passages have them. Few sentences have a reason or a sum of money, and all
-# have nouns, so rare kinds are sampled first. The result is close to what people ask of encyclopedia paragraphs.
+# Sampling weights of the answer kinds that occur in the passages. Rare kinds such as reasons have a high weight, since
+# nearly every sentence has nouns. The result is close to what people ask about encyclopedia paragraphs.
 _WEIGHTS: Final = {
     "phrase": 0.1,
     "long": 0.07,
@@ -39,7 +39,11 @@ _THINGS: Final = word_set("it he she they")
 
 @dataclass(frozen=True, slots=True)
 class ClozeQuestion:
-    """A question about a passage, the answer as written there, its kind, and the sentence that contains it."""
+    """A question about a passage.
+
+    answer: the answer as written in the passage. kind: kind of the answer, from spans.KINDS. sentence: index of the
+    sentence that contains the answer.
+    """
 
     question: str
     answer: str
@@ -51,7 +55,11 @@ class ClozeQuestion:
 def cloze_questions(
     title: str, drawn: Sequence[Passage], most: int, noisy: float, changed: float, rng: random.Random
 ) -> Iterator[ClozeQuestion]:
-    """Yield at most ``most`` questions, answer kinds balanced by weight, each generated on demand."""
+    """Yield at most ``most`` questions with answer kinds balanced by weight, each generated on demand.
+
+    title: title of the article. drawn: its passages. noisy: probability of an ungrammatical question form. changed:
+    probability of replacing words by synonyms.
+    """
     by_kind: dict[str, list[tuple[Passage, int, AnswerSpan]]] = {}
     for passage in drawn:
         for number, tokens in enumerate(passage.sentences):
@@ -90,7 +98,7 @@ def _without_answer(question: str, cloze: ClozeQuestion) -> str:
 def question_for(
     title: str, passage: Passage, number: int, span: AnswerSpan, noisy: float, rng: random.Random
 ) -> ClozeQuestion | None:
-    """Return a question for ``span`` in sentence ``number``, or None if it would be a poor one."""
+    """Return a question for ``span`` in sentence ``number``; None if the answer or the question is unsuitable."""
     tokens = passage.sentences[number]
     answer = passage.text[tokens[span.start].start : tokens[span.end - 1].end]
     if not good_answer(answer, passage.low) or _cuts_quotation(passage, number, tokens[span.start].start, answer):
@@ -110,7 +118,7 @@ def question_for(
 
 
 def _cuts_quotation(passage: Passage, number: int, at: int, answer: str) -> bool:
-    """Whether the answer is part of a quotation, such as half a title."""
+    """Return whether the answer is only a part of a quotation, such as half a title."""
     before = passage.text[passage.spans[number][0] : at]
     inside = before.count('"') % 2 == 1 or before.count("“") > before.count("”")
     after = passage.text[at + len(answer) : at + len(answer) + 2]
@@ -118,7 +126,7 @@ def _cuts_quotation(passage: Passage, number: int, at: int, answer: str) -> bool
 
 
 def good_answer(answer: str, passage: str) -> bool:
-    """Whether the answer is short, complete, and occurs exactly once in the (lower-case) passage."""
+    """Return whether the answer is short, and occurs exactly once in the lower-case passage, as complete words."""
     low = answer.lower()
     if not 1 <= len(answer.split()) <= 10 or len(answer) > 70 or any(mark in answer for mark in '()[]\n;"'):
         return False
@@ -126,7 +134,7 @@ def good_answer(answer: str, passage: str) -> bool:
 
 
 def good_question(question: str, answer: str) -> bool:
-    """Whether the question has 4 to 20 words, more than two content words, and not the answer."""
+    """Return whether the question has 4 to 20 words, at least two content words, and does not contain the answer."""
     parts = question.rstrip("?").split()
     if not 4 <= len(parts) <= 20 or _holds(question.lower(), answer.lower()) or _LOOSE.search(question):
         return False
@@ -134,7 +142,7 @@ def good_question(question: str, answer: str) -> bool:
     return len(content) >= 2
 
 
-# An unresolved pronoun, or an incomplete end.
+# Matches an unresolved pronoun or an incomplete end.
 _LOOSE: Final = re.compile(
     r"\b(it|them|him|he|she|they|i|we|you|us|me)\b|\b(the|a|an|both|than|well as|such as|not|its|his|their)\?$|"
     r"\b(and|or|but)( \w{1,5})?\?$"
@@ -158,7 +166,7 @@ def _holds(text: str, part: str) -> bool:
 def _shown_subject(
     tokens: Sequence[Token], subject: tuple[int, int], title: str, passage: str
 ) -> Sequence[Token] | None:
-    """The subject's words; the article's title for a pronoun at the start of the sentence; None for other pronouns."""
+    """Return the subject's words, with the article's title in place of a pronoun; None for an unresolved pronoun."""
     shown = tokens[subject[0] : subject[1]]
     name = re.sub(r"\s*\(.*?\)", "", title)
     named = len(name.split()) < 5 and name.lower().split()[-1] in passage

@@ -1,4 +1,4 @@
-"""Questions answered by an encyclopedia's first sentences: definition, birth, location, creator."""
+"""Generate questions about definition, birth, location and creator, which an article's first sentences answer."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Paraphrases:
 
 
 def definition_questions(article: SourceArticle, rng: random.Random) -> Iterator[ClozeQuestion]:
-    """Return questions about what the first paragraphs say of the title, in random order; one wording each."""
+    """Yield questions about what the first paragraphs say about the title, in random order, each in one wording."""
     passage = lead_passage(article)
     name = re.sub(r"\s*\(.*?\)$", "", article.title)
     if passage is None or name.lower() not in passage.low or "list of" in name.lower():
@@ -103,7 +103,7 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Paraphrases]:
         or re.match(r" (?:of|for|and|or|to)\b", after)
         or (len(parts) == 1 and parts[0].lower() in words.VAGUE)
     ):
-        return  # truncated in the middle
+        return  # the definition would be incomplete
     definition = re.sub(r"(?: \w+(?:ed|ly))+$", "", definition)
     person = any(part.strip(",").lower() in words.PERSON_NOUNS for part in parts[-2:])
     life = _LIFE.search(first, 0, match.start() + 1)
@@ -179,7 +179,7 @@ def _first_sentence(name: str, passage: Passage) -> Iterator[_Paraphrases]:
 
 
 def _attributes(name: str, passage: Passage) -> Iterator[_Paraphrases]:
-    """Return attributes of the title from the first sentence and from those that start with the title or a pronoun."""
+    """Yield questions about attributes, from the first sentence and those that start with the title or a pronoun."""
     for number, (start, end) in enumerate(passage.spans):
         sentence = passage.text[start:end]
         if number and not re.match(rf"(?:(?:the )?{re.escape(name)}|it|he|she)\b", sentence, re.IGNORECASE):

@@ -1,7 +1,7 @@
-"""Distant supervision: pair entity questions with paragraphs that name the entity and contain an answer.
+"""Pair entity questions with paragraphs that name the entity and contain an answer (distant supervision).
 
-After Mintz et al. 2009: that the paragraph supports the answer is assumed, not known; stricter matches are more often
-right.
+As in Mintz et al. 2009, it is assumed and not known that the paragraph supports the answer. Stricter matches are more
+often correct.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ _HINTS: Final = (
 def join_questions(
     articles: Iterable[SourceArticle], questions: Iterable[ReadingExample], *, seed: int, per_article: int = 3
 ) -> Iterator[ReadingExample]:
-    """Pair each question with a paragraph that names its subject and has an answer as complete words near a relation
-    hint.
+    """Yield each question with a paragraph that names its subject and has an answer near a word of the relation.
 
-    About one in five is paired with a paragraph of the article that does not match, as unanswerable. A question's
-    subject is the article's title or a name in the paragraph. A function of (seed, article, questions about it). At
-    most ``per_article`` examples an article, each question once an article.
+    A question's subject is the article's title or a name in the paragraph. About one question in five is paired with a
+    paragraph of the article that does not answer it, as an unanswerable example. An article gives at most
+    ``per_article`` examples, with different questions. The result depends only on the seed, the article and the
+    questions about it.
     """
     by_subject: dict[str, list[ReadingExample]] = defaultdict(list)
     for question in questions:
@@ -121,7 +121,7 @@ def _example(
 
 
 def _near(answer: str, subject: str, about: bool, hints: list[str], passage: Passage) -> bool:
-    """Whether a hint is in the sentence of the answer, and the subject too unless the article is about it."""
+    """Return whether the answer's sentence has a hint, and the subject unless the article is about it (``about``)."""
     at = passage.low.index(answer.lower())
     start, end = next(((s, e) for s, e in passage.spans if s <= at < e), (0, len(passage.text)))
     sentence = passage.low[start:end]

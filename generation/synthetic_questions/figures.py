@@ -1,4 +1,4 @@
-"""Answer spans that are dates and numbers."""
+"""Find answer spans that are dates and numbers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUGH: Final = word_set("about around over nearly approximately roughly almost 
 
 
 def date_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Years, months, days and centuries: "12 May 1902", "late 1960s", "the 5th century BC"."""
+    """Yield years, months, days and centuries: "12 May 1902", "late 1960s", "the 5th century BC"."""
     index = 0
     while index < len(tokens):
         end = _date_end(tokens, index)
@@ -66,7 +66,7 @@ def _date_end(tokens: Sequence[Token], at: int) -> int:
 
 
 def number_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Counts of things, percentages, money, and quantities with a unit."""
+    """Yield counts of things, percentages, sums of money, and quantities with a unit."""
     index = 0
     while index < len(tokens):
         if tokens[index].tag != "#" or _date_end(tokens, index) > index or (index and tokens[index - 1].low in MONTHS):
@@ -110,7 +110,7 @@ def number_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def _quantified(tokens: Sequence[Token], at: int) -> int:
-    """Return the start of words that qualify a number: "about 60", "more than 60", "at least 60"; or ``at``."""
+    """Return the start of the words that qualify a number ("about 60", "more than 60"); ``at`` if there are none."""
     if at and tokens[at - 1].low in _ROUGH:
         return at - 1
     pair = (tokens[at - 2].low, tokens[at - 1].low) if at > 1 else ("", "")

@@ -1,4 +1,4 @@
-"""Answer spans that are names, with a guess at their type."""
+"""Find answer spans that are names, and guess their type."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INSIDE: Final = word_set("of de von van da di del la le and the for bin al")
 
 
 def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return runs of capitalised words that are complete names, not parts of longer ones or items of a list."""
+    """Yield runs of capitalised words that are complete names and not items of a list."""
     index = 0
     while index < len(tokens):
         if tokens[index].tag != "X" or tokens[index].low in MONTHS or tokens[index].low in WEEKDAYS:
@@ -57,7 +57,7 @@ def name_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def _begins_list(tokens: Sequence[Token], end: int) -> bool:
-    """Whether the name is the first of several: "Bank A, Bank B and Bank C"; "Springfield, Ohio" is not."""
+    """Return whether the name starts a list: "Bank A, Bank B and Bank C", but not "Springfield, Ohio"."""
     if end + 1 >= len(tokens) or tokens[end].tag != "," or tokens[end + 1].tag != "X":
         return False
     at = end + 1
@@ -90,7 +90,7 @@ def _name_end(tokens: Sequence[Token], start: int) -> int:
 
 
 def _continues(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the small word at ``at`` is inside a name: "Bank of England", "Ludwig van Beethoven"."""
+    """Return whether the small word at ``at`` is part of a name: "Bank of England", "Ludwig van Beethoven"."""
     if at + 1 >= len(tokens) or tokens[at + 1].tag != "X":
         return False
     word, head = tokens[at].low, tokens[at - 1].low

@@ -1,8 +1,8 @@
-"""Near misses derived from human-written questions: changed so that their passage no longer answers them.
+"""Change human-written questions so that their passage no longer answers them (near misses).
 
-A reader trained only with absent answers matches the topic; one that has to refuse these has to read every word of the
-question. The changes are those of SQuAD 2.0's annotators (Rajpurkar et al. 2018, table 1): an entity swap, an
-impossible condition, a changed year or number, an antonym, a negation.
+A reader that learns to refuse only for passages on other topics compares topics. Near misses require it to use every
+word of the question. The changes are those of SQuAD 2.0's annotators (Rajpurkar et al. 2018, table 1): an entity swap,
+an impossible condition, a changed year or number, an antonym, a negation.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _NAME: Final = re.compile(r"(?<=[a-z,'] )[A-Z][\w’-]+(?: (?:of )?[A-Z][\w’-]
 _WORDS: Final = re.compile(r"\w+")
 _YEAR: Final = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
 _SHORTEST: Final = 200
-"""Minimum characters of a context with enough material for other questions."""
+"""Minimum number of characters of a context from which near misses are derived."""
 
 
 def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) -> list[ReadingExample]:
-    """Modify about ``share`` of the answerable examples with a passage, each to a changed question without an answer.
+    """Return unanswerable versions of about a share ``share`` of the answerable examples.
 
-    A function of the examples and the seed alone. Raises GenerationError for a share outside 0 to 1.
+    The result depends only on the examples and the seed. Raises GenerationError for a share outside [0, 1].
     """
     if not 0 <= share <= 1:
         raise GenerationError(f"the share of near misses is {share}: it must be a share, in [0, 1]")
@@ -59,14 +59,17 @@ def _changed(example: ReadingExample, strangers: Sequence[str], rng: random.Rand
 
 
 def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
-    """Replace a name of the passage in the question (in any case, since searches are lower case) by another one."""
+    """Return the question with another name in place of one of the passage's names; None if there is none.
+
+    Names are matched in any case, since search queries are lower case.
+    """
     question, low = example.question, example.question.lower()
     here = _names(example.context)
     mentioned = [name for name in here if re.search(rf"\b{re.escape(name.lower())}\b", low)]
     if not mentioned:
         return None
     name = max(rng.sample(mentioned, min(2, len(mentioned))), key=len)
-    # A name of the same passage is the nearer miss; a name in the answer would make the question trivial.
+    # A name of the same passage gives a harder question. A name in the answer would make the question trivial.
     near = [other for other in here if other.lower() not in low and not _answers(example, other)]
     far = sorted({other for text in strangers for other in _names(text) if other not in example.context})
     pool = near if near and (not far or rng.random() < 0.5) else far
@@ -80,7 +83,7 @@ def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random
 
 
 def _impossible_condition(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
-    """Append a year or a name that the passage does not have."""
+    """Return the question with an added year or name that the passage does not have; None if there is none."""
     question = example.question.rstrip(" ?")
     mark = example.question[len(question) :]
     if rng.random() < 0.5:

@@ -1,6 +1,7 @@
-"""Ungrammatical question forms and word substitutions, so that a reader does not rely on word order or overlap.
+"""Generate ungrammatical questions and replace words, so that a reader does not rely on word order or overlap.
 
-Lewis et al. 2019, section 2.3.2 ("noisy cloze"): the question word before the cloze, words dropped and permuted.
+As in Lewis et al. 2019, section 2.3.2 ("noisy cloze"), the question word precedes the cloze, and words are dropped and
+permuted.
 """
 
 from __future__ import annotations
@@ -164,7 +165,10 @@ _WORD: Final = re.compile(r"[\w-]+")
 
 
 def noisy_question(tokens: Sequence[Token], first: int, last: int, answer: AnswerSpan, rng: random.Random) -> str:
-    """A question word and the words ``first:last`` without the answer: in place, in front, or in front and permuted."""
+    """Return a question of the words ``first:last`` without the answer, and a question word.
+
+    The question word replaces the answer or is at the front; in the latter case the words may be permuted.
+    """
     wh = rng.choice(_WH[answer.kind])
     if answer.ask and answer.kind in ("place", "group", "name", "person") and rng.random() < 0.5:
         wh = f"which {answer.ask}"
@@ -191,13 +195,13 @@ def _dropped(parts: list[str], rng: random.Random) -> list[str]:
 
 
 def _shuffled(parts: list[str], rng: random.Random) -> list[str]:
-    """Move every word by at most about three places (Lewis et al.: permutation noise with k = 3)."""
+    """Return the words in another order, each moved by about three positions at most (permutation noise, k = 3)."""
     keyed = [(index + rng.random() * 4, part) for index, part in enumerate(parts)]
     return [part for _, part in sorted(keyed)]
 
 
 def reworded(question: str, rng: random.Random, share: float = 0.6) -> str:
-    """Replace words of ``question`` by synonyms of a small table, each with probability ``share``."""
+    """Return the question with words replaced by synonyms from SYNONYMS, each with probability ``share``."""
 
     def exchange(match: re.Match[str]) -> str:
         word = match.group()

@@ -21,7 +21,7 @@ _BAD: Final = re.compile(r"[|{}<>=\[\]]|\(\)|http|formula_|\b\d+(?:\.\d+)?%.{0,3
 
 @dataclass(frozen=True, slots=True)
 class SourceArticle:
-    """An encyclopedia article: one paragraph a line; headings may be among them."""
+    """An encyclopedia article. text: one paragraph or heading per line."""
 
     title: str
     text: str
@@ -29,19 +29,19 @@ class SourceArticle:
 
 @dataclass(frozen=True)
 class Passage:
-    """A run of complete sentences with its sentence spans (start, end), in characters."""
+    """A run of complete sentences. spans: start and end of each sentence, in characters."""
 
     text: str
     spans: tuple[tuple[int, int], ...]
 
     @cached_property
     def sentences(self) -> tuple[tuple[Token, ...], ...]:
-        """The words of each sentence."""
+        """The tokens of each sentence."""
         return tuple(read_sentence(self.text, start, end) for start, end in self.spans)
 
     @cached_property
     def answers(self) -> tuple[tuple[AnswerSpan, ...], ...]:
-        """Answer candidates of each sentence."""
+        """The answer candidates of each sentence."""
         return tuple(tuple(answer_spans(tokens)) for tokens in self.sentences)
 
     @cached_property
@@ -56,16 +56,15 @@ class Passage:
 
 
 def paragraphs(article: SourceArticle) -> list[str]:
-    """Return the lines that are prose: long enough, ending in a full stop, no markup left."""
+    """Return the lines that are prose: longer than 80 characters, ending in a full stop, and without markup."""
     lines = (line.strip() for line in article.text.split("\n"))
     return [line for line in lines if len(line) > 80 and line[-1] in ".!?\"'”)" and not _BAD.search(line)]
 
 
 def passages(article: SourceArticle, most: int, rng: random.Random) -> list[Passage]:
-    """Sample at most ``most`` passages without replacement, each of one to three paragraphs, truncated to
-    ``MAX_WORDS``.
+    """Sample at most ``most`` passages without overlap, each of one to three paragraphs truncated to MAX_WORDS.
 
-    The first paragraph, which introduces the title, has twice the probability of another.
+    With probability 1/2 the first paragraph, which introduces the title, is preferred.
     """
     lines = paragraphs(article)
     starts = list(range(len(lines)))
@@ -92,7 +91,10 @@ def passages(article: SourceArticle, most: int, rng: random.Random) -> list[Pass
 
 
 def _cut(text: str, rng: random.Random | None) -> Passage | None:
-    """Return a run of sentences from a random one on; without ``rng``, the first ones."""
+    """Return a run of sentences that starts at a random one, or at the first one if ``rng`` is None.
+
+    Returns None if there are fewer than two sentences.
+    """
     spans = [(span.start, span.end) for span in sentence_spans(text[:_MAX_CHARACTERS])]
     if len(text) > _MAX_CHARACTERS:
         spans = spans[:-1]
@@ -115,14 +117,12 @@ def _cut(text: str, rng: random.Random | None) -> Passage | None:
 
 
 def lead_passage(article: SourceArticle) -> Passage | None:
-    """Return the first paragraphs, up to ``MAX_WORDS`` words, or None if there are too few."""
+    """Return the first paragraphs, truncated to MAX_WORDS; None if there are too few words."""
     lines = paragraphs(article)
     return passage_from(lines, 0) if lines else None
 
 
 def passage_from(lines: list[str], at: int) -> Passage | None:
-    """Return paragraph ``at``, with the next one if it is short, truncated to ``MAX_WORDS``; None if that is too
-    short.
-    """
+    """Return paragraph ``at``, with the next one if it is short, truncated to MAX_WORDS; None if it is too short."""
     text = "\n".join(lines[at : at + 2]) if len(lines[at].split()) < MIN_WORDS else lines[at]
     return _cut(text, None) if len(text.split()) >= MIN_WORDS // 2 else None

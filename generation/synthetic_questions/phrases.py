@@ -1,4 +1,4 @@
-"""Lower-case answer spans: noun phrases, adjectives, lists, and short clauses."""
+"""Find answer spans that are not names: noun phrases, adjectives, lists and short clauses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SET0: Final = word_set("this these that those his her its their each every any 
 
 
 def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return noun phrases without their determiner, and classifying adjectives."""
+    """Yield noun phrases without their determiner, and classifying adjectives."""
     index = 0
     while index < len(tokens):
         if tokens[index].tag not in "DJN":
@@ -57,14 +57,14 @@ def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def _is_informative(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the adjective classifies, and the noun follows directly (no quotation mark between)."""
+    """Return whether the adjective classifies, and the noun follows directly, without a quotation mark between."""
     low = tokens[at].low
     plain = low in words.VAGUE or low in words.PLAIN_ADJECTIVES or low in words.ORDINALS
     return not plain and len(low) > 3 and tokens[at + 1].start == tokens[at].end + 1
 
 
 def _with_complement(tokens: Sequence[Token], end: int) -> int:
-    """Return the end after a short "of ..." that belongs to the phrase ("capture of the city"), or ``end``."""
+    """Return the end of a phrase including a short complement ("capture of the city"); ``end`` if there is none."""
     if end + 1 >= len(tokens) or tokens[end].low != "of":
         return end
     at = end + 1
@@ -79,9 +79,7 @@ def _with_complement(tokens: Sequence[Token], end: int) -> int:
 
 
 def long_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return everything after a verb or preposition up to the next comma or clause: "the first bridge over the
-    river".
-    """
+    """Yield long noun phrases after a verb or preposition, up to a comma or clause: "the capital of the province"."""
     for index in range(1, len(tokens) - 3):
         if (
             tokens[index].tag not in "DJ"
@@ -105,7 +103,7 @@ def long_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def list_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return three or more items joined by commas and "and", or two by "and": "copper, tin and lead"."""
+    """Yield lists of two or more items, joined by commas and "and": "copper, tin and lead"."""
     index = 0
     while index < len(tokens):
         end = items = 0
@@ -139,7 +137,7 @@ def list_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
 
 
 def clause_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
-    """Return what follows "because", "to" with a verb, and "by" with a gerund, up to nine words."""
+    """Yield reasons, purposes and manners of up to nine words, after "because", "due to", "to" and "by"."""
     for index, token in enumerate(tokens[:-3]):
         after = tokens[index + 1]
         if token.low == "because" and index > 3:

@@ -1,4 +1,4 @@
-"""Reading examples (questions with passages) generated from encyclopedia articles by rules."""
+"""Generate reading examples (questions with passages) from encyclopedia articles by rules."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ __all__ = ["ReadingMix", "SourceArticle", "join_questions", "make_reading"]
 
 @dataclass(frozen=True, slots=True)
 class ReadingMix:
-    """cloze, recurring, definition: relative weights of the sources.
+    """The mix of generated examples.
 
-    unanswerable: share of questions made unanswerable by their passage. noisy: share of cloze questions in an
-    ungrammatical form. reworded: share with words replaced by synonyms.
+    cloze, recurring, definition: relative weights of the kinds of questions. unanswerable: share of questions that are
+    made unanswerable. noisy: share of cloze questions in an ungrammatical form. reworded: share of cloze questions with
+    words replaced by synonyms. Raises ValueError for negative or all-zero weights, and for shares outside [0, 1].
     """
 
     cloze: float = 0.72
@@ -44,9 +45,9 @@ class ReadingMix:
 def make_reading(
     articles: Iterable[SourceArticle], *, seed: int, per_article: int, mix: ReadingMix | None = None
 ) -> Iterator[ReadingExample]:
-    """Generate at most ``per_article`` examples of each article, a function of (seed, article) alone.
+    """Yield at most ``per_article`` examples of each article, which depend only on the seed and the article.
 
-    Raises ValueError if ``per_article`` is below 1.
+    mix: ReadingMix() if None. Raises ValueError if ``per_article`` is below 1.
     """
     if per_article < 1:
         raise ValueError(f"per_article must be at least 1, not {per_article}")

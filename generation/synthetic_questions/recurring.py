@@ -1,7 +1,7 @@
-"""Recurring spans: a span of the passage is asked for with a sentence from elsewhere in the article.
+"""Generate questions about spans that recur in an article, from a sentence outside the answering passage.
 
-Ram et al. 2021, "Few-Shot Question Answering by Pretraining Span Selection", section 3.1; here the other mention's
-sentence becomes a question, and is not in the passage that answers.
+The method follows Ram et al. 2021, "Few-Shot Question Answering by Pretraining Span Selection", section 3.1. Here, the
+sentence of the other mention is converted to a question.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ _EMPTY: Final = word_set(
 def recurring_questions(
     article: SourceArticle, drawn: Sequence[Passage], most: int, rng: random.Random
 ) -> Iterator[ClozeQuestion]:
-    """Return at most ``most`` questions whose sentence is elsewhere in the article and shares a word with the
-    passage.
+    """Yield at most ``most`` questions from sentences elsewhere in the article.
+
+    Each shares a word with the sentence of the passage that contains the answer.
     """
     title = frozenset(stems(article.title))
     candidates = [
@@ -58,12 +59,12 @@ def recurring_questions(
 
 
 def stems(text: str) -> frozenset[str]:
-    """Return words of ``text`` of four letters or more, without question words, each truncated to six letters."""
+    """Return the words with at least four letters, without function words, each truncated to six letters."""
     return frozenset(word[:6] for word in _WORDS.findall(text.lower()) if word not in _EMPTY)
 
 
 def _elsewhere(text: str, answer: str, passage: str) -> Iterator[str]:
-    """Return at most four sentences of ``text`` that contain ``answer`` and are not in ``passage``."""
+    """Yield at most four sentences of ``text`` that contain ``answer`` and are not in ``passage``."""
     found, position = 0, -1
     while (position := text.find(answer, position + 1)) >= 0:
         line_start = text.rfind("\n", 0, position) + 1

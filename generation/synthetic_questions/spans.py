@@ -1,4 +1,4 @@
-"""Answer spans in a sentence, with their kind. Offsets are token positions."""
+"""Answer spans in a sentence, as positions of tokens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ KINDS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class AnswerSpan:
-    """Tokens ``start:end`` are the answer; ``left:right`` is the noun phrase around it, with determiner."""
+    """An answer in a sentence: tokens ``start:end``.
+
+    left, right: start and end of the noun phrase around the answer, including its determiner. kind: one of KINDS.
+    """
 
     start: int
     end: int
@@ -33,4 +36,4 @@ class AnswerSpan:
     right: int
     kind: str
     ask: str = ""
-    """A noun to ask with ("university" for a name that ends in University), or empty."""
+    """The noun that a question uses for the answer ("university" for "University of Oxford"); "" for none."""

@@ -1,8 +1,8 @@
 """Derive unanswerable questions from answerable ones.
 
-Three ways: pair the question with a passage of the same article without the answer; remove the answering sentence;
-change a word of the question, so that it asks for something the passage does not say (as in SQuAD 2.0, Rajpurkar et al.
-2018, table 1: negation, antonym, entity swap).
+There are three ways: pair the question with a passage of the same article without the answer, remove the answering
+sentence, or change a word of the question so that it asks for something that the passage does not say (as in SQuAD 2.0,
+Rajpurkar et al. 2018, table 1: negation, antonym, entity swap).
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _NEGATED: Final = {"can": "cannot", "do": "don't"}
 
 @dataclass(frozen=True, slots=True)
 class UnanswerableQuestion:
-    """A question, and a context that does not answer it."""
+    """A question and a context that does not answer it."""
 
     question: str
     context: str
 
 
 def unanswerable(cloze: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
-    """Return ``made`` as an unanswerable question, or None if that is not safe."""
+    """Return an unanswerable version of a question; None if the answer may still be in the context."""
     low = cloze.answer.lower()
     way = rng.random()
     if way < 0.4:
@@ -64,14 +64,14 @@ def unanswerable(cloze: ClozeQuestion, drawn: Sequence[Passage], rng: random.Ran
 
 
 def _nearest(cloze: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
-    """Return the passage that shares most words with the question, and so is the hardest."""
+    """Return the passage that shares most words with the question; None if all share none."""
     question_stems = stems(cloze.question)
     ranked = sorted(others, key=lambda passage: -len(question_stems & stems(passage.text)))
     return ranked[0] if ranked and question_stems & stems(ranked[0].text) else None
 
 
 def perturbed(question: str, passage: Passage, drawn: Sequence[Passage], rng: random.Random) -> str | None:
-    """Return ``question`` with a name, year or number replaced, an antonym, or a negation; or None."""
+    """Return the question with another name, year or number, an antonym, or a negation; None if no change applies."""
     ways = [_other_name, _other_year, _other_number, _opposite, _opposite, _negated]
     rng.shuffle(ways)
     for way in ways:
