@@ -1,9 +1,9 @@
 """BM25 queries per second compared with rank-bm25 and bm25s: python -m benchmarks.bm25_speed [--tiny].
 
-One process, the three interleaved query by query, on synthetic corpora with Zipf-distributed words (30 to 90 a
-document) and queries of 2 to 8 words from the same distribution. Ours searches memory-mapped files, as the product
-does, and returns the ten best. Memory-bound: every posting of every query word is read once (ours, bm25s); rank-bm25
-looks up each word in a Python dict of each document. The last line is JSON.
+The three run interleaved, query by query, in one process. Corpora are synthetic, with Zipf-distributed words (30 to 90
+per document); queries have 2 to 8 words from the same distribution. Ours searches memory-mapped files, as the product
+does, and returns the ten best. Ours and bm25s are memory-bound: they read every posting of every query word once.
+rank-bm25 searches a Python dict of each document for every word. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ K = 10
 def corpus(documents: int, seed: int) -> list[list[str]]:
     rng = random.Random(seed)
     names = [f"w{i}" for i in range(VOCABULARY)]
-    # The hundred most common words are left out, as stop words are.
+    # Without the hundred most common words, which stand for stop words.
     weights = [1 / (i + 100) for i in range(VOCABULARY)]
     return [rng.choices(names, weights, k=rng.randrange(30, 90)) for _ in range(documents)]
 
@@ -90,7 +90,7 @@ def load_saved(index, folder: Path, params: Bm25Params):  # type: ignore[no-unty
 
 
 def check_same(index, reference, searches: list[list[str]]) -> None:  # type: ignore[no-untyped-def]
-    """Check that the results agree: the speed of a wrong answer is meaningless."""
+    """Raise AssertionError if the scores differ: the speed of a wrong result is meaningless."""
     for query in searches:
         np.testing.assert_allclose(index.scores(query), reference.get_scores(query), rtol=1e-6, atol=1e-12)
 

@@ -1,13 +1,14 @@
-"""How many labels the active draw saves: coverage and width of its interval compared with those of a uniform draw.
+"""Labels that the active draw saves: coverage and width of its interval compared with those of a uniform draw.
 
-    python -m benchmarks.calibration_labels                            # simulated, 10,000 draws a cell
-    python -m benchmarks.calibration_labels --scored FILE              # instead: the shipped labelled answers
+    python -m benchmarks.calibration_labels                            # simulated, 10,000 draws per cell
+    python -m benchmarks.calibration_labels --scored FILE              # the shipped labelled answers instead
 
-FILE: the output of ``plumbline score rows.jsonl --answers FILE`` on ``python -m benchmarks.real_answers --write
-rows.jsonl``. There the 206 labels are the ground truth, and subsets are drawn repeatedly. "Labels saved" is 1 minus the
-squared ratio of widths, since the width of an interval falls with the square root of the labels. "uniform" uses labels
-alone, "uniform + verifier" adds the verifier with equal probabilities, "active" also draws more often where it is
-unsure. Intervals are asymptotic at level 0.95. The last line is JSON.
+FILE is the output of ``plumbline score rows.jsonl --answers FILE`` on ``python -m benchmarks.real_answers --write
+rows.jsonl``. With FILE, the 206 labels are the ground truth, and subsets are drawn repeatedly. "Labels saved" is 1
+minus the squared ratio of widths, since the width of an interval falls with the square root of the number of labels.
+"uniform" uses labels alone. "uniform + verifier" adds the verifier's predictions, with equal drawing probabilities.
+"active" also draws more often where the verifier is unsure. Intervals are asymptotic at level 0.95. The last line is
+JSON.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. rmse: of the estimate around the truth. saved: share of labels saved compared with the uniform draw
-    without verifier.
+    """Result of one draw in one setting. rmse: root mean squared error of the estimate. saved: share of labels saved
+    compared with the uniform draw without verifier.
     """
 
     setting: str
@@ -55,7 +56,7 @@ VERIFIERS: dict[str, Callable[[np.random.Generator, Floats], Floats]] = {
 
 
 def simulated(setting: str, a: float, b: float, questions: int, labels: int, replicates: int) -> list[Cell]:
-    """Question risks are Beta(a, b); the true rate is the mean risk a / (a + b)."""
+    """Simulate the three draws. Question risks are Beta(a, b), so the true rate is the mean risk a / (a + b)."""
     rng = np.random.default_rng([7, questions, labels, round(100 * a), round(100 * b)])
     risk = rng.beta(a, b, (replicates, questions))
     truth = (rng.random(risk.shape) < risk) * 1.0
@@ -67,7 +68,7 @@ def simulated(setting: str, a: float, b: float, questions: int, labels: int, rep
 def compare(
     setting: str, truth: Floats, predicted: Floats, labels: int, target: float, rng: np.random.Generator
 ) -> list[Cell]:
-    """The three draws on (R, N) labels and predictions."""
+    """Compare the three draws on labels and predictions, both (R, N) for R data sets of N questions."""
     questions = truth.shape[1]
     uniform = np.full(truth.shape, labels / questions)
     active = np.stack([active_probabilities(row, labels) for row in predicted])
@@ -98,7 +99,7 @@ def compare(
 
 
 def labelled_run(path: Path, replicates: int) -> list[Cell]:
-    """The shipped labelled answers with the verifier's scores: draws of some of the 206 labels."""
+    """Compare the draws of 60 and 100 of the 206 shipped labels. path: verdicts of the judge."""
     scores: dict[str, float] = {}
     for line in path.read_text("utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
@@ -118,7 +119,7 @@ def labelled_run(path: Path, replicates: int) -> list[Cell]:
 
 
 def markdown(cells: list[Cell]) -> str:
-    """The results as one table."""
+    """Return the results as one table."""
     lines = [
         "| setting | questions | labels | draw | coverage | width | labels saved |",
         "|---|---|---|---|---|---|---|",

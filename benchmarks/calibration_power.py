@@ -1,10 +1,10 @@
-"""Which test certifies with how many labels: the exact one, and prediction-powered ones of both draws.
+"""Share of calibrations that certify, by number of labels and test: exact, and prediction-powered with both draws.
 
-    python -m benchmarks.calibration_power                    # 2,000 calibrations a cell
+    python -m benchmarks.calibration_power                    # 2,000 calibrations per cell
 
-600 questions with scores uniform on [0, 1]; the threshold 0.5 is fixed in advance; alpha 0.2, delta 0.05. "certified":
-share of calibrations in which the threshold passes. All certificates are correct if the rate is below alpha. The last
-line is JSON.
+There are 600 questions with scores uniform on [0, 1]. The threshold 0.5 is fixed in advance; alpha is 0.2 and delta
+0.05. "certified" is the share of calibrations in which the threshold passes. All certificates are correct if the rate
+is below alpha. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALPHA, DELTA, THRESHOLD, QUESTIONS = 0.2, 0.05, 0.5, 600
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. rate: the true one above the threshold."""
+    """Result of one test in one setting. rate: true hallucination rate above the threshold."""
 
     world: str
     rate: float
@@ -35,8 +35,9 @@ class Cell:
 
 
 def cells(replicates: int, seed: int = 2) -> list[Cell]:
-    """All cells. The verifier's risk is 1 - score, which in the first two worlds is at least 2 and 2.5 times the true
-    risk.
+    """Return all results.
+
+    The verifier's risk is 1 - score. In the first two worlds it is at least 2 and 2.5 times the true risk.
     """
     found = []
     for world in (
@@ -69,7 +70,7 @@ def cells(replicates: int, seed: int = 2) -> list[Cell]:
 
 
 def markdown(found: list[Cell]) -> str:
-    """The results as one table."""
+    """Return the results as one table."""
     lines = ["| world | true rate | labels | test | certified |", "|---" * 5 + "|"]
     lines += [f"| {c.world} | {c.rate:.3f} | {c.labels} | {c.test} | {c.certified:.4f} |" for c in found]
     return "\n".join(lines) + "\n"

@@ -1,10 +1,10 @@
-"""How often a certificate is wrong: thresholds chosen on simulated labels, compared with the known truth.
+"""Share of wrong certificates: thresholds chosen on simulated labels, compared with the known truth.
 
-    python -m benchmarks.calibration_violations                        # 10,000 calibrations a cell
+    python -m benchmarks.calibration_violations                        # 10,000 calibrations per cell
     python -m benchmarks.calibration_violations --replicates 1000      # a quick run
     python -m benchmarks.calibration_violations --page FILE            # also as Markdown
 
-A violation is a certified threshold whose true rate is at least alpha. The method of ``plumbline calibrate`` is
+A violation is a certified threshold with a true rate of at least alpha. The method of ``plumbline calibrate`` is
 compared with three common ones: test every threshold separately and take the loosest that passes; pool the samples of a
 question as if they were independent; compare the observed rate with alpha. One Monte Carlo standard error of a share of
 0.05 over 10,000 calibrations is 0.0022. The last line is JSON.
@@ -28,8 +28,8 @@ _CELLS = 6_000_000
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. wrong: share of calibrations with a certificate whose true rate is at least alpha. certified: share
-    with a certificate. answered: mean answer rate of those.
+    """Result of one method in one setting. wrong: share of calibrations with a certificate that is a violation.
+    certified: share with a certificate. answered: mean answer rate of the certified ones.
     """
 
     world: str
@@ -43,14 +43,14 @@ class Cell:
 
     @property
     def too_many(self) -> bool:
-        """Whether the violation rate exceeds delta = 0.05 by more than three Monte Carlo standard errors."""
+        """Whether the share of violations exceeds delta = 0.05 by more than three Monte Carlo standard errors."""
         return self.wrong > 0.05 + 3 * float(np.sqrt(0.05 * 0.95 / self.replicates))
 
 
 def cell(
     world: World, alpha: float, labels: int, method: str, procedure: Procedure, replicates: int, seed: int
 ) -> Cell:
-    """Calibrate ``replicates`` times on fresh labels at delta 0.05."""
+    """Calibrate ``replicates`` times on new labels, at delta 0.05."""
     delta = 0.05
     rng = np.random.default_rng([seed, labels, round(1000 * alpha)])
     step = max(1, _CELLS // (labels * 20))
@@ -68,7 +68,7 @@ def cell(
 
 
 def cells(replicates: int, alphas: tuple[float, ...] = (0.05, 0.1, 0.2), seed: int = 1) -> list[Cell]:
-    """All cells."""
+    """Return all results."""
     single: dict[str, Procedure] = {
         "fixed sequence, exact": fixed_sequence,
         "each threshold by itself": unsequenced,
@@ -87,7 +87,7 @@ def cells(replicates: int, alphas: tuple[float, ...] = (0.05, 0.1, 0.2), seed: i
 
 
 def markdown(found: list[Cell]) -> str:
-    """One table per method, with its worst cell named first."""
+    """Return one table per method, after a sentence on its worst cell."""
     lines = []
     for method in dict.fromkeys(c.method for c in found):
         mine = [c for c in found if c.method == method]

@@ -1,14 +1,14 @@
-"""Delay and false alarms of the drift watch: streams with a known rate, compared with a rolling z-test.
+"""Delay and false alarms of the drift watch on streams with a known rate, compared with a rolling z-test.
 
     python -m benchmarks.calibration_watch                    # 2,000 streams of 2,000 audited answers
     python -m benchmarks.calibration_watch --streams 200
 
-alpha 0.1, delta 0.05. Every stream is checked after every audited answer. "false alarms": share of streams that ever
-raise one while the rate is at most alpha. If the rate rises at answer 500, alarms before it are false; the delay is the
-median number of audited answers from the rise to the alarm, among streams that raise one. The rolling z-test uses the
-last 100 answers and alarms if their rate exceeds alpha by 1.645 standard errors. "audited unequally": with a verifier
-of 80 % accuracy, answers are audited with probability 0.4 if it flags them, else 0.1. "missed": streams whose
-confidence sequence excludes the true rate at any time. The last line is JSON.
+alpha is 0.1, delta 0.05. Every stream is checked after every audited answer. "false alarms" is the share of streams
+that ever raise one while the rate is at most alpha. If the rate rises at answer 500, alarms before it are false. The
+delay is the median number of audited answers from the rise to the alarm, among streams that raise one. The rolling
+z-test uses the last 100 answers and alarms if their rate exceeds alpha by 1.645 standard errors. "audited unequally":
+with a verifier of 80 % accuracy, answers are audited with probability 0.4 if it flags them, else 0.1. "missed" is the
+share of streams whose confidence sequence excludes the true rate at any time. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ ALPHA, DELTA, RISE, WINDOW = 0.1, 0.05, 500, 100
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell. delay: median audited answers after the rise, None without a rise or an alarm. noticed: share with an
-    alarm after the rise and not before. missed: None if the rate changes.
+    """Result of one method on one kind of stream. delay: median number of audited answers after the rise; None without
+    a rise or an alarm. noticed: share of streams with an alarm after the rise and none before. missed: None if the rate
+    changes.
     """
 
     stream: str
@@ -44,12 +45,12 @@ class Cell:
 
 
 def first(raised: NDArray[np.bool_]) -> Floats:
-    """(S, T) -> (S,): the index of the first True, infinity without any."""
+    """Return the index of the first True of each row, (S, T) -> (S,); infinity if there is none."""
     return np.where(raised.any(axis=1), raised.argmax(axis=1).astype(np.float64), np.inf)
 
 
 def e_process(events: Floats, size: Floats) -> NDArray[np.bool_]:
-    """(S, T): whether the alarm's wealth is at least 1 / delta at each time."""
+    """Return whether the alarm's wealth is at least 1 / delta at each time, (S, T)."""
     capital, raised = np.full((len(events), BETS.size), -np.inf), np.zeros(events.shape, dtype=np.bool_)
     for t in range(events.shape[1]):
         capital = after_answer(capital, log_factors(events[:, t], ALPHA, size[:, t]), t + 1)
@@ -58,7 +59,7 @@ def e_process(events: Floats, size: Floats) -> NDArray[np.bool_]:
 
 
 def missed(events: Floats, size: Floats, rate: float) -> float:
-    """Share of streams whose confidence sequence excludes the rate at any time."""
+    """Return the share of streams whose confidence sequence excludes the rate at any time."""
     above, below = np.zeros((len(events), BETS.size)), np.zeros((len(events), BETS.size))
     out = np.zeros(len(events), dtype=np.bool_)
     for t in range(events.shape[1]):
@@ -69,7 +70,7 @@ def missed(events: Floats, size: Floats, rate: float) -> float:
 
 
 def rolling_z(events: Floats) -> NDArray[np.bool_]:
-    """(S, T): whether the last 100 answers' rate is above alpha by 1.645 standard errors."""
+    """Return whether the rate of the last 100 answers exceeds alpha by 1.645 standard errors, (S, T)."""
     sums = np.cumsum(events, axis=1)
     sums[:, WINDOW:] -= sums[:, :-WINDOW].copy()
     raised = sums / WINDOW > ALPHA + 1.645 * math.sqrt(ALPHA * (1 - ALPHA) / WINDOW)
@@ -78,7 +79,7 @@ def rolling_z(events: Floats) -> NDArray[np.bool_]:
 
 
 def cells(streams: int, length: int, seed: int = 5) -> list[Cell]:
-    """All cells."""
+    """Return all results."""
     found = []
     for name, before, after in (
         ("r = alpha throughout", ALPHA, ALPHA),
@@ -110,7 +111,7 @@ def cells(streams: int, length: int, seed: int = 5) -> list[Cell]:
 
 
 def unequal(rng: np.random.Generator, streams: int, length: int, rate: float) -> tuple[Floats, Floats]:
-    """Audited answers of a stream: events and floor / probability, (S, T)."""
+    """Draw the audited answers of streams. Returns events, and floor / probability of each, both (S, T)."""
     answers = 12 * length
     truth = rng.random((streams, answers)) < rate
     flagged = truth ^ (rng.random(truth.shape) < 0.2)
@@ -131,7 +132,7 @@ def _cell(name: str, method: str, raised: NDArray[np.bool_], quiet: bool, miss: 
 
 
 def markdown(found: list[Cell]) -> str:
-    """The results as one table."""
+    """Return the results as one table."""
 
     def shown(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)

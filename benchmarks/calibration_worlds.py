@@ -1,4 +1,4 @@
-"""Simulated worlds with a known truth: the hallucination rate given a score s, and draws of labels."""
+"""Simulated worlds with a known truth: the hallucination rate for each score, and draws of labels."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ _POINTS = 20_001
 
 @dataclass(frozen=True)
 class World:
-    """Scores are uniform on [0, 1]. rate: (N,) scores -> P(hallucinated | score). samples: per question, with equal
-    scores; correlation: of their labels (1 / (k + 1) for question rates Beta(p k, (1 - p) k)).
+    """A world with scores uniform on [0, 1].
+
+    rate: maps scores (N,) to P(hallucinated | score).
+    samples: number of samples per question, which have equal scores.
+    correlation: correlation of the labels of a question: 1 / (k + 1) for question rates Beta(p k, (1 - p) k).
     """
 
     name: str
@@ -25,7 +28,7 @@ class World:
     correlation: float = 0.0
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, ...]) -> tuple[Floats, Floats]:
-        """Scores and counts of hallucinated samples, each of this shape (data sets, questions)."""
+        """Draw scores and counts of hallucinated samples. shape: (data sets, questions)."""
         score = rng.random(shape)
         rates = self.rate(score)
         if self.correlation:
@@ -35,7 +38,7 @@ class World:
         return score, rng.binomial(self.samples, rates).astype(np.float64)
 
     def true_rate(self, threshold: Any) -> Floats:
-        """E[H | score >= threshold], by the trapezoid rule on a fine grid."""
+        """Return E[H | score >= threshold], computed by the trapezoid rule on a fine grid."""
         s = np.linspace(0.0, 1.0, _POINTS)
         p = self.rate(s)
         step = np.concatenate([[0.0], np.cumsum((p[1:] + p[:-1]) / 2)]) / (_POINTS - 1)
@@ -46,27 +49,29 @@ class World:
 
 
 def constant(p: float) -> Callable[[Floats], Floats]:
-    """The score is uninformative."""
+    """Return a rate of p for every score: the score is uninformative."""
     return lambda s: np.full_like(s, p)
 
 
 def falling(top: float, bottom: float) -> Callable[[Floats], Floats]:
-    """From ``bottom`` at score 0 (at most 0.95) to ``top`` at score 1, linearly."""
+    """Return a rate that falls linearly from ``bottom`` at score 0 (at most 0.95) to ``top`` at score 1."""
     return lambda s: np.minimum(bottom + (top - bottom) * s, 0.95)
 
 
 def bump(s: Floats) -> Floats:
-    """Low, then well above 10 %, then low again: the rate among answers is not monotone in the threshold."""
+    """Return a rate that is low, then well above 10 %, then low: the rate among answers is not monotone in the
+    threshold.
+    """
     return np.where((s > 0.3) & (s < 0.6), 0.3, 0.03)
 
 
 def overconfident(s: Floats) -> Floats:
-    """The highest scores hallucinate most."""
+    """Return a rate that is greatest for the highest scores."""
     return np.where(s > 0.9, 0.25, 0.06)
 
 
 def worlds(alpha: float) -> tuple[World, ...]:
-    """Worlds with one sample per question."""
+    """Return worlds with one sample per question."""
     return (
         World("r = alpha at every threshold", constant(alpha)),
         World("falls through alpha", falling(0.0, 4 * alpha)),
@@ -78,7 +83,7 @@ def worlds(alpha: float) -> tuple[World, ...]:
 
 
 def sampled_worlds(alpha: float) -> tuple[World, ...]:
-    """Worlds with four samples per question, whose labels are correlated."""
+    """Return worlds with four samples per question, with correlated labels."""
     return (
         World("r = alpha, 4 samples, correlation 0.3", constant(alpha), 4, 0.3),
         World("r = alpha, 4 samples, correlation 0.8", constant(alpha), 4, 0.8),

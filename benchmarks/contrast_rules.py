@@ -1,7 +1,7 @@
 """Costs and benefits of the rules of evaluation.contrast on labelled pairs, by source.
 
 ``python -m benchmarks.contrast_rules ROWS.jsonl.bz2 --per-source N`` scores N rows of each source with the network of
-the shipped verifier, with and without the rules, and prints AUROC and balanced accuracy at 0.5 of both, and the number
+the shipped verifier, with and without the rules. It prints AUROC and balanced accuracy at 0.5 of both, and the number
 of changed scores. The last line is JSON.
 """
 

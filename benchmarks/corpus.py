@@ -17,13 +17,13 @@ _WORDS = 4000
 
 
 def add_corpus(parser: argparse.ArgumentParser) -> None:
-    """--data, --tiny."""
+    """Add the options --data and --tiny."""
     parser.add_argument("--data", type=Path, default=WIKI, help="folder of .jsonl or .jsonl.bz2 articles")
     parser.add_argument("--tiny", action="store_true", help="synthetic articles; takes seconds, as a smoke test")
 
 
 def articles(data: Path, count: int | None, tiny: bool) -> Iterator[Document]:
-    """The first ``count`` articles (all if None), one at a time."""
+    """Yield the first ``count`` articles (all if None)."""
     if tiny:
         yield from islice(made_up(), count)
         return
@@ -33,7 +33,7 @@ def articles(data: Path, count: int | None, tiny: bool) -> Iterator[Document]:
 
 
 def made_up() -> Iterator[Document]:
-    """An endless, deterministic sequence of articles of words with a long-tailed distribution."""
+    """Yield endless, deterministic articles of words with a long-tailed distribution."""
     rng = random.Random(0)
     words = [f"w{i:x}" for i in range(_WORDS)]
     number = 0

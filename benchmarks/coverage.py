@@ -1,13 +1,14 @@
 """Coverage of the intervals of evaluation/: python -m benchmarks.coverage [--write FILE.md].
 
-Rates, differences, answered-only rates and their differences, clustered t, BCa, bands, and corrections by human labels,
-with both tails and widths. The cost is passes over the data sets (replicates x questions numbers per step of an
-interval), the incomplete beta function, and for labels ten fits of lambda per data set.
+The intervals are those of rates, differences, answered-only rates and their differences, clustered t, BCa, bands, and
+corrections by human labels. Both tails and widths are reported. The time goes to passes over the data sets (replicates
+x questions numbers per step of an interval), to the incomplete beta function, and with labels to ten fits of lambda per
+data set.
 
-With --state FILE every finished cell is a line of that file, and the same command continues an interrupted run; a cell
-is computed again only if more data sets are requested. Prints Markdown; the last line is JSON with the worst cell of
-each interval. A cell falls short if its coverage is below the level by more than 3 Monte Carlo standard errors; with
-coverage exactly at the level, about 1 cell in 740 does so by chance.
+With --state FILE every finished cell is a line of that file, and the same command continues an interrupted run. A cell
+is computed again only if more data sets are requested. The output is Markdown; the last line is JSON with the worst
+cell of each interval. A cell falls short if its coverage is below the level by more than 3 Monte Carlo standard errors.
+With coverage exactly at the level, about 1 cell in 740 does so by chance.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ ANSWERED_SHARE = 5
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One setting. key: its name, which together with the seed determines its data sets, regardless of earlier runs."""
+    """The computation of one setting. key: name of the setting, which together with the seed determines its data
+    sets.
+    """
 
     key: str
     replicates: int
@@ -47,7 +50,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Data sets per cell: of rates and differences, of BCa, of bands, of corrections by labels."""
+    """Numbers of data sets per cell: for rates and differences, for BCa, for bands, and for corrections by labels."""
 
     plain: int
     bca: int
@@ -56,7 +59,7 @@ class Sizes:
 
 
 def jobs(sizes: Sizes) -> Iterator[Job]:
-    """All settings, the cheap ones first."""
+    """Yield all settings, the cheap ones first."""
     for n in (20, 50, 200, 1000):
         for m in (1, 3, 8):
             yield from _plain(n, m, sizes.plain)
@@ -93,8 +96,8 @@ def _plain(n: int, m: int, replicates: int) -> Iterator[Job]:
 
 
 class State:
-    """Finished jobs, one line each in an append-only file; the line with the most data sets of a job counts. A
-    truncated last line is skipped.
+    """Finished jobs, stored as one line each in an append-only file. If a job has several lines, that with the most
+    data sets counts. A truncated last line is skipped.
     """
 
     def __init__(self, path: Path | None, seed: int) -> None:
@@ -109,7 +112,7 @@ class State:
                 self._done[row["key"]] = row["replicates"], [Cell(**c) for c in row["cells"]]
 
     def cells(self, job: Job) -> list[Cell] | None:
-        """The results of the job, None if it was not run with this many data sets."""
+        """Return the results of a job; None if it was not run with this many data sets."""
         replicates, cells = self._done.get(job.key, (0, []))
         return cells if replicates >= job.replicates else None
 
@@ -118,14 +121,16 @@ class State:
         if self._path is None:
             return
         row = {"key": job.key, "seed": self._seed, "replicates": job.replicates, "cells": [asdict(c) for c in cells]}
-        cut = self._path.exists() and not self._path.read_bytes().endswith(b"\n")  # by a kill
+        cut = self._path.exists() and not self._path.read_bytes().endswith(
+            b"\n"
+        )  # the process was killed while writing
         with self._path.open("a", encoding="utf-8") as file:
             file.write("\n" * cut + json.dumps(row) + "\n")
 
 
 def run(sizes: Sizes, seed: int, state: State, finished: bool = False) -> list[Cell]:
-    """Every cell; the same seed and sizes give the same table, in one run or several. finished: only cells in the state
-    file.
+    """Return every cell. The same seed and sizes give the same table, in one run or several. finished: whether to use
+    only cells of the state file.
     """
     found: list[Cell] = []
     for job in jobs(sizes):

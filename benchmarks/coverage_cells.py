@@ -15,7 +15,9 @@ BLOCK = 2_000_000  # maximum number of question shares in memory
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Coverage of one interval in one setting; "below" and "above" tell where the truth was for misses."""
+    """Coverage of one interval in one setting. truth_below, truth_above: shares of data sets with the truth below and
+    above the interval. width: mean width.
+    """
 
     interval: str
     setting: str
@@ -36,7 +38,7 @@ class Cell:
 
 
 def question_rates(rng: np.random.Generator, shape: tuple[int, int], rate: float, correlation: float) -> Floats:
-    """Each question's own rate: beta with the given mean and intra-question correlation."""
+    """Draw the rate of each question: beta with the given mean and intra-question correlation."""
     if rate in (0.0, 1.0) or correlation == 0.0:
         return np.full(shape, rate)
     if correlation == 1.0:
@@ -46,7 +48,7 @@ def question_rates(rng: np.random.Generator, shape: tuple[int, int], rate: float
 
 
 class Tally:
-    """Collects blocks of limits of one interval in one setting."""
+    """A collector of the limits of one interval in one setting."""
 
     def __init__(self, interval: str, setting: str, questions: int, samples: int, truth: float) -> None:
         self.interval, self.setting, self.questions, self.samples, self.truth = (
@@ -67,7 +69,7 @@ class Tally:
         self.width += float((np.clip(upper, -1, 1) - np.clip(lower, -1, 1))[keep].sum())
 
     def note(self, below: bool, above: bool, width: float) -> None:
-        """Count one data set whose limits were compared elsewhere."""
+        """Count one data set with limits that were compared elsewhere."""
         self.seen += 1
         self.below += below
         self.above += above

@@ -1,6 +1,8 @@
-"""Coverage of corrections by human labels: rates, differences and answered-only rates, the switch, both methods.
+"""Coverage of corrections by human labels: rates, differences and answered-only rates, with the chosen method and with
+each method.
 
-Part of python -m benchmarks.coverage. Each data set costs about 5 ms: ten fits of lambda, without batching.
+This is a part of python -m benchmarks.coverage. Each data set takes about 5 ms, for ten fits of lambda without
+batching.
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from evaluation.correction.rogan_gladen import Resamples, rogan_gladen
 from evaluation.statistics.counts import Floats
 
 ROGAN_GLADEN_SHARE = 10
-"""One data set in this many also gets Rogan and Gladen's correction, whose bootstrap is the slowest part."""
+"""One data set in this many also gets the correction of Rogan and Gladen, which has the slow bootstrap."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelModel:
-    """n questions of m samples, with a number of labelled questions; the verifier's errors are independent given the
-    truth.
+    """Questions with labels for some of them. Errors of the verifier are independent given the truth.
 
-    fixed: None for one arm; else the share of questions on which only the first of two arms hallucinates. flagged:
-    number of labelled questions drawn from those with a flagged answer; None draws from all alike.
+    questions, samples, labelled: numbers of questions, of samples per question, and of labelled questions.
+    fixed: share of questions on which only the first of two arms hallucinates; None for one arm.
+    flagged: number of labelled questions drawn from those with a flagged answer; None draws uniformly.
     """
 
     questions: int
@@ -46,7 +48,7 @@ class LabelModel:
         return text + ("" if self.flagged is None else f", {self.flagged} of them flagged")
 
     def draw(self, rng: np.random.Generator) -> LabelledSample | None:
-        """One data set; None if a stratum has too few questions for the draw."""
+        """Draw a data set. Returns None if a stratum has too few questions."""
         n, m = self.questions, self.samples
         rates = question_rates(rng, (1, n), self.rate, self.correlation)[0]
         coin = rng.random(n) < (self.fixed or 0.0)
@@ -77,7 +79,8 @@ class LabelModel:
 
 @dataclass(frozen=True, slots=True)
 class AnswerModel:
-    """Responses that may abstain: answered with probability ``answers``, and hallucinated among answers with ``rate``.
+    """Responses that may abstain. They answer with probability ``answers``; answers hallucinate with probability
+    ``rate``.
 
     The verifier confuses abstentions and answers with probability ``misread``.
     """
@@ -153,7 +156,7 @@ ANSWERED = (
 
 
 def corrected_cells(replicates: int, seed: int) -> list[Cell]:
-    """Every cell: the headline (with the switch), the two methods it chooses from, each where it is chosen, and
+    """Return every cell: the headline, which chooses between two methods; each method where it is chosen; and
     Rogan-Gladen.
     """
     cells: list[Cell] = []
@@ -165,7 +168,7 @@ def corrected_cells(replicates: int, seed: int) -> list[Cell]:
 
 
 def labelled(rng: np.random.Generator, replicates: int, model: LabelModel) -> list[Cell]:
-    """The cells of one label model: a rate's, or with two arms a difference's."""
+    """Return the cells of a label model: of a rate, or of a difference if it has two arms."""
     two = model.fixed is not None
     what = "corrected difference" if two else "corrected rate"
     truth = model.fixed if model.fixed is not None else model.rate
@@ -196,7 +199,10 @@ def labelled(rng: np.random.Generator, replicates: int, model: LabelModel) -> li
 
 
 def labelled_answers(rng: np.random.Generator, replicates: int, model: AnswerModel) -> list[Cell]:
-    """The corrected ratio where it is the headline; where labels alone are, benchmarks.coverage has that interval."""
+    """Return the cell of the corrected ratio, on data sets where it is the headline.
+
+    Where labels alone are the headline, benchmarks.coverage covers that interval.
+    """
     kind = "corrected answered-only, rectified where chosen"
     tally = Tally(kind, str(model), model.questions, model.samples, model.rate)
     for number in range(replicates):

@@ -1,8 +1,8 @@
-"""Fast draws of data sets for coverage tables: a question's outcome is one of few states, and only their counts matter.
+"""Fast draws of data sets for coverage tables: a question has one of few outcomes, and only their counts matter.
 
-A question of m samples with a beta rate has 0..m events, a pair of arms (m + 1)^2 outcomes. The probability of each
-state has a closed form, so a data set of N questions is one multinomial draw instead of N beta and N binomial draws,
-with the same distribution. Does not depend on intervals.
+A question of m samples with a beta rate has 0..m events; a pair of arms has (m + 1)^2 outcomes. The probability of each
+outcome has a closed form. A data set of N questions is therefore one multinomial draw with the same distribution as N
+beta and N binomial draws. This module does not depend on intervals.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ from evaluation.statistics.counts import Floats
 
 States = NDArray[np.int64]
 _MULTINOMIAL_STATES = 128
-"""With more states than this, looking up every question is cheaper than counting each state."""
+"""Maximum number of outcomes for the multinomial draw; with more, searching for the outcome of each question is
+cheaper.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PairModel:
-    """Both arms share a question's own rate with probability `shared`; else each has its own.
+    """Two arms. They share a question's rate with probability `shared`; otherwise each arm has its own rate.
 
-    Then, with probability `fixed` (`broken`), only the first (the second) arm always hallucinates on that question.
+    With probability `fixed` only the first arm hallucinates on a question, always; with probability `broken` only the
+    second.
     """
 
     rate: float
@@ -38,7 +41,7 @@ class PairModel:
         return f"{latent}, fixed {self.fixed}, broken {self.broken}"
 
     def outcomes(self, one: int, two: int) -> Floats:
-        """Probabilities of j of `one` and k of `two` samples with the event: (one + 1, two + 1)."""
+        """Return the probabilities of j events in `one` and k events in `two` samples: (one + 1, two + 1)."""
         independent = np.outer(events(one, self.rate, self.correlation), events(two, self.rate, self.correlation))
         together = shared_events(one, two, self.rate, self.correlation)
         result = (1.0 - self.fixed - self.broken) * (self.shared * together + (1.0 - self.shared) * independent)
@@ -48,17 +51,20 @@ class PairModel:
 
 
 def events(samples: int, rate: float, correlation: float) -> Floats:
-    """Beta-binomial probabilities of 0..samples events, the question's rate beta with this mean: (samples + 1,).
+    """Return beta-binomial probabilities of 0..samples events: (samples + 1,).
 
-    correlation: within a question; 0 gives one rate to all, 1 all or nothing.
+    rate: mean of the question's beta rate.
+    correlation: correlation within a question. 0 gives all questions one rate; 1 gives all samples of a question one
+    outcome.
     """
     return shared_events(samples, 0, rate, correlation)[:, 0]
 
 
 def shared_events(one: int, two: int, rate: float, correlation: float) -> Floats:
-    """Probabilities of j of `one` and k of `two` events when both have the question's rate: (one + 1, two + 1).
+    """Return probabilities of j of `one` and k of `two` events if both arms have the question's rate: (one + 1, two +
+    1).
 
-    C(one, j) C(two, k) B(alpha + j + k, beta + one + two - j - k) / B(alpha, beta).
+    The formula is C(one, j) C(two, k) B(alpha + j + k, beta + one + two - j - k) / B(alpha, beta).
     """
     j, k = np.arange(one + 1)[:, None], np.arange(two + 1)[None, :]
     ways = special.comb(one, j) * special.comb(two, k)
@@ -73,7 +79,9 @@ def shared_events(one: int, two: int, rate: float, correlation: float) -> Floats
 
 
 def draw_states(rng: np.random.Generator, shape: tuple[int, int], probabilities: Floats) -> States:
-    """(R, N) states, each of 0..S-1 with the probabilities (S,). Few states come in order within a data set."""
+    """Draw (R, N) states, each in 0..S-1, with probabilities (S,). If S is small, the states of a data set are
+    sorted.
+    """
     chances = probabilities / probabilities.sum()
     if chances.size > _MULTINOMIAL_STATES:
         edges = np.cumsum(chances)
@@ -86,7 +94,7 @@ def draw_states(rng: np.random.Generator, shape: tuple[int, int], probabilities:
 
 @dataclass(frozen=True, slots=True)
 class AnswerStates:
-    """What m samples of a question may show if some abstain. answers, events: of each state, (S,)."""
+    """Outcomes of the samples of a question if some abstain. answers, events: numbers in each outcome, (S,)."""
 
     probabilities: Floats
     answers: Floats
@@ -94,7 +102,9 @@ class AnswerStates:
 
 
 def answer_states(samples: int, answers: float, spread: float, rate: float, correlation: float) -> AnswerStates:
-    """Some samples answer (rate `answers`, correlation `spread`), some of these have the event; independent rates."""
+    """Return the outcomes of a question. Samples answer with rate `answers` and correlation `spread`. Answers have the
+    event with rate `rate` and correlation `correlation`, independently.
+    """
     predicted = events(samples, answers, spread)
     chances, a, h = [], [], []
     for count in range(samples + 1):
@@ -107,7 +117,9 @@ def answer_states(samples: int, answers: float, spread: float, rate: float, corr
 
 @dataclass(frozen=True, slots=True)
 class AnswerPairStates:
-    """The same for two arms. Every array (S,): answers and events of the first arm, of the second."""
+    """Outcomes of the samples of a question in two arms. answers, events: numbers of the first and of the second arm,
+    each (S,).
+    """
 
     probabilities: Floats
     answers: tuple[Floats, Floats]
@@ -115,7 +127,9 @@ class AnswerPairStates:
 
 
 def answer_pair_states(samples: int, model: PairModel, answers: float, spread: float) -> AnswerPairStates:
-    """Both arms answer independently, however their event rates are correlated."""
+    """Return the outcomes of a question in two arms. The arms answer independently; `model` correlates their event
+    rates.
+    """
     predicted = events(samples, answers, spread)
     chances, a, b, h, g = [], [], [], [], []
     for one in range(samples + 1):

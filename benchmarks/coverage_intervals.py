@@ -1,4 +1,4 @@
-"""Coverage cells that need outcomes alone: rates, differences, answered-only, t, BCa, bands."""
+"""Coverage cells that need outcomes but no labels: rates, differences, answered-only rates, clustered t, BCa, bands."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from evaluation.statistics.measure import Resampler, Settings
 from evaluation.statistics.paired import fixed_minus_broken_limits, ratio_difference_limits
 
 TEMPERATURES = 6
-"""Cells of a band: a grid of decoding settings."""
+"""Number of decoding settings in a band."""
 _AT_ONCE = 20
-"""Data sets that share one draw of bootstrap weights."""
+"""Number of data sets that share one draw of bootstrap weights."""
 _DRAWS = 1000
 
 PAIRS = (
@@ -34,7 +34,7 @@ PAIRS = (
 
 
 def rates(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float) -> list[Cell]:
-    """Rates over all responses: the default, and clustered t where it is flagged reliable."""
+    """Return the coverage of rates over all responses: the default interval, and clustered t where it is reliable."""
     setting = f"rate {rate}, correlation {rho}"
     ours, t = Tally("rate", setting, n, m, rate), Tally("rate, clustered t (reliable)", setting, n, m, rate)
     chances = events(m, rate, rho)
@@ -51,7 +51,7 @@ def rates(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
 def answered(
     rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float, answers: float, spread: float
 ) -> list[Cell]:
-    """Hallucinations among answers: each question has independent rates of answering and of hallucinating."""
+    """Return the coverage of rates among answers. The rates of answering and of hallucinating are independent."""
     ours = Tally("answered-only", f"rate {rate}, correlation {rho}, answers {answers} ({spread})", n, m, rate)
     states = answer_states(m, answers, spread, rate, rho)
     for size in blocks(replicates, n):
@@ -65,7 +65,9 @@ def answered(
 
 
 def bca(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float) -> list[Cell]:
-    """BCa of a rate, where it is flagged reliable; fresh bootstrap weights every 20 data sets."""
+    """Return the coverage of BCa for a rate where it is reliable. Bootstrap weights are drawn anew every 20 data
+    sets.
+    """
     tally = Tally("rate, BCa (reliable)", f"rate {rate}, correlation {rho}", n, m, rate)
     chances = events(m, rate, rho)
     for block in range(replicates // _AT_ONCE):
@@ -81,7 +83,7 @@ def bca(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, 
 
 
 def differences(rng: np.random.Generator, replicates: int, n: int, m: int, model: PairModel) -> list[Cell]:
-    """Differences by MOVER, and clustered t where it is flagged reliable."""
+    """Return the coverage of differences: MOVER, and clustered t where it is reliable."""
     truth = model.fixed - model.broken
     ours = Tally("difference", str(model), n, m, truth)
     t = Tally("difference, clustered t (reliable)", str(model), n, m, truth)
@@ -100,7 +102,7 @@ def differences(rng: np.random.Generator, replicates: int, n: int, m: int, model
 def answered_differences(
     rng: np.random.Generator, replicates: int, n: int, m: int, model: PairModel, answers: float
 ) -> list[Cell]:
-    """The difference of the arms' answered-only rates, abstentions independent of everything."""
+    """Return the coverage of differences between answered-only rates. Abstentions are independent."""
     tally = Tally("answered-only difference", f"{model}, answers {answers}", n, m, model.fixed - model.broken)
     states = answer_pair_states(m, model, answers, 0.5)
     for size in blocks(replicates, 2 * n):
@@ -114,19 +116,18 @@ def answered_differences(
 
 
 def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float, rho: float) -> list[Cell]:
-    """Simultaneous bands of rates of six decoding settings on the same questions, and of their differences from a
+    """Return the simultaneous coverage of bands over six decoding settings: of rates, and of differences from a
     baseline.
 
-    A question has one rate, the same in all settings, which correlates them. Tails: whether the truth of any setting
-    was below, or above; a data set with both counts as below.
+    A question has one rate in all settings, which correlates them. A data set is outside if the truth of any setting
+    is; one with the truth on both sides counts as below.
     """
     setting = f"{TEMPERATURES} settings, rate {rate}, correlation {rho}"
     one = Tally("band of rates (all inside)", setting, n, m, 0.0)
     two = Tally("band of differences (all inside)", setting, n, m, 0.0)
     size = None if rho in (0.0, 1.0) else 1.0 / rho - 1.0
     for block in range(replicates // _AT_ONCE):
-        # (Few bootstrap draws would make the quantile noisy, and one seed for all would make all data sets share that
-        # noise.)
+        # A new seed per block: with one seed, all data sets would share the noise of the bootstrap quantile.
         resampler = Resampler(Settings(level=LEVEL, bootstrap=_DRAWS, seed=block))
         for _ in range(_AT_ONCE):
             own = np.full(n, rate) if size is None else rng.beta(rate * size, (1.0 - rate) * size, n)
@@ -140,8 +141,8 @@ def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
 
 
 def _inside(tally: Tally, lower: tuple[float | None, ...], upper: tuple[float | None, ...], truth: float) -> None:
-    """Add a band: whether the truth is outside of it anywhere, and its mean width. An undefined cell contains
-    anything.
+    """Count a band: whether the truth is outside of it anywhere, and its mean width. An undefined limit contains the
+    truth.
     """
     low = np.array([truth if v is None else v for v in lower])
     high = np.array([truth if v is None else v for v in upper])

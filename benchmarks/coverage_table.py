@@ -1,4 +1,4 @@
-"""Coverage cells as Markdown, with the worst cell of each interval by number of questions, and every cell as CSV."""
+"""Coverage tables: Markdown with the worst cell of each interval by number of questions, and CSV with every cell."""
 
 from __future__ import annotations
 
@@ -26,12 +26,14 @@ Every cell is in the CSV file beside this page.
 
 
 def worst_of(cells: Sequence[Cell]) -> dict[str, float]:
-    """The lowest coverage of each interval."""
+    """Return the lowest coverage of each interval."""
     return {kind: round(min(c.coverage for c in mine), 4) for kind, mine in _by_kind(cells)}
 
 
 def markdown(cells: Sequence[Cell], every: bool = False, heading: bool = False) -> str:
-    """The tables. every: also one row per cell, most questions last. heading: as a separate page."""
+    """Return the tables. every: whether to add one row per cell. heading: whether to add the heading of a separate
+    page.
+    """
     lines = [_HEADING.format(error=_errors(cells))] if heading else []
     for kind, mine in _by_kind(cells):
         lines.append(f"\n## {kind}\n" if heading else f"\n### {kind}\n")
@@ -54,7 +56,7 @@ def markdown(cells: Sequence[Cell], every: bool = False, heading: bool = False) 
 
 
 def as_csv(cells: Sequence[Cell]) -> str:
-    """One row per cell, by interval, questions, samples and setting."""
+    """Return one row per cell, sorted by interval, questions, samples and setting."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
@@ -70,7 +72,7 @@ def _counted(count: int, what: str) -> str:
 
 
 def _errors(cells: Sequence[Cell]) -> str:
-    """The Monte Carlo standard error at the level, of the cells with most and fewest data sets."""
+    """Return the Monte Carlo standard error at the level, for the most and the fewest data sets of a cell."""
     counts = [c.replicates for c in cells]
     found = [f"{math.sqrt(LEVEL * (1.0 - LEVEL) / n):.4f} with {n:,} data sets" for n in (max(counts), min(counts))]
     return " and ".join(dict.fromkeys(found))
