@@ -1,9 +1,10 @@
-"""A decoder-only language model as a cross-encoder: low-rank adapters on its upper layers, and one logit of support.
+"""A decoder-only language model as a cross-encoder, with low-rank adapters on its upper layers and one logit of
+support.
 
-The prompt is evidence, question and claim in this order; the hidden state of its last token, times a vector that
-begins as the difference of the embeddings of " Yes" and " No" (at zero where upper layers are left out), is the
-logit. The lower layers stay as they are and
-keep no activations; the upper ones get a low-rank update of every linear layer (Hu et al. 2021, "LoRA", eq. 3).
+The prompt contains evidence, question and claim in this order. The logit is the product of the last token's hidden
+state with a vector. The vector starts as the difference of the embeddings of " Yes" and " No", or at zero if upper
+layers are left out. The lower layers are frozen and keep no activations. The upper ones get a low-rank update of every
+linear layer (Hu et al. 2021, "LoRA", eq. 3).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _PROBE_C, _PROBED_AT_ONCE = 0.003, 24
 
 
 class LowRank(nn.Module):
-    """W x + b + (scale / rank) B A x with W and b frozen (Hu et al. 2021, eq. 3); B begins at zero."""
+    """A linear layer W x + b + (scale / rank) B A x, with W and b frozen (Hu et al. 2021, eq. 3). B starts at zero."""
 
     def __init__(self, frozen: nn.Linear, rank: int, scale: float) -> None:
         super().__init__()
@@ -48,7 +49,7 @@ class LowRank(nn.Module):
         nn.init.kaiming_uniform_(self.down, a=math.sqrt(5))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., I) -> (..., O)."""
+        """Map (..., I) to (..., O)."""
         dtype = x.dtype
         low = F.linear(x, self.down.to(dtype))
         out: Tensor = self._frozen[0](x) + F.linear(low, (self.up * self.factor).to(dtype))
@@ -56,12 +57,17 @@ class LowRank(nn.Module):
 
 
 class DecoderVerifier(nn.Module):
-    """Prompts to logits of support. Its own parameters are the adapters and the head; the decoder is not among them."""
+    """A network that maps prompts to logits of support. Its parameters are the adapters and the head, without the
+    decoder.
+    """
 
     def __init__(self, decoder: Decoder, direction: Tensor, *, first_layer: int, rank: int, scale: float) -> None:
-        """direction (E): where the head begins. first_layer: the lowest one that is adapted.
+        """Add adapters to the decoder's layers.
 
-        Raises ModelError for a decoder of another family than Llama's, and a first layer that it does not have.
+        direction: initial value of the head, (E).
+        first_layer: the lowest layer that is adapted.
+
+        Raises ModelError for a decoder of another family than Llama's, and for a first layer that it does not have.
         """
         super().__init__()
         if decoder.rotary is None or decoder.final_norm is None:
@@ -86,11 +92,11 @@ class DecoderVerifier(nn.Module):
         return self._decoder[0]
 
     def forward(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
-        """token_ids (B, T), right-padded, lengths (B) -> logits (B), fp32."""
+        """Return the logits (B), fp32. token_ids: (B, T), right-padded. lengths: (B)."""
         return self.last_states(token_ids, lengths) @ self.head + self.bias
 
     def last_states(self, token_ids: Tensor, lengths: Tensor) -> Tensor:
-        """The normed hidden state of each prompt's last token: (B, E), fp32."""
+        """Return the normalised hidden state of each prompt's last token: (B, E), fp32."""
         decoder, steps = self.decoder, token_ids.shape[1]
         assert decoder.rotary is not None and decoder.final_norm is not None  # refused above
         mask = step_mask(0, steps, token_ids.device)
@@ -118,9 +124,9 @@ def _linears(block: nn.Module) -> list[tuple[nn.Module, str]]:
 def open_decoder_verifier(
     path: Path, *, first_layer: int, rank: int, scale: float, layers: int | None = None, seed: int = 0
 ) -> tuple[DecoderVerifier, PromptTokens]:
-    """A GGUF file or checkpoint folder with fresh adapters, in bf16 where that is faster. Raises ModelError.
+    """Open a GGUF file or checkpoint folder with new adapters, in bf16 where that is faster. Raises ModelError.
 
-    layers: how many are kept, from the bottom; all for None.
+    layers: number of layers to keep, from the bottom; None for all.
     """
     keep_freed_memory()
     dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
@@ -134,14 +140,16 @@ def open_decoder_verifier(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         direction = weights[yes] - weights[no]
-        if len(decoder.blocks) < decoder.config.num_layers:  # those layers do not speak of the next token
+        if len(decoder.blocks) < decoder.config.num_layers:  # intermediate layers do not predict the next token
             direction = torch.zeros_like(direction)
         model = DecoderVerifier(decoder, direction, first_layer=first_layer, rank=rank, scale=scale)
     return model, prompts
 
 
 class PromptTokens:
-    """Pairs as token ids. Evidence beyond the room is cut off."""
+    """An encoder of pairs as token ids. Evidence beyond the window is cut off. window: maximum tokens of the evidence
+    and its label.
+    """
 
     def __init__(self, tokenizer: Tokenizer, window: int = 420) -> None:
         self.tokenizer = tokenizer
@@ -149,11 +157,11 @@ class PromptTokens:
 
     @property
     def room(self) -> int:
-        """Tokens of evidence that fit."""
+        """Number of evidence tokens that fit."""
         return self.window - len(self.tokenizer.encode("Text: ").token_ids)
 
     def encode(self, pairs: Sequence[Pair]) -> list[tuple[int, ...]]:
-        """The prompt of each pair."""
+        """Return the prompt of each pair."""
         tokenizer = self.tokenizer
         heads = tokenizer.encode_many([f"Text: {pair.evidence}" for pair in pairs])
         tails = tokenizer.encode_many([_tail(pair) for pair in pairs])
@@ -166,7 +174,7 @@ def _tail(pair: Pair) -> str:
 
 
 def padded(prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
-    """Token ids (B, T), right-padded to a multiple of 8, and lengths (B)."""
+    """Return token ids (B, T), right-padded to a multiple of 8, and lengths (B)."""
     lengths = torch.tensor([len(prompt) for prompt in prompts])
     longest = -(-int(lengths.max()) // _LENGTH_STEP) * _LENGTH_STEP
     ids = torch.tensor([[*prompt, *[0] * (longest - len(prompt))] for prompt in prompts])
@@ -175,9 +183,9 @@ def padded(prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
 
 @torch.no_grad()
 def start_from_probe(model: DecoderVerifier, prompts: Sequence[Sequence[int]], supported: Sequence[bool]) -> None:
-    """Set the head to a logistic regression on the untrained model's states, in place.
+    """Set the head to a logistic regression on the states of the untrained model, in place.
 
-    Fine-tuning that begins from a fitted head moves the layers less (Kumar et al. 2022, "LP-FT").
+    Fine-tuning that starts from a fitted head changes the layers less (Kumar et al. 2022, "LP-FT").
     """
     order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
     parts = [order[i : i + _PROBED_AT_ONCE] for i in range(0, len(order), _PROBED_AT_ONCE)]
@@ -190,27 +198,27 @@ def start_from_probe(model: DecoderVerifier, prompts: Sequence[Sequence[int]], s
 
 
 class DecoderScorer:
-    """A PairScorer of a decoder verifier; support is the logistic function of the logit, not calibrated."""
+    """A PairScorer with a decoder verifier. Support is the logistic function of the logit, without calibration."""
 
     def __init__(self, model: DecoderVerifier, tokens: PromptTokens, name: str) -> None:
         self._model, self._tokens, self._name = model, tokens, name
 
     @property
     def name(self) -> str:
-        """As given."""
+        """The name given at creation."""
         return self._name
 
     def room(self, claim: str, question: str = "") -> int:
-        """Tokens of evidence in a prompt: the same beside any claim."""
+        """Return the number of evidence tokens in a prompt, which is the same for all claims."""
         return self._tokens.room
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
-        """Number of tokens of each text."""
+        """Return the number of tokens of each text."""
         return [len(encoding.token_ids) for encoding in self._tokens.tokenizer.encode_many(texts)]
 
     @torch.no_grad()
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
-        """Support of each pair, in order. Equal pairs are scored once, the longest first."""
+        """Return the support of each pair, in order. Equal pairs are scored once; the longest are scored first."""
         unique = list(dict.fromkeys(Pair(p.evidence, p.claim, p.question) for p in pairs))
         prompts = self._tokens.encode(unique)
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
@@ -229,10 +237,10 @@ class DecoderScorer:
 
 
 def save_adapter(model: DecoderVerifier, path: Path) -> None:
-    """The adapters and the head in fp16."""
+    """Write the adapters and the head in fp16."""
     write_tensors(path, {name: p.detach().to(torch.float16) for name, p in model.named_parameters()})
 
 
 def load_adapter(model: DecoderVerifier, path: Path) -> None:
-    """The adapters and the head of a file, in place. Raises RuntimeError for those of another shape."""
+    """Load the adapters and the head from a file, in place. Raises RuntimeError if their shapes differ."""
     model.load_state_dict({name: tensor.float() for name, tensor in load_file(path).items()})

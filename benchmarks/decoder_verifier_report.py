@@ -1,9 +1,9 @@
-"""Measures verifiers beside each other on what the experiment held out: sources, kinds of contrast, judging cases.
+"""Compare verifiers on data that training did not use: sources, kinds of contrast pairs, judging cases.
 
 ``python -m benchmarks.decoder_verifier_report ROWS.jsonl.bz2 MODEL.gguf --output FOLDER`` measures the adapter in
 FOLDER, the shipped network, and the networks of ``--network NAME=FOLDER``, each with and without the rules of
-evaluation.contrast in front. ``--judging FILE`` adds cases of {contexts, answer, question, expected}, ``--answers`` the
-labelled answers of data/samples/real_answers. Prints a JSON line for each part.
+evaluation.contrast. ``--judging FILE`` adds cases of {contexts, answer, question, expected}; ``--answers`` adds the
+labelled answers of data/samples/real_answers. The output is one JSON line per part.
 """
 
 from __future__ import annotations
@@ -37,20 +37,24 @@ THRESHOLD = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of n."""
+    """A share: count of n."""
 
     count: float
     n: int
 
     def __str__(self) -> str:
-        """With the interval of Clopper and Pearson 1934; half counts are rounded down for it."""
+        """Return the share with the interval of Clopper and Pearson 1934. Half counts are rounded down for the
+        interval.
+        """
         low, high = binomtest(int(self.count), self.n).proportion_ci(method="exact")
         return f"{self.count / self.n:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def kind_shares(scorer: PairScorer, rows: Rows) -> dict[str, tuple[Share, Share]]:
-    """By kind: pairs whose right claim has more support than the wrong one (a tie counts half), and claims on the right
-    side of the threshold.
+    """Return two shares by kind.
+
+    The first is that of pairs whose right claim has more support than the wrong one (a tie counts half). The second is
+    that of claims on the right side of the threshold.
     """
     found = {}
     for kind, pairs in rows.kinds.items():
@@ -64,8 +68,10 @@ def kind_shares(scorer: PairScorer, rows: Rows) -> dict[str, tuple[Share, Share]
 
 
 def judging_errors(scorer: PairScorer, path: Path) -> dict[str, Share]:
-    """Cases judged otherwise than expected: those that expect H, and those that expect S, in Latin letters without
-    accents (English, nearly all of them) and in other ones.
+    """Return the share of cases that are judged differently than expected.
+
+    Cases are grouped by the expected label, H or S, and by language: ASCII text, which is nearly always English, or
+    other.
     """
     cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     supports = scorer.score([Pair(" ".join(c["contexts"]), c["answer"], c.get("question", "")) for c in cases])
@@ -78,7 +84,7 @@ def judging_errors(scorer: PairScorer, path: Path) -> dict[str, Share]:
 
 
 def labelled_answers() -> list[PairExample]:
-    """Answers of a real model to the sample questions, against the documents that answer them."""
+    """Return answers of a real model to the sample questions, with the documents that answer them as evidence."""
     rows = [row for row in answers() if row["source"] == "samples" and row["label"] != "abstained"]
     return [
         PairExample(
@@ -142,7 +148,7 @@ def _parts(scorer: PairScorer, rows: Rows, arguments: argparse.Namespace) -> Ite
     yield "sources: claims, texts, AUROC", areas
     yield "macro AUROC", _text(report.table.macro_auroc)
     yield "balanced accuracy", _text(report.table.overall.balanced_accuracy)
-    if isinstance(scorer, CachedScorer):  # behind the rules nothing is computed again
+    if isinstance(scorer, CachedScorer):  # with rules the scores come from the cache
         yield "pairs, CPU seconds", [report.pairs, round(spent, 1)]
     if arguments.answers:
         real = score_pairs(scorer, labelled_answers()).table.overall

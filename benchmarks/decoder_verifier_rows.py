@@ -1,7 +1,7 @@
-"""The rows of the experiment: short rows of public sets and contrast pairs to train on, others to measure on.
+"""The rows of the experiment: short rows of public data sets and contrast pairs for training, and others for measuring.
 
-``python -m benchmarks.decoder_verifier_rows ROWS.jsonl.bz2 TRAIN.jsonl`` writes the training rows for
-``plumbline train verifier --data``, which trains the small network on the same ones.
+``python -m benchmarks.decoder_verifier_rows ROWS.jsonl.bz2 TRAIN.jsonl`` writes the training rows for ``plumbline train
+verifier --data``, which trains the small network on the same rows.
 """
 
 from __future__ import annotations
@@ -32,14 +32,18 @@ TRAINED_KINDS = ("passive", "comparative", "values", "negation")
 HELD_OUT_KINDS = ("converse", "bounds", "quantifier", "direction")
 TRAINED_HALF, HELD_OUT_HALF = 0, 1
 _SHARES = {"snli": 0.3, "fever": 0.3, "halueval_qa": 0.04, "ares_nq": 0.015, "ares_wow": 0.015}
-"""Of the training rows; the contrast pairs have the rest."""
+"""Share of each source in the training rows. The remaining rows are contrast pairs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """train: in random order. development: of other evidence of the same sources, and a few contrast pairs of each kind
-    with other words; they are looked at while it trains. sources: claims of the held-out sources that have such rows.
-    kinds: contrast pairs by kind, none of them in development.
+    """Rows of the experiment.
+
+    train: training rows, in random order.
+    development: rows with other evidence from the same sources, and a few contrast pairs of each kind with other words.
+    They are scored during training.
+    sources: rows to measure on, by held-out source.
+    kinds: contrast pairs to measure on, by kind; none of them is in development.
     """
 
     train: tuple[PairExample, ...]
@@ -58,8 +62,11 @@ def make_rows(
     long_words: int = 300,
     seed: int = 0,
 ) -> Rows:
-    """count: training rows. per_source, per_kind: rows and pairs to measure on, of each. words: of a training row, at
-    most; long_words: of a row to measure on. Raises DataError as load_pairs does.
+    """Build the rows from a file of pairs. Raises DataError like load_pairs.
+
+    count: number of training rows.
+    per_source, per_kind: numbers of rows per source and of pairs per kind to measure on.
+    words, long_words: maximum words of a training row, and of a row to measure on.
     """
     by_source: dict[str, list[PairExample]] = defaultdict(list)
     for example in load_pairs([path]).examples:
@@ -93,7 +100,7 @@ def make_rows(
 
 
 def as_examples(pairs: Sequence[ContrastPair]) -> list[PairExample]:
-    """Both claims of each pair."""
+    """Return both claims of each pair."""
     return [
         PairExample(pair.evidence, claim, supported, source=f"contrast:{pair.kind}", group=pair.evidence)
         for pair in pairs
@@ -106,7 +113,7 @@ def _words(example: PairExample) -> int:
 
 
 def _balanced(examples: Sequence[PairExample], chance: random.Random) -> list[PairExample]:
-    """As many supported as unsupported ones, in turn, in random order."""
+    """Return equal numbers of supported and unsupported examples, alternating, in random order."""
     found = list(examples)
     chance.shuffle(found)
     good, bad = ([e for e in found if e.supported is wanted] for wanted in (True, False))

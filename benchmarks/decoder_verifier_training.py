@@ -1,7 +1,7 @@
-"""Trains low-rank adapters on a language model so that it judges claims: one run that the clock ends.
+"""Train low-rank adapters so that a language model judges claims, within a time limit.
 
 ``python -m benchmarks.decoder_verifier_training ROWS.jsonl.bz2 MODEL.gguf --output FOLDER --seconds 3000`` writes
-adapter.safetensors and curve.jsonl (AUROC on development claims as it trains). ROWS: see data.pairs.load_pairs. The
+adapter.safetensors and curve.jsonl (AUROC on development claims during training). ROWS: see data.pairs.load_pairs. The
 same command resumes from FOLDER/checkpoints.
 """
 
@@ -36,7 +36,7 @@ from model.training.pair_rows import PairRow, RowClaim, pair_batches, pair_rows_
 
 
 def arguments_parser() -> argparse.ArgumentParser:
-    """The arguments that the training and the measuring of one adapter share."""
+    """Return a parser with the arguments that training and measuring share."""
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", type=Path)
     parser.add_argument("model", type=Path)
@@ -51,7 +51,7 @@ def arguments_parser() -> argparse.ArgumentParser:
 
 
 def model_of(arguments: argparse.Namespace) -> tuple[DecoderVerifier, PromptTokens]:
-    """The model that the arguments ask for, its adapters fresh."""
+    """Return the model that the arguments select, with new adapters."""
     a = arguments
     torch.set_num_threads(a.threads)
     return open_decoder_verifier(
@@ -60,12 +60,12 @@ def model_of(arguments: argparse.Namespace) -> tuple[DecoderVerifier, PromptToke
 
 
 def as_pair(example: PairExample) -> Pair:
-    """What is read of an example."""
+    """Return the part of an example that is scored."""
     return Pair(example.evidence, example.claim, example.question)
 
 
 def main() -> None:
-    """Train, resuming where an earlier call was stopped."""
+    """Train, or resume an interrupted training."""
     parser = arguments_parser()
     parser.description = __doc__
     parser.add_argument("--seconds", type=float, default=3000.0)
@@ -123,7 +123,9 @@ def main() -> None:
 
 
 class _Curve:
-    """AUROC on the development claims every so many seconds, printed and kept."""
+    """A callback that measures AUROC on the development claims at regular intervals, prints it and writes it to a
+    file.
+    """
 
     def __init__(
         self,
@@ -153,7 +155,7 @@ class _Curve:
             self._checked = time.monotonic()
 
     def check(self, progress: TrainProgress) -> None:
-        """Score the development claims: those of the sets, of trained kinds, and of held-out kinds."""
+        """Score the development claims of each source and kind."""
         began = time.monotonic()
         supports = self.scorer.score([as_pair(e) for e in self.development])
         parts: dict[str, tuple[list[bool], list[float]]] = {}

@@ -1,11 +1,11 @@
 """Dense search compared with raw FAISS: python -m benchmarks.dense_speed [--tiny].
 
-One process, interleaved, 100,000 random unit vectors of 384 dimensions, k = 100, batches of 1, 8, 32 and 128 queries.
-The peers are FAISS with default settings (threads, BLAS threshold), and the best of one or all threads and a threshold
-of 128,000 (default) or 1,000, chosen per batch size in the same run: half of the rounds choose, the others measure;
-ratios are of times in the same round. Ours returns hits with exactly reproducible scores. A single query is
-memory-bound (150 MB are read), larger batches are bound by the matrix product. Then HNSW and its recall. The last line
-is JSON.
+One process searches 100,000 random unit vectors of 384 dimensions, k = 100, in batches of 1, 8, 32 and 128 queries. All
+sides are interleaved. One peer is FAISS with default settings (threads, BLAS threshold). The other is the best of four
+settings for each batch size: one or all threads, and a threshold of 128,000 (the default) or 1,000. Half of the rounds
+choose the setting and the others measure. Ratios are of times in the same round. Ours returns hits with exactly
+reproducible scores. A single query is memory-bound (150 MB are read); larger batches are bound by the matrix product.
+Then HNSW is measured, with its recall. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main() -> None:
     stored, searched = unit(count, 384, 0), unit(max(BATCHES), 384, 1)
     peer = faiss.IndexFlatIP(384)
     peer.add(stored)
-    # The same vectors in the same memory: four searches of a copy would leave a fifth of it in the cache for the next.
+    # Both search the same memory. With a copy, the four FAISS settings would leave a part of theirs in the CPU cache.
     ours = FaissIndex(peer)
     cases = []
     rng = random.Random(0)
@@ -70,14 +70,14 @@ def main() -> None:
                 ways[f"{threads} threads, threshold {threshold}"] = raw(peer, queries, threads, threshold)
         seconds: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(rounds):
-            # A different order each round: OpenMP's threads spin for a while after a search and slow down the next one.
+            # A new order each round: OpenMP's threads spin for a while after a search and slow down the next one.
             for name in rng.sample(list(ways), len(ways)):
                 # Ours uses the threads of the process, not the number a peer left behind.
                 before.get(name, lambda: None)()
                 seconds[name].append(timed(ways[name]))
         found = {name: batch / median(values) for name, values in seconds.items()}
         stock = f"{cores} threads, threshold {STOCK_THRESHOLD}"
-        # Chosen by every other round and measured by the rest: the best of four on the same rounds would be biased.
+        # Half of the rounds choose the setting, the others measure it: with the same rounds the ratio would be biased.
         best = min((name for name in ways if name != "ours"), key=lambda name: median(seconds[name][::2]))
         over = {
             peer: median(a / b for a, b in zip(seconds[peer][1::2], seconds["ours"][1::2], strict=True))

@@ -1,9 +1,10 @@
-"""64 requests of mixed length at once: python -m benchmarks.engine_batch.
+"""64 concurrent requests of mixed length: python -m benchmarks.engine_batch.
 
-Prompts of 32 to 512 tokens, 16 to 128 new ones, greedy, a 135M Llama with the same random weights. The peers are
-generate on static batches (sorted by length, left-padded, each as long as its longest answer; the best of several batch
-sizes) and generate_batch, transformers' continuous batching. Bound by matrix products: every prompt token once, and
-steps of all remaining rows. The last line is JSON.
+Prompts have 32 to 512 tokens, answers 16 to 128; decoding is greedy. Both sides use a 135M Llama with the same random
+weights. The peers are from transformers: generate on static batches, and generate_batch (continuous batching). Static
+batches are sorted by length, left-padded, and run until their longest answer is complete; the best of several batch
+sizes counts. Time is bound by matrix products: one pass over every prompt token, and steps over all unfinished rows.
+The last line is JSON.
 """
 
 from __future__ import annotations
@@ -49,8 +50,7 @@ def main() -> None:
     dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
     pair = random_pair(shape, dtype)
     work = mixed(count, shape.vocabulary, given.tiny)
-    # Time to first token does not matter here: prompts are prefilled in large chunks, so that steps soon have many
-    # rows.
+    # Time to first token does not matter here, so prompts are prefilled in large chunks. Steps soon have many rows.
     engine = Engine(pair.ours, EngineOptions(cache_bytes=0, max_rows=count, prefill_tokens=PREFILL_TOKENS))
     floor = products_floor(pair, [new for _, new in work], sum(len(prompt) for prompt, _ in work))
 
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def mixed(count: int, vocabulary: int, tiny: bool) -> list[Work]:
-    """(prompt, new tokens) of every request."""
+    """Return the prompt and the number of new tokens of every request."""
     rng = random.Random(0)
     longest, most = (64, 12) if tiny else (512, 128)
     return [
@@ -88,7 +88,7 @@ def mixed(count: int, vocabulary: int, tiny: bool) -> list[Work]:
 
 
 def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
-    """Time of the matrix products of all prompt tokens in passes of 512, and of a step for every number of remaining
+    """Return the time of the matrix products: passes of 512 prompt tokens, and a step for every number of unfinished
     rows.
     """
     passes = -(-prompt_tokens // 512)
@@ -96,7 +96,7 @@ def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
     steps = Counter(sum(left > step for left in new) for step in range(1, max(new)))
     measured: dict[int, float] = {}
     for rows, times in steps.items():
-        rounded = rows if rows < 8 else rows // 8 * 8  # not more than there are
+        rounded = rows if rows < 8 else rows // 8 * 8  # round down, so that it is a lower bound
         if rounded not in measured:
             measured[rounded] = products_seconds(pair.ours, rounded, tries=3)
         total += times * measured[rounded]
@@ -104,7 +104,7 @@ def products_floor(pair: Pair, new: Sequence[int], prompt_tokens: int) -> float:
 
 
 def static(pair: Pair, work: Sequence[Work], size: int) -> None:
-    """generate on batches of requests of nearly equal length, each until its last answer is complete."""
+    """Call generate on batches of requests with similar lengths, each until its longest answer is complete."""
     ordered = sorted(work, key=lambda request: (request[1], len(request[0])))
     for begin in range(0, len(ordered), size):
         batch = ordered[begin : begin + size]
@@ -117,10 +117,10 @@ def static(pair: Pair, work: Sequence[Work], size: int) -> None:
 
 
 def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextManager[ContinuousBatchingManager]:
-    """transformers' continuous batching, started once: its cache is not allocated again for every repeat.
+    """Start transformers' continuous batching once, so that its cache is not allocated for every repeat.
 
-    As many tokens per pass as the engine may prefill, and room for all requests (by default it takes most of the
-    memory). It disables gradients itself; in inference mode every request would fail.
+    A pass has as many tokens as the engine may prefill, and the cache holds all requests (by default it takes most of
+    the memory). It disables gradients itself; in inference mode every request would fail.
     """
     from transformers import ContinuousBatchingConfig, GenerationConfig
 
@@ -138,7 +138,7 @@ def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextMa
 
 
 def continuous(manager: ContinuousBatchingManager, work: Sequence[Work]) -> None:
-    """All requests, each with its own number of new tokens. Raises RuntimeError if one fails or is too short."""
+    """Run all requests, each with its own number of new tokens. Raises RuntimeError if one fails or is too short."""
     wanted = {manager.add_request(list(prompt), max_new_tokens=new): new for prompt, new in work}
     while wanted:
         result = manager.get_result(timeout=600)

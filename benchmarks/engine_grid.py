@@ -1,7 +1,8 @@
-"""The evaluation's grid: a prompt of 1,024, 3 temperatures x 5 samples, 64 tokens: python -m benchmarks.engine_grid.
+"""A question of an evaluation with a decoding grid: python -m benchmarks.engine_grid.
 
-Compared with generate(num_return_sequences=5) for each temperature, with the same random weights of a 135M Llama; then
-20 such questions by the engine alone, for the time per question in a run. Bound by one prefill and 63 steps of matrix
+The prompt has 1,024 tokens, and 3 temperatures x 5 samples get 64 new tokens each. The peer is
+generate(num_return_sequences=5) for each temperature, with the same random weights of a 135M Llama. Then the engine
+alone runs 20 such questions, for the time per question in a run. Time is bound by one prefill and 63 steps of matrix
 products at 15 rows. The last line is JSON.
 """
 
@@ -54,14 +55,14 @@ def main() -> None:
 
 
 def grid(length: int, new: int, vocabulary: int, seed: int) -> list[EngineRequest]:
-    """One question's requests."""
+    """Return the requests of one question."""
     prompt = random_prompt(length, vocabulary, seed)
     seeds = tuple(range(SAMPLES))
     return [EngineRequest(prompt, SamplingParams(temperature=t, max_tokens=new), seeds) for t in TEMPERATURES]
 
 
 def times(pair: Pair, engine: Engine, length: int, new: int, repeats: int) -> tuple[float, float]:
-    """Median seconds of a question, by the engine and by generate."""
+    """Return the median seconds of a question, by the engine and by generate."""
 
     def ours(repeat: int) -> object:
         return engine.run(grid(length, new, pair.ours.config.vocab_size, repeat))

@@ -1,9 +1,9 @@
-"""Time per token and memory against position, with and without the KV cache: python -m benchmarks.engine_kv_cache.
+"""Time per token and memory by position, with and without the KV cache: python -m benchmarks.engine_kv_cache.
 
-One decoding step at each position with the cache, and the whole sequence recomputed without it, interleaved; a random
-135M Llama in fp32. With --write it writes docs/experiments/kv_cache.svg and the table in kv_cache.md between its two
-markers; otherwise both are only printed. With the cache, time is bound by reading the weights once, and beyond some
-position by reading the keys and values. The last line is JSON.
+At each position, one decoding step with the cache is interleaved with recomputing the complete sequence without it. The
+model is a random 135M Llama in fp32. With --write it writes docs/experiments/kv_cache.svg and the table in kv_cache.md
+between its two markers; otherwise both are only printed. With the cache, time is bound by reading the weights once, and
+beyond some position by reading the keys and values. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """At one position: milliseconds per token with and without the cache, and the cache's bytes."""
+    """Figures at one position: milliseconds per token with and without the cache, and the size of the cache."""
 
     position: int
     cached_ms: float
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def measure(model: Decoder, positions: Sequence[int], repeats: int) -> list[Point]:
-    """Medians over interleaved repeats."""
+    """Return the medians over interleaved repeats."""
     each = bytes_per_position(model.config, model.dtype)
     arena = KeyValueArena(model.config, each * (max(positions) + 1), dtype=model.dtype)
     arena.keys.normal_()
@@ -96,7 +96,7 @@ def measure(model: Decoder, positions: Sequence[int], repeats: int) -> list[Poin
 
 
 def table(points: Sequence[Point]) -> str:
-    """The results as Markdown."""
+    """Return the results as Markdown."""
     lines = [
         "| position | with the cache, ms a token | without, ms a token | ratio | cache, MB |",
         "| ---: | ---: | ---: | ---: | ---: |",
@@ -109,7 +109,7 @@ def table(points: Sequence[Point]) -> str:
 
 
 def plot(points: Sequence[Point]) -> str:
-    """Two panels of straight lines on logarithmic axes, as SVG: a power law is a line with its exponent as slope."""
+    """Return two panels on logarithmic axes as SVG. A power law is a straight line with its exponent as slope."""
     times = [p.cached_ms for p in points] + [p.uncached_ms for p in points]
     sizes = [p.cache_bytes / 1e6 for p in points]
     parts = [
@@ -138,7 +138,9 @@ def panel(
     values: Sequence[float],
     lines: Sequence[tuple[str, str, Sequence[float]]],
 ) -> list[str]:
-    """One panel of 270 by 230 units with a grid line at every power of two of position and of ten of the values."""
+    """Return a panel of 270 by 230 units. Grid lines are at the measured positions and at every power of ten of the
+    values.
+    """
     top, width, height = 40, 270, 230
     first, last = math.log(points[0].position), math.log(points[-1].position)
     low = math.floor(math.log10(min(values)))

@@ -1,10 +1,9 @@
-"""The engine compared with llama.cpp on one GGUF file, interleaved in one process: python -m
-benchmarks.engine_llamacpp.
+"""The engine compared with llama.cpp on one GGUF file: python -m benchmarks.engine_llamacpp.
 
-One sequence with a prompt of 512 tokens and 64 new ones, greedy, and 15 samples of one prompt of 1,024 tokens, 64 new
-ones each. Needs llama-cpp-python, which the project does not depend on: pip compiles it (``pip install
-llama-cpp-python``). The limit for a token of one sequence is the time to read its weights from memory, at a bandwidth
-measured in the same run. The last line is JSON.
+Both run interleaved in one process, with greedy decoding of one sequence (prompt of 512 tokens, 64 new ones) and with
+15 samples of one prompt (1,024 tokens, 64 new ones each). It needs llama-cpp-python, which the project does not depend
+on and which pip compiles (``pip install llama-cpp-python``). The limit for a token of one sequence is the time to read
+its weights from memory, at a bandwidth measured in the same run. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -43,8 +42,11 @@ _NEW, _SAMPLES = 64, 15
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Medians of one decoder: seconds until all samples have their first token, milliseconds per step, seconds of both;
-    the same in processor time (benchmarks/llamacpp_peer.py); the fastest step.
+    """Medians of one decoder.
+
+    read_s: seconds until all samples have their first token. step_ms: milliseconds per step. total_s: seconds of both.
+    The fields with cpu are the same in processor time (benchmarks/llamacpp_peer.py). quickest_step_ms: the fastest
+    step.
     """
 
     name: str
@@ -130,7 +132,7 @@ def _engine_runs(model: Decoder, invariant: bool) -> Callable[[tuple[int, ...], 
 
 
 def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, repeats: int) -> list[Timing]:
-    """Every decoder in turn on a new prompt, in rotating order."""
+    """Run every decoder on each new prompt, in rotating order."""
     seconds: dict[str, list[Seconds]] = {name: [] for name in ways}
     names = list(ways)
     for name in names:  # warm
@@ -158,9 +160,10 @@ def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, 
 
 
 def _bandwidth(size: int = 1 << 29) -> float:
-    """Bytes per second that all threads read from memory together: the best of five sums over more than any cache.
+    """Return the bytes per second that all threads together read from memory: the best of five sums over more than any
+    cache.
 
-    For one thread by processor time, so that other load on the machine does not matter.
+    One thread is timed by processor time, so that other load on the machine does not matter.
     """
     numbers = torch.ones(size // 4)
     clock = process_time if torch.get_num_threads() == 1 else perf_counter
@@ -173,7 +176,7 @@ def _bandwidth(size: int = 1 << 29) -> float:
 
 
 def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[str, float]:
-    """Milliseconds to read every weight once: the file's own bytes, and those of each of our precisions."""
+    """Return milliseconds to read every weight once: for the file, and for each of our precisions."""
     found = {"file": sum(tensor.size for tensor in open_gguf(file).tensors)}
     for name, model in models.items():
         if isinstance(model.row_steps, QuantisedStep):
@@ -186,7 +189,7 @@ def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[st
 
 
 def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int) -> dict[str, dict[str, float]]:
-    """Error of each precision's decoding-step logits at every position, relative to the file's weights in fp32."""
+    """Return the error of each precision's decoding-step logits, relative to the file's weights in fp32."""
     full = load_decoder(file)
     ids = torch.tensor([random_prompt(length, vocabulary, 999)])
     with torch.inference_mode():
@@ -197,7 +200,7 @@ def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int
 
 
 def _step_logits(model: Decoder, ids: torch.Tensor) -> torch.Tensor:
-    """(T, V): each position's logits, decoded token by token."""
+    """Return the logits of each position, decoded token by token: (T, V)."""
     budget = bytes_per_position(model.config, model.dtype) * len(ids)
     arena = KeyValueArena(model.config, budget, dtype=model.dtype)
     state = DecodeState(arena, [RowGroup(1, (), 0, 1, 1)], model.config.max_positions)

@@ -1,8 +1,8 @@
 """Shared parts of the engine benchmarks: a random Llama with the same weights in both libraries, floors, and the last
 line.
 
-A floor is the time of the work's matrix products alone, measured in the same run: no engine can be faster. A ratio is
-the peer's time over ours, its limit the peer's time over the floor.
+A floor is the time of the matrix products alone, measured in the same run; no engine can be faster. A ratio is the
+peer's time divided by ours. Its limit is the peer's time divided by the floor.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from model.hardware.freed_memory import keep_freed_memory
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A Llama's shape."""
+    """The dimensions of a Llama."""
 
     layers: int
     width: int
@@ -45,7 +45,9 @@ TINY = Shape(2, 48, 3, 1, 96, 512)
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One comparison. ours, peer, floor: median seconds; ratio = peer / ours, limit = peer / floor."""
+    """A comparison. ours, peer, floor: median seconds. ratio: peer / ours. limit: peer / floor. share_of_limit: floor /
+    ours.
+    """
 
     name: str
     ours: float
@@ -67,7 +69,7 @@ class Pair:
 
 
 def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
-    """Declare --tiny, --repeats and --threads; with ``sizes`` also --sizes, of the peer's static batches."""
+    """Parse --tiny, --repeats and --threads. sizes: whether to add --sizes, the sizes of the peer's static batches."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--tiny", action="store_true", help="a tiny model and little work, as a smoke test")
     parser.add_argument("--repeats", type=int, default=5)
@@ -89,8 +91,9 @@ def arguments(about: str, *, sizes: bool = False) -> argparse.Namespace:
 
 
 def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0, *, packed: bool = True) -> Pair:
-    """A random Llama, written by transformers' own initialisation, and a Decoder with copies of its weights, packed as
-    by the generators.
+    """Return a random Llama, initialised by transformers, and a Decoder with copies of its weights.
+
+    packed: whether the decoder's weights are packed, as the generators pack them.
     """
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -116,14 +119,14 @@ def random_pair(shape: Shape, dtype: torch.dtype, seed: int = 0, *, packed: bool
         target.copy_(state[key])
     rotary = ours.rotary
     ours.to(dtype)
-    ours.rotary = rotary.float() if rotary is not None else None  # as when loaded: angles stay in fp32
+    ours.rotary = rotary.float() if rotary is not None else None  # angles stay in fp32, as when a checkpoint is loaded
     if packed:
         pack(ours)
     return Pair(ours, peer.to(dtype))
 
 
 def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None, tries: int = 5) -> float:
-    """Minimum time of all of the model's matrix products for this number of rows, in the model's dtype."""
+    """Return the minimum time of all matrix products of the model for this number of rows, in the model's dtype."""
     layers = [module for module in model.blocks.modules() if isinstance(module, (nn.Linear, PackedLinear))]
     inputs = {m.in_features: torch.randn(rows, m.in_features).to(model.dtype) for m in layers}
     last = torch.randn(head_rows or rows, model.config.hidden_size).to(model.dtype)
@@ -142,14 +145,16 @@ def products_seconds(model: Decoder, rows: int, *, head_rows: int | None = None,
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """Seconds of one call."""
+    """Return the seconds of one call."""
     started = perf_counter()
     work()
     return perf_counter() - started
 
 
 def interleaved(ours: Callable[[int], object], peer: Callable[[int], object], repeats: int) -> tuple[float, float]:
-    """Median seconds of both, interleaved in alternating order; the repeat's number is their argument."""
+    """Return the median seconds of both sides, run in alternating order. Each is called with the number of the
+    repeat.
+    """
     mine, theirs = [], []
     for repeat in range(repeats):
         for first in (True, False) if repeat % 2 == 0 else (False, True):
@@ -162,7 +167,7 @@ def interleaved(ours: Callable[[int], object], peer: Callable[[int], object], re
 
 
 def case(name: str, ours: float, peer: float, floor: float, target: float, repeats: int) -> Case:
-    """The figures of one comparison."""
+    """Return the figures of a comparison, and print them."""
     found = Case(
         name,
         round(ours, 4),
@@ -183,7 +188,7 @@ def case(name: str, ours: float, peer: float, floor: float, target: float, repea
 
 
 def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
-    """Print the last line: all cases, and the smallest ratio to its target."""
+    """Print the last line: all cases, and the smallest quotient of a ratio and its target."""
     line = {
         "benchmark": benchmark,
         "threads": torch.get_num_threads(),
@@ -195,6 +200,6 @@ def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
 
 
 def random_prompt(length: int, vocabulary: int, seed: int) -> tuple[int, ...]:
-    """Token ids without special tokens."""
+    """Return random token ids without special tokens."""
     random = torch.Generator().manual_seed(seed)
     return tuple(torch.randint(2, vocabulary, (length,), generator=random).tolist())

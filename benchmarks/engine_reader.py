@@ -1,7 +1,8 @@
-"""The embedded prefix decoder: prompt of 384, 32 new tokens: python -m benchmarks.engine_reader.
+"""The embedded prefix decoder with a prompt of 384 tokens and 32 new ones: python -m benchmarks.engine_reader.
 
-Compared with a loop without a cache, the only other implementation, for one sample and for five; random weights of the
-reader's shape. Bound by the matrix products of one pass over 384 rows and 31 steps. The last line is JSON.
+The peer is a loop without a cache, the only other implementation. One sample and five samples are measured, with random
+weights of the reader's shape. Time is bound by the matrix products of one pass over 384 rows and 31 steps. The last
+line is JSON.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ def main() -> None:
         ours(10**6)
         mine, theirs = interleaved(ours, peer, given.repeats)
         floor = products_seconds(model, length, head_rows=1) + (new - 1) * products_seconds(model, samples)
-        # The issue names no target for the reader: an answer from the cache should cost a quarter at most.
+        # Target: an answer with the cache takes at most a quarter of the time.
         cases.append(case(f"reader, {samples} samples", mine, theirs, floor, 4.0, given.repeats))
     finish("engine_reader", cases)
 
 
 def uncached(model: Decoder, prompt: tuple[int, ...], new: int) -> list[int]:
-    """Greedy decoding that recomputes everything for each token."""
+    """Return a greedy answer, recomputing everything for each token."""
     answer: list[int] = []
     with torch.inference_mode():
         while len(answer) < new:

@@ -1,8 +1,8 @@
-"""One request at a time: prompt of 512, 64 new tokens, greedy: python -m benchmarks.engine_single.
+"""One request at a time, with a prompt of 512 tokens and 64 new ones, greedy: python -m benchmarks.engine_single.
 
-Compared with transformers' generate with the same random weights of a 135M Llama, in fp32 and, if it is faster here,
-bf16; then int8 weights compared with generate in bf16 (or fp32), with their error in logits. Bound by the matrix
-products: one pass over 512 rows and 63 over one. The last line is JSON.
+The peer is transformers' generate with the same random weights of a 135M Llama, in fp32 and, if it is faster here, in
+bf16. Then int8 weights are compared with generate in bf16 (or fp32), with their error in logits. Time is bound by the
+matrix products: one pass over 512 rows and 63 over one. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ def main() -> None:
 
 
 def times(pair: Pair, length: int, new: int, repeats: int) -> tuple[float, float]:
-    """Median seconds of the engine and of generate; a new prompt each time, so that no cache helps."""
+    """Return the median seconds of the engine and of generate. Every repeat has a new prompt, so that no cache
+    helps.
+    """
     engine = Engine(pair.ours, EngineOptions(cache_bytes=0))
     vocabulary = pair.ours.config.vocab_size
 

@@ -1,10 +1,11 @@
-"""The engine on one GPU, in at most ten minutes: parity, one sequence, a batch, a grid of temperatures. Prints JSON.
+"""The engine on one GPU, in at most ten minutes: parity, one sequence, a batch, a grid of temperatures.
 
-    python -m benchmarks.gpu                    # cuda, shapes of a 135-million-parameter model
-    python -m benchmarks.gpu --device cpu --tiny   # smoke test
+    python -m benchmarks.gpu                        # cuda, shapes of a 135-million-parameter model
+    python -m benchmarks.gpu --device cpu --tiny    # smoke test
 
-Weights are random, since only arithmetic is measured. parity compares the engine's greedy tokens with one uncached pass
-of the same model (fp32), and bf16 logits with fp32 ones. The other cases give tokens per second, after one warm-up.
+Weights are random, since only arithmetic is measured. parity compares the engine's greedy tokens with uncached passes
+of the same model (fp32), and bf16 logits with fp32 ones. The other cases give tokens per second, after one warm-up. The
+output is JSON.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ TINY = DecoderConfig(193, 32, 2, 4, 2, 8, 48, 256, tied_head=True)
 
 
 def random_decoder(config: DecoderConfig, device: torch.device, dtype: torch.dtype) -> Decoder:
-    """The same weights on every device and in every dtype, up to rounding."""
+    """Return a decoder with the same weights on every device and in every dtype, up to rounding."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         model = Decoder(config)
@@ -43,7 +44,7 @@ def random_decoder(config: DecoderConfig, device: torch.device, dtype: torch.dty
 def tokens_of(
     model: Decoder, prompts: list[tuple[int, ...]], params: SamplingParams, seeds: tuple[int, ...]
 ) -> list[tuple[int, ...]]:
-    """The engine's tokens for all prompts at once, sample by sample."""
+    """Return the engine's tokens for all prompts in one batch, sample by sample."""
     engine = Engine(model, EngineOptions(invariant=False))
     handles = [engine.submit(EngineRequest(prompt, params, seeds, frozenset())) for prompt in prompts]
     while engine.busy:
@@ -53,7 +54,7 @@ def tokens_of(
 
 @torch.inference_mode()
 def parity(config: DecoderConfig, device: torch.device, steps: int) -> dict[str, object]:
-    """Greedy tokens of the engine compared with uncached passes, and the difference of bf16 and fp32 logits."""
+    """Compare greedy tokens of the engine with uncached passes, and bf16 logits with fp32 logits."""
     prompt = _prompt(config, 24)
     model = random_decoder(config, device, torch.float32)
     (ours,) = tokens_of(model, [prompt], SamplingParams(max_tokens=steps), (0,))
@@ -73,7 +74,7 @@ def parity(config: DecoderConfig, device: torch.device, steps: int) -> dict[str,
 
 
 def speed(work: Callable[[], list[tuple[int, ...]]], device: torch.device) -> dict[str, object]:
-    """Tokens per second of the second of two runs."""
+    """Return the tokens per second of the second of two runs."""
     work()
     _wait(device)
     started = perf_counter()
@@ -84,7 +85,7 @@ def speed(work: Callable[[], list[tuple[int, ...]]], device: torch.device) -> di
 
 
 def measure(device: torch.device, *, tiny: bool) -> dict[str, object]:
-    """All cases."""
+    """Return the results of all cases."""
     config, length, new, batch = (TINY, 48, 8, 4) if tiny else (FULL, 512, 128, 64)
     found: dict[str, object] = {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,

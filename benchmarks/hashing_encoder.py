@@ -1,7 +1,7 @@
-"""A fake encoder, to run the index job at sizes that take a real one hours on two cores.
+"""A fake encoder, for index jobs of sizes that take hours with a real one on two cores.
 
-It counts tokens with MiniLM's own tokenizer, so that chunks are the real ones, and maps each text to the sum of its
-words' signed hashes: 384 dimensions, deterministic, cheap. Its figures do not apply to embedding.
+It counts tokens with MiniLM's tokenizer, so that chunks are the same as with MiniLM. It maps each text to the sum of
+the signed hashes of its words: 384 dimensions, deterministic and cheap. Its figures do not apply to embedding.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _WORD = re.compile(r"\w+")
 
 
 class HashingEncoder:
-    """The Encoder with hashed words."""
+    """An Encoder that hashes words."""
 
     def __init__(self, dimension: int = 384) -> None:
         self._dimension = dimension

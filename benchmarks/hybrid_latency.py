@@ -2,9 +2,9 @@
 [--tiny].
 
 Random vectors and synthetic words replace the chunks, since search time does not depend on their meaning. The encoder
-is MiniLM, one query at a time, like a single user. Bound by the encoder's forward pass and by reading 150 MB of vectors
-per query. The peer in the same run, like a naive service: the same encoder, raw FAISS with default settings and
-rank-bm25, fused by reciprocal rank. The last line is JSON.
+is MiniLM, with one query at a time, as for a single user. Time is bound by the encoder's forward pass and by reading
+150 MB of vectors per query. The peer in the same run is a simple service: the same encoder, raw FAISS with default
+settings and rank-bm25, fused by reciprocal rank. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def main() -> None:
     threads = faiss.omp_get_max_threads()
     params = RetrievalParams(depth=DEPTH)
     encoder.encode_queries(["warm up"])
-    # The peer keeps a dict for each document: Python's garbage collector would traverse them all in the middle of a
-    # query, and at 100,000 documents this time would dominate our p99.
+    # The peer keeps a dict for each document. Python's garbage collector would traverse them during a query, which
+    # would dominate our p99 at 100,000 documents.
     gc.collect()
     gc.freeze()
     total, encoding, naive = [], [], []

@@ -1,10 +1,10 @@
-"""Cost against corpus size: python -m benchmarks.index_cost [--sizes 1000,10000] [--output cost.svg].
+"""Cost of an index by corpus size: python -m benchmarks.index_cost [--sizes 1000,10000] [--output cost.svg].
 
-For each number of chunks: seconds to build, peak memory, disk, and the median time of a query, for the flat index and
-for HNSW, each in a separate process to separate their memory. Uses the fake encoder (benchmarks/hashing_encoder.py),
-because a real one takes hours for 300,000 chunks; the time of embedding is linear in the chunks and measured by
-benchmarks/index_end_to_end.py. Bound by one core of Python for the words, and by distance computations for HNSW. Draws
-an SVG; the last line is JSON.
+For each number of chunks it measures seconds to build, peak memory, disk, and the median time of a query, for the flat
+index and for HNSW. Each case runs in its own process, so that memory is separate. It uses the fake encoder
+(benchmarks/hashing_encoder.py), because a real one takes hours for 300,000 chunks. The time of embedding is linear in
+the chunks; benchmarks/index_end_to_end.py measures it. Time is bound by one core of Python for the words, and by
+distance computations for HNSW. It draws an SVG; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ QUERIES = 50
 
 
 def measured(data: Path, tiny: bool, chunks: int, kind: str) -> dict[str, float]:
-    """One size and one kind, in this process."""
+    """Return the figures of one size and one kind of index, measured in this process."""
     encoder = HashingEncoder()
     given = enough(articles(data, None, tiny), encoder, chunks)
     with tempfile.TemporaryDirectory() as name, Store.open(f"sqlite:///{name}/p.db") as store:
@@ -67,7 +67,7 @@ def main() -> None:
     add_corpus(parser)
     parser.add_argument("--sizes", default=None, help="chunks, with commas (default 1000 to 300000; tiny 300,1000)")
     parser.add_argument("--output", type=Path, default=None, help="where to draw the plot (.svg)")
-    # "kind:chunks", how it calls itself as a subprocess
+    # "kind:chunks", with which the script starts itself as a subprocess
     parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.one:

@@ -1,17 +1,17 @@
 """Indexing end to end: python -m benchmarks.index_end_to_end [--articles N] [--rounds R].
 
-Chunks a second of `index_documents` (read, cut, embed, count words, write, flush, check, publish), its encoder in a
-process of its own as `plumbline index` has it, against two peers, interleaved, on the same articles and chunks with the
-same encoder. What opens encoders is not counted for anybody:
+It compares the chunks per second of `index_documents` (read, split, embed, count words, write, flush, check, publish)
+with two peers, interleaved, on the same articles and chunks with the same encoder. The encoder of `index_documents`
+runs in its own process, as in `plumbline index`. The time to open encoders is not counted on any side. The peers are:
 
-- one global `SentenceTransformer.encode` of all chunk texts, which only embeds (target: at least 0.95 of it);
-- the naive loop: each document embedded by itself, each chunk an ORM object, a commit a document, rank-bm25 over all
-  chunks at the end (target: at least 1.7 times as fast). The encoder's share of it is within some per cent of the
-  global encode's: the library sorts a document's chunks by length too.
+- one global `SentenceTransformer.encode` of all chunk texts, which only embeds (target: at least 0.95 of its speed);
+- a simple loop: each document embedded separately, each chunk an ORM object, a commit per document, rank-bm25 over all
+  chunks at the end (target: at least 1.7 times its speed). Its encoding takes nearly as long as the global encode,
+  since the library also sorts the chunks of a document by length.
 
-Ours as a new collection is indexed by default (passages in bf16 where this machine multiplies faster in it) and in
-fp32; both peers are in fp32, as the library is by default. Ratios are of the same round: whoever shares the machine
-slows all of it. Limited by the encoder's matrix products. Ends in one JSON line.
+Ours runs with the default of a new collection (passages in bf16 where this machine computes faster in it) and in fp32.
+Both peers run in fp32, the library's default. Ratios are of the same round, so that other load affects both sides. Time
+is bound by the encoder's matrix products. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def main() -> None:
     new = adapted(load_default_encoder(precision="auto"), None)
     model = SentenceTransformer(str(default_encoder_folder()), device="cpu")
     texts = [searchable_text(c) for d in given for c in chunk_document(d, encoder.count_tokens, ChunkingParams())]
-    model.encode(texts[:64], show_progress_bar=False)  # the first call of a process includes set-up
+    model.encode(texts[:64], show_progress_bar=False)  # warm-up
 
     def encode() -> int:
         return len(model.encode(texts, show_progress_bar=False))
@@ -120,7 +120,9 @@ def main() -> None:
         for index in range(len(contenders)):  # each goes first in turn
             name = list(contenders)[(index + number) % len(contenders)]
             if name in encoders:
-                adapted(encoders[name], None).encode_passages(texts[:64])  # the job before has ended its process
+                adapted(encoders[name], None).encode_passages(
+                    texts[:64]
+                )  # start the process, which the previous job ended
             started = time.perf_counter()
             chunks = contenders[name]()
             rates[name].append(chunks / (time.perf_counter() - started))

@@ -1,10 +1,10 @@
 """Reindexing after a change of 1 %: python -m benchmarks.index_incremental [--chunks N] [--encoder minilm|hashing].
 
-Indexes articles until there are at least N chunks (50,000 by default, flat), then changes one document in a hundred by
-a sentence and indexes again. The target is 3 % of the full time with MiniLM. The full run is bound by the encoder; the
-second one by reading, hashing and counting every document again, and by the disk. With --encoder hashing (the fake
-encoder, which costs almost nothing) the share does not apply to the target, but shows the cost of everything else. The
-last line is JSON.
+It indexes articles until there are at least N chunks (50,000 by default, flat index). Then it changes one document in a
+hundred by a sentence and indexes again. The target is 3 % of the full time with MiniLM. The full run is bound by the
+encoder. The second run is bound by reading, hashing and counting every document again, and by the disk. With --encoder
+hashing (the fake encoder, which costs almost nothing) the target does not apply, but the share shows the cost of
+everything else. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SHARE = 100  # one document in this many is changed
 
 
 def enough(items: Iterator[Document], encoder: Encoder, chunks: int) -> list[Document]:
-    """The first documents with that many chunks."""
+    """Return the first documents that together have at least this many chunks."""
     taken: list[Document] = []
     found = 0
     for document in items:

@@ -1,9 +1,9 @@
 """Peak memory of the index job: python -m benchmarks.index_memory [--articles N] [--index KIND] [--workers N].
 
-Indexes the first N articles of the encyclopedia (all by default) into a temporary folder, with the encoder in a
-subprocess, as in `plumbline index`. With the fake encoder (--encoder hashing, the default, which runs all 25,896
-articles in minutes) bound by disk and one core of Python; with --encoder minilm by the encoder's matrix products, in a
-process of about 0.8 GB. --encoder sampled has the same memory, but computes one batch in 31. The target is 2,500 MB.
+It indexes the first N articles of the encyclopedia (all by default) into a temporary folder, with the encoder in a
+subprocess, as in `plumbline index`. The fake encoder (--encoder hashing, the default) runs all 25,896 articles in
+minutes; it is bound by disk and one core of Python. --encoder minilm is bound by the encoder's matrix products, in a
+process of about 0.8 GB. --encoder sampled uses the same memory, but computes one batch in 31. The target is 2,500 MB.
 The last line is JSON.
 """
 

@@ -13,7 +13,7 @@ _COLOURS = ("#1b6ca8", "#c2571a", "#3a7d44", "#7a4f9a")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """points: (x, y), both above 0."""
+    """A line of a chart. points: (x, y), both above 0."""
 
     label: str
     points: tuple[tuple[float, float], ...]
@@ -21,7 +21,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One chart. title: with the unit of y. x_title: label of the x axis."""
+    """A chart. title: text with the unit of y. x_title: label of the x axis."""
 
     title: str
     x_title: str
@@ -29,7 +29,7 @@ class Panel:
 
 
 def svg(panels: Sequence[Panel], columns: int = 2) -> str:
-    """All panels in a grid. Raises ValueError for a point that a logarithmic axis cannot show."""
+    """Return all panels in a grid. Raises ValueError for a point that a logarithmic axis cannot show."""
     rows = math.ceil(len(panels) / columns)
     width, height = WIDTH * columns, HEIGHT * rows
     parts = [
@@ -77,7 +77,7 @@ def _panel(panel: Panel) -> list[str]:
 
 
 def _limits(values: Sequence[float]) -> tuple[int, int]:
-    """The powers of ten around the values, at least one apart."""
+    """Return the exponents of the powers of ten around the values, at least one apart."""
     low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
     return low, max(high, low + 1)
 

@@ -1,4 +1,4 @@
-"""llama.cpp through llama-cpp-python's bindings of its C interface: samples that share one prompt."""
+"""llama.cpp through llama-cpp-python's bindings of its C interface, with samples that share one prompt."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
-    """Durations of one run, until every sample has its first token, and for the following tokens, in wall-clock and
-    processor time.
+    """Durations of one run, in wall-clock and processor time.
 
-    With one thread the processor time depends little on other load; with more threads it includes waiting for each
-    other. quickest: wall-clock time of the fastest step, which no other process interrupted.
+    read: time until every sample has its first token. write: time of the following tokens. With one thread the
+    processor time depends little on other load; with more threads it includes their waiting for each other. quickest:
+    wall-clock time of the fastest step, which no other process interrupted.
     """
 
     read: float
@@ -27,31 +27,31 @@ class Seconds:
 
 
 class Watch:
-    """Times one run; starts when created."""
+    """A stopwatch for one run, which starts when it is created."""
 
     def __init__(self) -> None:
         self._begun = self._read = (perf_counter(), process_time())
         self._last, self._quickest = self._begun[0], float("inf")
 
     def read(self) -> None:
-        """Every sample has its first token."""
+        """Record that every sample has its first token."""
         self._read = (perf_counter(), process_time())
         self._last = self._read[0]
 
     def step(self) -> None:
-        """Every sample has another token."""
+        """Record that every sample has another token."""
         now = perf_counter()
         self._last, self._quickest = now, min(self._quickest, now - self._last)
 
     def written(self) -> Seconds:
-        """Every sample is finished."""
+        """Return the durations. Call it when every sample is finished."""
         clock, cpu = perf_counter(), process_time()
         reading = self._read[0] - self._begun[0], self._read[1] - self._begun[1]
         return Seconds(reading[0], clock - self._read[0], reading[1], cpu - self._read[1], self._quickest)
 
 
 class LlamaCpp:
-    """One model and one context for up to ``samples`` sequences, which share the cells of a common prompt."""
+    """A model and a context for up to ``samples`` sequences, which share the cache cells of a common prompt."""
 
     def __init__(self, file: Path, *, context: int, threads: int, samples: int) -> None:
         import llama_cpp
@@ -75,7 +75,7 @@ class LlamaCpp:
 
     @property
     def version(self) -> str:
-        """Of the package."""
+        """The version of llama-cpp-python."""
         return str(self._api.__version__)
 
     def run(self, prompt: Sequence[int], new: int, seeds: Sequence[int], temperature: float) -> Seconds:
@@ -113,7 +113,7 @@ class LlamaCpp:
         return chain
 
     def _decode(self, rows: Sequence[tuple[int, int, int, bool]]) -> None:
-        """rows: token, position, sequence, whether its logits are wanted."""
+        """Decode rows of token, position, sequence, and whether to compute logits."""
         batch = self._batch
         batch.n_tokens = len(rows)
         for i, (token, position, sequence, wanted) in enumerate(rows):

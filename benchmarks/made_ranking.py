@@ -1,13 +1,14 @@
-"""Whether made questions rank systems as written ones do: Kendall's tau of three systems.
+"""Agreement of generated and written questions on the ranking of three systems, by Kendall's tau.
 
     plumbline index data/samples/corpus --collection handbook
     plumbline questions make handbook --n 200 --seed 4 --output made.jsonl
     python -m benchmarks.made_ranking made.jsonl data/samples/questions_company.jsonl --limit 40
 
-Systems: the reader and SmolLM2 with the default search, and the first sentence of the first passage that BM25 finds (a
-server on the loopback interface gives it, so that the same `evaluate` measures it). Both files are drawn from at
-random. Right: supported and responsive, or rightly abstained. Tau-b (Kendall 1945) of three systems takes few values;
-it is undefined if all systems have equal rates on a file. Runs are stored in the home and resume.
+The systems are the reader and SmolLM2, both with the default search, and the first sentence of the first passage that
+BM25 finds. A server on the loopback interface returns that sentence, so that `evaluate` measures it like a model.
+Questions are drawn at random from both files. An answer is right if it is supported and responsive, or rightly
+abstained. Tau-b (Kendall 1945) of three systems takes few values; it is undefined if all systems have equal rates on a
+file. Runs are stored in the home and resume.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ _SENTENCE = re.compile(r".+?[.!?](?=\s|$)", re.DOTALL)
 
 
 def first_sentence(prompt: str) -> str:
-    """The first sentence of a prompt's passage 1, cited; the decline of the default prompt without one."""
+    """Return the first sentence of a prompt's passage 1, with a citation. Without a passage, return the decline of the
+    default prompt.
+    """
     found = _FIRST.search(prompt)
     if found is None:
         return "The documents do not answer this."
@@ -49,7 +52,7 @@ def first_sentence(prompt: str) -> str:
 
 
 class _Server(BaseHTTPRequestHandler):
-    """OpenAI's chat interface, without streams."""
+    """A server of OpenAI's chat interface, without streams."""
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -74,7 +77,9 @@ class _Server(BaseHTTPRequestHandler):
 
 @contextmanager
 def first_sentence_server(port: int) -> Iterator[str]:
-    """Serve first sentences; gives the model's name. port: 0 for any, a fixed one so that runs resume."""
+    """Serve first sentences and yield the model's name. port: 0 for any free port, or a fixed port so that runs
+    resume.
+    """
     server = ThreadingHTTPServer(("127.0.0.1", port), _Server)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
@@ -84,7 +89,7 @@ def first_sentence_server(port: int) -> Iterator[str]:
 
 
 def drawn(path: Path, limit: int, seed: int, target: Path) -> Path:
-    """A random part of a question file."""
+    """Write a random part of a question file to ``target``, and return its path."""
     lines = path.read_text("utf-8").splitlines()
     chosen = random.Random(seed).sample(lines, min(limit, len(lines)))
     target.write_text("\n".join(chosen) + "\n", "utf-8")
@@ -92,7 +97,7 @@ def drawn(path: Path, limit: int, seed: int, target: Path) -> Path:
 
 
 def counts(questions: Path, name: str, options: list[str]) -> dict[str, int]:
-    """Run `plumbline evaluate` in the arm rag, and count outcomes."""
+    """Run `plumbline evaluate` in the arm rag and return the counts of outcomes."""
     command = [sys.executable, "-m", "app.cli", "evaluate", str(questions), "--arms", "rag", "--json", "--name", name]
     done = subprocess.run([*command, *options], check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode not in (0, 4):
@@ -110,7 +115,7 @@ def counts(questions: Path, name: str, options: list[str]) -> dict[str, int]:
 
 
 def tau(made: list[int], written: list[int]) -> float | None:
-    """Kendall's tau-b of the systems' counts; None if it is undefined."""
+    """Return Kendall's tau-b of the systems' counts; None if it is undefined."""
     value = float(kendalltau(made, written).statistic)
     return None if value != value else value
 

@@ -10,9 +10,10 @@ _MIB = 1 << 20
 
 
 class PeakMemory:
-    """Peak resident set size of this process and its children together, sampled twenty times a second.
+    """A measurement of the peak resident set size of this process and its children, sampled twenty times a second.
 
-    Use it in a with statement; ``peak`` and ``own`` (of this process alone, from the kernel) are in MiB.
+    Use it in a with statement. ``peak`` is that of all processes, ``own`` that of this process alone, by the kernel's
+    count; both in MiB.
     """
 
     def __init__(self) -> None:
@@ -41,12 +42,12 @@ class PeakMemory:
 
 
 def folder_mib(folder: Path) -> float:
-    """Size of all files below, in MiB."""
+    """Return the size of all files in a folder and its subfolders, in MiB."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / _MIB
 
 
 def _family() -> list[Path]:
-    """The status files of this process and all its descendants."""
+    """Return the status files of this process and all its descendants."""
     found, todo = [], ["self"]
     while todo:
         process = Path("/proc") / todo.pop()

@@ -1,16 +1,16 @@
-"""What each policy does to the hallucination rate, and what it costs, on sample questions.
+"""Effect of each policy on the hallucination rate of sample questions, and its cost.
 
     python -m benchmarks.policies                                # the embedded reader, every sixth question
-    python -m benchmarks.policies --model smollm2 --questions 40     # SmolLM2-135M-Instruct, 40 drawn at random
+    python -m benchmarks.policies --model smollm2 --questions 40     # SmolLM2-135M-Instruct, 40 random questions
     python -m benchmarks.policies --policies none "strip abstain" --threshold 0.7
 
-The shipped verifier selects, by the passages shown. Another one judges: reference answers, and the mark of questions
-that the documents do not answer (evaluation.verifiers.reference_verifier). Rate: hallucinated answers among those that
-are judged and do not decline. Answer rate: answers that do not decline, of all questions. Intervals: Clopper and
-Pearson 1934, 95 %. Policies take turns on each question, so that other load affects all equally. Tokens and
-seconds are means a question, of generation and policies, without retrieval. Each question is answered once before its
-policies are timed, so that all of them find its first prompt read. Ends in one JSON line; --answers FILE gets one line
-an answer, as they come.
+The policies use the shipped verifier with the passages in the prompt. The outcomes come from another verifier, which
+uses reference answers and the mark of questions that the documents do not answer
+(evaluation.verifiers.reference_verifier). "rate" is the share of hallucinated answers among those that are judged and
+do not decline. "answer rate" is the share of answers that do not decline. Intervals: Clopper and Pearson 1934, 95 %.
+All policies run on each question in turn, so that other load affects all equally. Tokens and seconds are means per
+question, for generation and policies, without retrieval. Each question is answered once before the measurement, so that
+every policy finds its first prompt in the cache. --answers FILE gets one line per answer. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -47,8 +47,11 @@ SAMPLES, TEMPERATURE = 4, 0.7
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One policy. questions: answer_under. Counts are of outcomes by the judge; rates with 95 % limits, None
-    without answers; means a question."""
+    """Result of one policy.
+
+    Counts are of outcomes; questions is the number of all answers. Rates have 95 % limits; a rate is None without
+    answers. Tokens and seconds are means per question.
+    """
 
     policy: str
     questions: int
@@ -63,7 +66,7 @@ class Row:
 
 
 def outcome(question: Question, text: str) -> Outcome:
-    """By reference answers, which the selecting verifier never sees."""
+    """Return the outcome by reference answers, which the verifier of the policies never uses."""
     judge = ReferenceVerifier()
     extracted = judge.extract(question, text)
     (verdicts,) = judge.verify([VerificationItem(question, extracted.claims, text)])
@@ -71,7 +74,7 @@ def outcome(question: Question, text: str) -> Outcome:
 
 
 def row(policy: str, questions: Sequence[Question], results: Sequence[QueryResult]) -> Row:
-    """The figures of one policy's results, one a question."""
+    """Return the figures of one policy. results: one per question."""
     outcomes = [outcome(q, r.answers[0].text) for q, r in zip(questions, results, strict=True)]
     hallucinated, unscored = outcomes.count("hallucinated"), outcomes.count("unscored")
     answered = len(outcomes) - outcomes.count("abstained")
@@ -91,7 +94,7 @@ def row(policy: str, questions: Sequence[Question], results: Sequence[QueryResul
 
 
 def answer_row(question: Question, policy: str, result: QueryResult) -> dict[str, object]:
-    """One answer, as JSON values. score: by the selecting verifier, of the text that is given."""
+    """Return one answer as JSON values. score: score of the returned text by the verifier of the policies."""
     given = None if result.policy is None else result.policy.outcome
     return {
         "question": question.id,
@@ -111,7 +114,7 @@ def _rate(events: int, trials: int) -> tuple[float | None, float, float]:
 def answer_under(
     pipeline: Pipeline, question: Question, policy: str, judge: PolicyJudge, options: argparse.Namespace
 ) -> QueryResult:
-    """One question with policies."""
+    """Answer one question with policies. policy: names, separated by blanks."""
     names = tuple(policy.split())
     several = "best_of_n" in names
     params = SamplingParams(

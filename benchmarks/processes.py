@@ -1,16 +1,16 @@
-"""SQLite against PostgreSQL, and one against two API processes: python -m benchmarks.processes [--part store|service].
+"""SQLite compared with PostgreSQL, and one API process with two: python -m benchmarks.processes [--part store|service].
 
-store: operations/s of 1 and of 4 processes on one database. "commit" stores one query, "read" looks up a key, "job"
-submits, takes, renews and ends a job (four transactions). Both databases flush every commit to the same disk. A commit
-is bound by that flush and, on a server, by the round trips of a transaction; a read by the interpreter and one or two
-round trips.
+The part store measures operations/s of 1 and of 4 processes on one database. "commit" stores one query, "read" searches
+for a key, "job" submits, takes, renews and ends a job (four transactions). Both databases flush every commit to the
+same disk. A commit is bound by that flush and, on a server, by the round trips of a transaction. A read is bound by the
+interpreter and one or two round trips.
 
-service: requests/s of 8 clients in a closed loop on one and on two ``plumbline serve`` processes that share a database
-and a home. "retrieve" encodes a query and searches (bound by the processor), "list" reads the collections (bound by the
-interpreter). Clients are processes of their own, which share the cores.
+The part service measures requests/s of 8 clients in a closed loop, on one and on two ``plumbline serve`` processes that
+share a database and a home. "retrieve" encodes a query and searches (bound by the processor); "list" reads the
+collections (bound by the interpreter). Clients run in processes of their own, which share the cores.
 
-The PostgreSQL server is that of the extra ``scale``, on this machine, over TCP; or give --database. Sides alternate in
-every round; the figures are medians over rounds with the lowest and highest. The last line is JSON.
+The PostgreSQL server is that of the extra ``scale``, on this machine, over TCP; --database selects another one. Sides
+alternate in every round. The figures are medians over rounds, with the lowest and highest. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ OPERATIONS = ("commit", "read", "job")
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Operations/s: median, lowest and highest of the rounds. side: sqlite, postgresql; or the number of servers."""
+    """Operations/s: median, lowest and highest over the rounds. side: sqlite or postgresql, or "servers" for the
+    service.
+    """
 
     part: str
     operation: str
@@ -79,7 +81,7 @@ def job(store: Store, _secret: str) -> None:
 
 
 def store_worker(url: str, operation: str, secret: str, seconds: float, start: Barrier, counts: object) -> None:
-    """Repeat one operation for some seconds after all processes are ready."""
+    """Repeat one operation for a number of seconds after all processes are ready."""
     call: Callable[[Store, str], None] = {"commit": commit, "read": read, "job": job}[operation]
     with Store.open(url) as store:
         call(store, secret)
@@ -92,7 +94,7 @@ def store_worker(url: str, operation: str, secret: str, seconds: float, start: B
 
 
 def client(urls: list[str], path: str, number: int, seconds: float, start: Barrier, counts: object) -> None:
-    """Send one request after the other for some seconds, all to one server."""
+    """Send requests to one server, one after the other, for a number of seconds."""
     url = urls[number % len(urls)]
     with httpx.Client(timeout=120) as opened:
 
@@ -114,7 +116,7 @@ def client(urls: list[str], path: str, number: int, seconds: float, start: Barri
 
 
 def rate(target: Callable[..., None], arguments: list[tuple[object, ...]], seconds: float) -> float:
-    """Operations/s of one process for each tuple of arguments, all at once."""
+    """Return the operations/s of concurrent processes, one for each tuple of arguments."""
     context = multiprocessing.get_context("fork")  # this process has no threads, and no open connection
     start, counts = context.Barrier(len(arguments)), context.Queue()
     started = [context.Process(target=target, args=(*given, seconds, start, counts)) for given in arguments]
@@ -127,7 +129,7 @@ def rate(target: Callable[..., None], arguments: list[tuple[object, ...]], secon
 
 
 def figures(part: str, rounds: int, sides: dict[tuple[str, str, int], Callable[[], float]]) -> list[Figure]:
-    """Measure each side once a round, in turn."""
+    """Measure all sides in every round."""
     found: dict[tuple[str, str, int], list[float]] = {key: [] for key in sides}
     for _ in range(rounds):
         for key in sorted(sides, key=lambda key: (key[0], key[2], key[1])):

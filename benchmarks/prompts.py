@@ -1,11 +1,12 @@
-"""Which prompt works best for a small model: the templates of docs/experiments/prompts on the sample questions.
+"""Comparison of prompts for a small model: the templates of docs/experiments/prompts on the sample questions.
 
     python -m benchmarks.prompts --model smollm2 --half choose     # the half on which the default was chosen
     python -m benchmarks.prompts --model smollm2 --half report     # the other half
 
-The halves are fixed: questions with odd numbers choose, those with even numbers report; --every N takes each N-th of a
-half. Answers are greedy and judged by the same simple rule for every prompt: an answer is right if its first sentence
-contains a reference as whole words and it does not decline; for an unanswerable question, if it declines.
+The halves are fixed: questions with odd numbers choose, those with even numbers report. --every N takes each N-th
+question of a half. Answers are greedy and judged by the same simple rule for every prompt. An answer is right if its
+first sentence contains a reference as whole words and it does not decline. For an unanswerable question it is right if
+it declines.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ _BATCH = 8
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Counts for one prompt and arm. words: mean number of words of an answer. seconds: of all its answers."""
+    """Counts for one prompt and arm. words: mean number of words per answer. seconds: total time of all answers."""
 
     prompt: str
     arm: str
@@ -65,19 +66,19 @@ class Score:
 
 
 def is_right(answer: str, references: Sequence[str]) -> bool:
-    """Whether the first sentence contains a reference as whole words and does not decline."""
+    """Return whether the first sentence contains a reference as whole words and the answer does not decline."""
     first = re.split(r"(?<=[.!?])\s+(?=[A-Z])|\n", answer.strip(), maxsplit=1)[0]
     padded = f" {_words(first)} "
     return not _DECLINES.search(answer) and any(f" {_words(reference)} " in padded for reference in references)
 
 
 def declines(answer: str) -> bool:
-    """Whether an answer declines."""
+    """Return whether an answer declines."""
     return _DECLINES.search(answer) is not None
 
 
 def half(questions: Sequence[Question], name: str, every: int) -> list[Question]:
-    """Odd numbers choose, even numbers report."""
+    """Return a half of the questions: "choose" has those with odd numbers, "report" those with even numbers."""
     odd = name == "choose"
     return [q for q in questions if int(q.id.rsplit("-", 1)[1]) % 2 == odd][::every]
 
@@ -152,7 +153,7 @@ def _score(prompt: str, arm: str, questions: Sequence[Question], answers: Sequen
 
 
 def _gold(question: Question, source: Passages, ranked: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
-    """The gold passages; for an unanswerable question, the retrieved passages."""
+    """Return the gold passages; for an unanswerable question, the retrieved passages."""
     chunks = gold_chunks(question, source, ranked)[:2] or tuple(found.chunk for found in ranked[:2])
     return [RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chunks, start=1)]
 

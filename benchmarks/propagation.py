@@ -1,10 +1,10 @@
 """Effect of one improbable token on the rest of an answer: python -m benchmarks.propagation --output FILE.svg.
 
-The paper's neutral dynamics on the embedded reader: a passage's own words are fed after a prompt, once unchanged and
-once with the first answer token replaced by an improbable one. Measured are the distance of the final hidden states at
-each later step (the same words fed to both), the singular values of the Jacobian of a later state with respect to the
-embedding of the replaced token, and the verdict on the reader's continuation. docs/experiments/propagation.md has the
-results. Nothing is timed; the last line is JSON.
+The experiment measures the paper's neutral dynamics on the embedded reader. After a prompt, the words of a passage are
+fed to the reader, once unchanged and once with the first answer token replaced by an improbable one. It measures the
+distance of the final hidden states at each later step, with the same words fed to both. It also measures the singular
+values of the Jacobian of a later state with respect to the embedding of the replaced token, and the verdict on the
+reader's continuation. docs/experiments/propagation.md has the results. Nothing is timed; the last line is JSON.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _LONGEST = 12  # tokens of an answer
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question with its prompt, and the passage's tokens from the answer on."""
+    """A question with its prompt. words: tokens of the passage from the answer on."""
 
     question: Question
     prompt: Prompt
@@ -51,7 +51,9 @@ class Case:
 
 
 class _Joined(KVCache):
-    """A prompt's keys and values, joined to later ones without in-place writes, which cannot be differentiated."""
+    """A cache that joins a prompt's keys and values to later ones without in-place writes, which cannot be
+    differentiated.
+    """
 
     def append(self, layer: int, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         if not self.length:
@@ -89,7 +91,7 @@ def main() -> None:
 
 
 def _cases(reader: EmbeddedReader, most: int) -> list[Case]:
-    """Answerable sample questions with one evidence span, its passage shown alone."""
+    """Return answerable sample questions with one evidence span, each with only its passage in the prompt."""
     tokenizer = reader_vocabulary().tokenizer
     documents = {d.id: d for d in load_documents([sample_corpus_path()]) if isinstance(d, Document)}
     cases = []
@@ -110,7 +112,7 @@ def _cases(reader: EmbeddedReader, most: int) -> list[Case]:
 
 
 def _memory(reader: EmbeddedReader, prompt: Prompt) -> tuple[HeadMemory, Tensor]:
-    """The prompt read: what the head copies from, and the last hidden state (1, E)."""
+    """Process the prompt. Returns the memory that the head copies from, and the last hidden state (1, E)."""
     ids = torch.tensor([prompt.token_ids])
     hidden = reader.model(ids, reader.model.new_cache(1, ids.shape[1]))
     null = reader_vocabulary().no_answer
@@ -118,7 +120,7 @@ def _memory(reader: EmbeddedReader, prompt: Prompt) -> tuple[HeadMemory, Tensor]
 
 
 def _states(reader: EmbeddedReader, prompt: Prompt, words: Sequence[int]) -> Tensor:
-    """Final hidden states of the words after the prompt: (T, E)."""
+    """Return the final hidden states of the words after the prompt: (T, E)."""
     model, ids = reader.model, torch.tensor([prompt.token_ids])
     cache = _Joined(model.config, 1, ids.shape[1], dtype=model.dtype, device=model.device)
     model(ids, cache)
@@ -127,10 +129,12 @@ def _states(reader: EmbeddedReader, prompt: Prompt, words: Sequence[int]) -> Ten
 
 
 def _improbable(reader: EmbeddedReader, case: Case, level: float) -> int | None:
-    """The most likely first token whose probability is at most ``level`` and at least a tenth of it."""
+    """Return the most likely first token with a probability between a tenth of ``level`` and ``level``; None if there
+    is none.
+    """
     memory, last = _memory(reader, case.prompt)
     logprobs = reader.model.next_token(last, _due(memory, ())).logprobs[0].clone()
-    logprobs[:FIRST_COPYABLE_ID] = -torch.inf  # markers are no words
+    logprobs[:FIRST_COPYABLE_ID] = -torch.inf  # special tokens are not words
     logprobs[case.words[0]] = -torch.inf
     probabilities = logprobs.exp()
     fitting = torch.where((probabilities <= level) & (probabilities >= level / 10), probabilities, -1.0)
@@ -139,13 +143,15 @@ def _improbable(reader: EmbeddedReader, case: Case, level: float) -> int | None:
 
 
 def _due(memory: HeadMemory, drawn: Sequence[int]) -> HeadMemory:
-    """The memory with the answer so far and a position for the next token."""
+    """Return the memory with the answer so far and a position for the next token."""
     return replace(memory, answer=torch.tensor([[*drawn, 0]]))
 
 
 @torch.inference_mode()
 def _distances(reader: EmbeddedReader, case: Case, level: float) -> Tensor | None:
-    """|h'_t - h_t| / |h_t| at steps 0..STEPS - 1, step 0 being the replaced token; None where none is so improbable."""
+    """Return |h'_t - h_t| / |h_t| at steps 0..STEPS - 1; step 0 is the replaced token. None if no token is so
+    improbable.
+    """
     other = _improbable(reader, case, level)
     if other is None:
         return None
@@ -155,8 +161,10 @@ def _distances(reader: EmbeddedReader, case: Case, level: float) -> Tensor | Non
 
 
 def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
-    """Largest, 10th and 100th singular value of d h_{t+k} / d e_t, e_t the embedding of the first answer token, scaled
-    by |e_t| / |h_{t+k}| (relative change by relative change): (steps, 3)."""
+    """Return the largest, 10th and 100th singular value of d h_{t+k} / d e_t: (steps, 3).
+
+    e_t is the embedding of the first answer token. Values are scaled by |e_t| / |h_{t+k}| to compare relative changes.
+    """
     model = reader.model
     width = model.config.hidden_size
     shift = torch.zeros(width, requires_grad=True)
@@ -186,7 +194,7 @@ def _singular_values(reader: EmbeddedReader, case: Case) -> Tensor:
 
 @torch.inference_mode()
 def _verdicts(reader: EmbeddedReader, cases: Sequence[Case]) -> dict[str, dict[str, int]]:
-    """Verdicts on the reader's free answers, and on its answers after each forced first token."""
+    """Return the counts of verdicts on the reader's free answers, and on its answers after each forced first token."""
     result: dict[str, dict[str, int]] = {}
     for name, level in (("unforced", None), *((str(level), level) for level in LEVELS)):
         counts = {"supported": 0, "contradicted": 0, "unverifiable": 0, "nothing said": 0}
@@ -206,8 +214,9 @@ def _verdicts(reader: EmbeddedReader, cases: Sequence[Case]) -> dict[str, dict[s
 
 
 def _greedy(reader: EmbeddedReader, prompt: Prompt, first: int | None) -> list[int]:
-    """The most likely answer, optionally with a given first token. Refusals are excluded, since they would end both at
-    once.
+    """Return the most likely answer. first: a forced first token, or None.
+
+    Refusals are excluded, since they would end both answers at once.
     """
     model, ids = reader.model, torch.tensor([prompt.token_ids])
     cache = model.new_cache(1, ids.shape[1] + _LONGEST)

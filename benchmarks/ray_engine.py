@@ -1,14 +1,14 @@
-"""Ray against the local engine on one machine: python -m benchmarks.ray_engine [--tiny] [--chunks N] [--pairs N].
+"""Ray compared with the local engine on one machine: python -m benchmarks.ray_engine [--tiny] [--chunks N] [--pairs N].
 
-Needs the extra `ray`. Index: the job of `plumbline index` (read, cut, embed with MiniLM, count words, write, publish)
-on sample articles, its encoder in a process of its own, or in one or two workers of a cluster on this machine. Verify:
-pairs of `plumbline verify`, in blocks of 32. Engines take turns, each first in one round; their models are open and
-warm before the clock starts, and opening time is shown separately.
+It needs the extra `ray`. "index" is the job of `plumbline index` (read, split, embed with MiniLM, count words, write,
+publish) on sample articles. Its encoder runs in a process of its own, or in one or two workers of a cluster on this
+machine. "verify" is `plumbline verify` on pairs in blocks of 32. Engines alternate, and each is first in one round.
+Models are loaded and warm before the measurement; the time to open them is shown separately.
 
 With OMP_NUM_THREADS=1 every copy of a model computes on one processor: one for the local engine and for one worker, two
-for two workers. Limited by the model's products on these processors: `bare` makes the same calls of the encoder in
-this process with nothing around them. CPU seconds are those of this process and all its descendants; they depend less
-on who else uses the machine. Ends in one JSON line.
+for two workers. Time is bound by the model's products on these processors. "bare" makes the same calls of the encoder
+in this process, with nothing around them. CPU seconds are those of this process and all its descendants; they depend
+less on other load. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ MAKE = partial(open_encoder, "", "cpu", "auto")
 
 @dataclass(frozen=True)
 class Measured:
-    """One run: items (chunks, pairs), seconds, CPU seconds, and the seconds that opening took before."""
+    """Result of one run. items: number of chunks or pairs. seconds, cpu: wall-clock and CPU seconds. opening: seconds
+    to open the engine before the run.
+    """
 
     items: int
     seconds: float
@@ -63,7 +65,9 @@ class Measured:
 
 
 class CpuMeter:
-    """CPU seconds of this process and its descendants in a block. Those that end in it count as last seen."""
+    """A measurement of the CPU seconds of this process and its descendants in a with block. Processes that end count as
+    last seen.
+    """
 
     def __init__(self) -> None:
         self._seen: dict[int, float] = {}
@@ -154,7 +158,9 @@ def verify(name: str, pairs: Sequence[ClaimPair]) -> Measured:
 
 
 def corpus(chunks: int) -> tuple[list[Document], list[ClaimPair]]:
-    """Sample articles, each copied with another title until there are so many chunks, and pairs of their sentences."""
+    """Return about this number of chunks of sample articles, copied with other titles, and pairs with their
+    sentences.
+    """
     read = [one for one in load_documents([sample_corpus_path()]) if isinstance(one, Document)]
     copies = max(1, round(chunks / 247))
     documents = [

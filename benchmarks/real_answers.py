@@ -3,7 +3,7 @@
     python -m benchmarks.real_answers                      # judge the answers, print the table
     python -m benchmarks.real_answers --half b             # only the half that was never used for tuning
     python -m benchmarks.real_answers --write rows.jsonl   # the records for `plumbline score rows.jsonl --answers FILE`
-    python -m benchmarks.real_answers --read FILE          # the table of such verdicts, of another version for example
+    python -m benchmarks.real_answers --read FILE          # the table of existing verdicts, such as of another version
 
 Labels are hallucinated or not; supported, unresponsive and abstained are "not". Balanced accuracy is the mean of the
 share of hallucinated answers that are flagged and the share of others that are not. Intervals: Clopper and Pearson
@@ -34,8 +34,8 @@ ANSWERS = sample_corpus_path().parent / "real_answers" / "answers.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Figures of a group of answers. missed: hallucinated ones that are not flagged. alarms: others that are
-    flagged.
+    """Figures of a group of answers. missed: number of hallucinated answers that are not flagged. alarms: number of
+    other answers that are flagged.
     """
 
     n: int
@@ -46,7 +46,7 @@ class Figures:
 
     @property
     def balanced_accuracy(self) -> float | None:
-        """None if one of the two classes is empty."""
+        """The balanced accuracy; None if one of the two classes is empty."""
         others = self.n - self.hallucinated
         if not self.hallucinated or not others:
             return None
@@ -54,12 +54,14 @@ class Figures:
 
 
 def answers() -> list[dict[str, Any]]:
-    """The labelled answers."""
+    """Return the labelled answers."""
     return [json.loads(line) for line in ANSWERS.read_text("utf-8").splitlines()]
 
 
 def records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-    """The input of `plumbline score`: each answer with the documents that answer its question or come closest."""
+    """Return the input of `plumbline score`: each answer with the documents that answer its question or come
+    closest.
+    """
     corpus = {d.id: d.text for d in load_documents([sample_corpus_path()]) if isinstance(d, Document)}
     return [
         {
@@ -77,7 +79,7 @@ def records(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
 
 
 def figures(rows: Sequence[Mapping[str, Any]], outcomes: Mapping[str, str]) -> Figures:
-    """Labels compared with outcomes. Raises KeyError for an answer without an outcome."""
+    """Compare labels with outcomes. Raises KeyError for an answer without an outcome."""
     wrong = [row for row in rows if row["label"] == "hallucinated"]
     others = [row for row in rows if row["label"] != "hallucinated"]
     return Figures(
@@ -90,7 +92,7 @@ def figures(rows: Sequence[Mapping[str, Any]], outcomes: Mapping[str, str]) -> F
 
 
 def interval(events: int, n: int) -> str:
-    """A share with its interval, in per cent."""
+    """Return a share with its interval, in per cent."""
     if not n:
         return "-"
     lower = beta.ppf(0.025, events, n - events + 1) if events else 0.0
@@ -99,7 +101,7 @@ def interval(events: int, n: int) -> str:
 
 
 def judged(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
-    """The verdicts of `plumbline score` with its defaults."""
+    """Run `plumbline score` with its defaults and return the file of verdicts."""
     given, found = folder / "rows.jsonl", folder / "out.jsonl"
     write(given, rows)
     command = [sys.executable, "-m", "app.cli", "score", str(given), "--answers", str(found)]
@@ -110,7 +112,7 @@ def judged(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The records as JSON Lines."""
+    """Write the records as JSON Lines."""
     path.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records(rows)), "utf-8")
 
 

@@ -1,11 +1,11 @@
-"""Benefit of a second search for answers in two places: python -m benchmarks.retrieval_hops [HOME].
+"""Benefit of a second search for answers in several passages: python -m benchmarks.retrieval_hops [HOME].
 
-Our own sample questions whose answer needs two articles or a list ("two": several spans), and those with one span
-("one"), over the sample corpus. A question's score is the share of its spans that are complete in one of the first 4
-chunks, or 8. Second searches without a decoder that writes: the question with the title of the best chunk, or with the
-words that the shipped reader copies from the first four chunks. Each is tested against one search of equal length by
-sign flips, adjusted by Holm over rows of the same questions and length. With few questions, only large effects are
-detectable. Bound by the encoder. The last line is JSON.
+It uses our sample questions over the sample corpus: those whose answer needs two articles or a list ("two": several
+spans), and those with one span ("one"). The score of a question is the share of its spans that are complete in one of
+the first 4 or 8 chunks. The second search needs no decoder that writes. Its query is the question with the title of the
+best chunk, or with the words that the shipped reader copies from the first four chunks. Each variant is compared with
+one search of equal length by a sign-flip test, adjusted by Holm over rows of the same questions and length. With few
+questions, only large effects are detectable. Time is bound by the encoder. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SHOWN = (4, 8)
 
 
 def share_found(question: Question, chunks: Sequence[RetrievedChunk]) -> float:
-    """Share of the question's spans that are complete in one of the chunks."""
+    """Return the share of the question's spans that are complete in one of the chunks."""
     found_spans = [
         any(
             c.chunk.document_id == span.document_id and c.chunk.start <= span.start and span.end <= c.chunk.end

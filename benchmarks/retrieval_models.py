@@ -1,16 +1,17 @@
-"""Options of a search that ask a model, on NFCorpus: python -m benchmarks.retrieval_models nfcorpus.zip CACHE.
+"""Search options that use a model, on NFCorpus: python -m benchmarks.retrieval_models nfcorpus.zip CACHE.
 
-Beside benchmarks/retrieval_nfcorpus.py (whole documents, the default min-max fusion, its cached vectors), on
---questions of the 323 test questions, drawn without replacement (seed 0), because they take seconds each:
+It has the setting of benchmarks/retrieval_nfcorpus.py: complete documents, the default min-max fusion, and the same
+cached vectors. It uses --questions of the 323 test questions, drawn without replacement (seed 0), because each takes
+seconds. The options are:
 
-- the first 10 and 20 documents read again by the shipped verifier, which was trained to judge claims, not to rank; as
-  it orders them, and with its score added to the fusion's (half and half, each from 0 to 1);
-- the question with the words that the shipped reader points at in the first four documents: as another wording (fused
-  by reciprocal rank), and as an imagined passage (HyDE's mean of vectors). It cannot write; a decoder that can was not
-  at hand.
+- reranking of the first 10 and 20 documents by the shipped verifier, which was trained to judge claims, not to rank; by
+  its score alone, and by the mean of its score and the fusion's (each in [0, 1]);
+- the question with the words that the shipped reader copies from the first four documents: as a second query (fused by
+  reciprocal rank), and as an imagined passage (HyDE's mean of vectors). The reader cannot write; no decoder that can
+  was tested.
 
-nDCG@10, paired differences with BCa intervals, sign-flip tests adjusted by Holm over the rows. Ends in one JSON line.
-Limited by the verifier's matrix products.
+The measure is nDCG@10, with BCa intervals of paired differences and sign-flip tests adjusted by Holm over the rows.
+Time is bound by the verifier's matrix products. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ Ranked = Sequence[Hit]
 
 
 def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
-    """A random sample of the questions, and their indexes."""
+    """Return a random sample of the questions, and their indexes."""
     indices = np.sort(np.random.default_rng(0).choice(len(split.ids), min(count, len(split.ids)), replace=False))
     return Split(
         tuple(split.ids[i] for i in indices), tuple(split.texts[i] for i in indices), split.judgements
@@ -54,7 +55,7 @@ def drawn(split: Split, count: int) -> tuple[Split, np.ndarray]:
 
 
 def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deepest: int) -> list[dict[int, float]]:
-    """The verifier's support of each question by each of its first documents, by rank."""
+    """Return the verifier's support of each question by each of its first documents, by position."""
     pairs = [
         Pair(searchable_text(corpus.chunks[hit.position]), text)
         for text, hits in zip(texts, found, strict=True)
@@ -65,7 +66,9 @@ def reranked(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked], deep
 
 
 def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> Ranked:
-    """The first ``depth`` by the verifier's score plus ``own`` times the fusion's, followed by the others."""
+    """Return the hits with the first ``depth`` reordered, followed by the others. own: weight of the fusion's score;
+    the verifier's has weight 1 - own.
+    """
     head = [Hit(h.position, (1 - own) * scores[h.position] + own * h.score) for h in hits[:depth]]
     head.sort(key=lambda hit: -hit.score)
     floor = min((hit.score for hit in head), default=0.0)
@@ -73,7 +76,7 @@ def ordered(hits: Ranked, scores: dict[int, float], depth: int, own: float) -> R
 
 
 def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> list[str]:
-    """Each question with the reader's words appended; alone if the reader declines."""
+    """Return each question with the reader's words appended; unchanged if the reader declines."""
     reader = open_generator("", device="cpu")
     rewritten: list[str] = []
     for text, hits in zip(texts, found, strict=True):
@@ -87,7 +90,7 @@ def pointed(corpus: Corpus, texts: Sequence[str], found: Sequence[Ranked]) -> li
 
 
 def both(first: Ranked, second: Ranked) -> Ranked:
-    """Both queries' results fused by reciprocal rank."""
+    """Return the results of both queries, fused by reciprocal rank."""
     totals: dict[int, float] = {}
     for hits in (first, second):
         for rank, hit in enumerate(hits, 1):

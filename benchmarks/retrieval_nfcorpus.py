@@ -1,10 +1,11 @@
 """nDCG@10 of all search settings on NFCorpus: python -m benchmarks.retrieval_nfcorpus nfcorpus.zip CACHE [--markdown].
 
-PATH is BEIR's zip or the folder in it, CACHE a folder for the vectors (embedding 3,633 documents with MiniLM takes
-minutes the first time). Documents are searched whole, "title. text", like the peers of docs/retrieval.md, and MiniLM
-reads their first 256 tokens. Test split, 323 questions; the fusion is tuned by cross-validation on the test questions
-and separately on the dev split. Intervals are BCa by question, tests sign-flip against the default (min-max 0.5),
-adjusted by Holm over all rows but the default. Bound by the encoder. The last line is JSON.
+PATH is BEIR's zip or the folder in it. CACHE is a folder for the vectors (embedding 3,633 documents with MiniLM takes
+minutes the first time). Documents are not split but searched as "title. text", like those of the peers in
+docs/retrieval.md; MiniLM reads their first 256 tokens. The test split has 323 questions. The fusion is tuned by
+cross-validation on the test questions, and separately on the dev split. Intervals are BCa by question. Tests are
+sign-flip against the default (min-max 0.5), adjusted by Holm over all rows except the default. Time is bound by the
+encoder. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -83,7 +84,9 @@ def _files(path: Path) -> Callable[[str], str]:
 
 
 def embedded(cache: Path, name: str, encode: Callable[[Sequence[str]], Any], texts: Sequence[str]) -> Any:
-    """Vectors cached by content: another encoder or text uses another file."""
+    """Return vectors from the cache, computed if necessary. The cache key is the content: another encoder or text uses
+    another file.
+    """
     key = hashlib.sha256("\0".join((name, *texts)).encode()).hexdigest()[:16]
     path = cache / f"{key}.npy"
     if not path.is_file():
@@ -98,7 +101,7 @@ def embedded(cache: Path, name: str, encode: Callable[[Sequence[str]], Any], tex
 
 
 class Table:
-    """Rows of a measure by question, in order of addition."""
+    """Values of a measure by question for each setting, in order of addition."""
 
     def __init__(self, corpus: Corpus, split: Split):
         self.corpus, self.split = corpus, split
@@ -117,7 +120,7 @@ class Table:
 
 
 class Words:
-    """BM25 of one setting over the corpus."""
+    """BM25 with one setting over the corpus."""
 
     def __init__(self, corpus: Corpus, tokenising: TokenisingParams, params: Bm25Params):
         self.tokenising = tokenising
@@ -138,7 +141,7 @@ class Words:
 
 
 def sparse_rows(table: Table) -> Words:
-    """BM25's weightings and tokenisations; returns the product's default."""
+    """Add rows for weightings and tokenisations of BM25. Returns the product's default."""
     english, none = TokenisingParams(), "none"
     settings: dict[str, tuple[TokenisingParams, Bm25Params]] = {
         "bm25: lucene 0.9/0.4, stemmed (default)": (english, Bm25Params()),
@@ -164,7 +167,7 @@ def sparse_rows(table: Table) -> Words:
 
 
 def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: NDArray[np.float32]) -> None:
-    """Fusions of both runs, then the options on the default fusion."""
+    """Add rows for fusions of both runs, then for options on the default fusion."""
 
     def fused(params: RetrievalParams, words: Any = sparse) -> list[Hits]:
         return [fused_hits(Candidates(d, s), params) for d, s in zip(dense, words, strict=True)]

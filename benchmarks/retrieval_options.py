@@ -1,17 +1,18 @@
-"""What the options of a search are worth where one passage is right: python -m benchmarks.retrieval_options FILE HOME.
+"""Benefit of search options if one passage is relevant: python -m benchmarks.retrieval_options FILE HOME.
 
-FILE is the reader's training file (train.jsonl.bz2), read through the product's own path (chunks of 110 tokens):
+FILE is the reader's training file (train.jsonl.bz2), indexed as by the product (chunks of 110 tokens):
 
 - QED (real searches, one Wikipedia paragraph each): nDCG@10 of every option, over the first --passages paragraphs;
-- SQuAD 2's articles in that file, whole: whether the answer itself stands in what is shown, for neighbours.
+- complete articles of SQuAD 2 in that file: whether the returned text contains the answer, for neighbours.
 
-HOME keeps the indexes and may be used again. --questions draws so many of each set's questions without replacement
-(seed 0); --slow-questions so many of these for what asks a model. Intervals are BCa by question; each row against the
-default by a sign-flip test, adjusted by Holm over rows of equal questions.
+HOME keeps the indexes and may be used again. --questions is the number of questions drawn from each set without
+replacement (seed 0); --slow-questions is the number of these for options that use a model. Intervals are BCa by
+question. Each row is compared with the default by a sign-flip test, adjusted by Holm over rows of equal questions.
 
-Reranking is by the shipped verifier, which was trained to judge claims, not to rank; rewrites and imagined passages by
-the shipped reader, which cannot write: what it points at in the first four chunks is put behind the question. The
-reader was trained on QED. A decoder that writes was not at hand. Ends in one JSON line. Limited by the encoder.
+Reranking uses the shipped verifier, which was trained to judge claims, not to rank. Rewrites and imagined passages use
+the shipped reader, which cannot write: the words that it copies from the first four chunks are appended to the
+question. The reader was trained on QED. No decoder that writes was tested. Time is bound by the encoder. The last line
+is JSON.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class Set:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A search's options. asks: whether it calls a model for every question."""
+    """The options of a search. asks: whether it calls a model for every question."""
 
     name: str
     params: RetrievalParams
@@ -91,7 +92,7 @@ def qed(path: Path, passages: int | None) -> Set:
 
 @dataclass(frozen=True, slots=True)
 class Articles:
-    """Whole articles, and the span of each question's answer. spans: (document, start, end) by question."""
+    """Complete articles with questions. spans: location of each question's answer, (document, start, end)."""
 
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
@@ -119,8 +120,9 @@ def articles(path: Path) -> Articles:
 
 
 class Pointing:
-    """The question with words that the shipped reader copies from the first chunks appended (generation-augmented
-    retrieval, Mao et al., ACL 2021, but with copied instead of generated words).
+    """A function that appends to a question the words that the shipped reader copies from the first chunks.
+
+    This is generation-augmented retrieval (Mao et al., ACL 2021) with copied instead of generated words.
     """
 
     name = "reader's words"
@@ -166,7 +168,7 @@ def ways(plain: Search, pipeline: Pipeline) -> list[Way]:
 
 
 def drawn(questions: Sequence[Question], most: int | None) -> tuple[Question, ...]:
-    """A random sample, in the original order."""
+    """Return a random sample, in the original order."""
     if most is None or most >= len(questions):
         return tuple(questions)
     indices = np.sort(np.random.default_rng(0).choice(len(questions), most, replace=False))
@@ -194,7 +196,7 @@ def measured(pipeline: Pipeline, what: Set, most: int | None, slow: int | None) 
 def compared(
     name: str, values: dict[str, tuple[Way, Floats, float]], part: NDArray[np.bool_]
 ) -> list[dict[str, object]]:
-    """Rows with paired differences; options with a model are compared on their sample of the questions."""
+    """Return rows with paired differences. Options with a model are compared on their sample of the questions."""
     default = values["default"][1]
     quick = {n: v for n, (way, v, _) in values.items() if not way.asks and n != "default"}
     slow = {n: v for n, (way, v, _) in values.items() if way.asks}
@@ -222,7 +224,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dict[str, object]]:
-    """Share of questions whose answer is complete in one of the returned chunks."""
+    """Return the share of questions whose answer is complete in one of the returned chunks."""
     pipeline.index("articles", what.documents)
     retriever = pipeline.search("articles").retriever
     questions = drawn(what.questions, most)

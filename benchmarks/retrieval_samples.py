@@ -1,8 +1,8 @@
 """Recall of each retriever on the sample questions: python -m benchmarks.retrieval_samples.
 
-Indexes the sample corpus in a temporary folder and uses the answerable questions. hit@k: any relevant document is among
-the documents of the k best chunks; recall@k: the share of its relevant documents that are. Bound by the encoder: one
-forward pass per question. The last line is JSON.
+It indexes the sample corpus in a temporary folder and uses the answerable questions. hit@k: whether the documents of
+the k best chunks include a relevant document. recall@k: the share of the relevant documents that they include. Time is
+bound by the encoder, with one forward pass per question. The last line is JSON.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Overhead of a run beyond generation and verification: python -m benchmarks.run_overhead.
 
-The same prompts, seeds and answers twice, interleaved block by block: once by run_experiment (samples and verdicts of
-each cell committed to SQLite), once as bare calls of generator and verifier. The prompt cache is off, or the second
-side would reuse the prompts of the first. The overhead is the median over blocks, reported with its interquartile range
-and processor time. Bound by the reader's decoding; the run adds building rows and one durable commit per cell. Target:
-at most 5 %. The last line is JSON.
+The same prompts, seeds and answers run twice, interleaved block by block. One side is run_experiment, which commits
+samples and verdicts of each cell to SQLite; the other makes bare calls of generator and verifier. The prompt cache is
+off, because the second side would reuse the prompts of the first. The overhead is the median over blocks, reported with
+its interquartile range and processor time. Time is bound by the reader's decoding; the run adds building rows and one
+durable commit per cell. Target: at most 5 %. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ GRID = (Decoding(0.0, max_tokens=32), Decoding(1.0, max_tokens=32))
 
 
 class Library:
-    """The sample corpus in chunks, as arms see it."""
+    """The sample corpus in chunks, as arms use it."""
 
     def __init__(self) -> None:
         documents = [d for d in load_documents([sample_corpus_path()]) if isinstance(d, Document)]
@@ -82,7 +82,7 @@ def main() -> None:
             for name, act in order if number % 2 else order[::-1]:
                 started, used = time.perf_counter(), time.process_time()
                 act()
-                if number:  # the first block warms both
+                if number:  # the first block is a warm-up
                     seconds[name].append(time.perf_counter() - started)
                     processor[name] += time.process_time() - used
     ratios = [run / alone for run, alone in zip(seconds["run"], seconds["bare"], strict=True)]
@@ -102,7 +102,7 @@ def bare(
     reader: EmbeddedReader,
     verifier: ReferenceVerifier,
 ) -> None:
-    """Prompt, generate, extract, verify, without storing anything."""
+    """Build prompts, generate, extract claims and verify them, without storing anything."""
     for question in questions:
         for arm in arms:
             prompt = reader.prompt(question.text, arm.chunks(question), 32)

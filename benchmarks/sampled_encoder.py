@@ -1,8 +1,8 @@
-"""MiniLM for a sample of the batches, the fake encoder for the others: the memory of a real index job at sizes whose
-embedding takes hours on two cores.
+"""An encoder that uses MiniLM for a sample of the batches and the fake encoder for the others.
 
-Weights, torch and whole batches at full length are in memory as in a real job; only most of the products are skipped.
-The vectors are of two kinds, so the index's recall and any answer are meaningless.
+It gives an index job the memory use of a real one at sizes that take hours to embed on two cores. Weights, torch and
+complete batches at full length are in memory; only most of the matrix products are skipped. The vectors are of two
+kinds, so the index's recall and any answer are meaningless.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EVERY = 31  # not a divisor of the 32 calls between which the job sorts texts by
 
 
 class SampledEncoder(HashingEncoder):
-    """The Encoder that calls MiniLM, with a new collection's settings, for one call in EVERY."""
+    """An Encoder that calls MiniLM, with the settings of a new collection, for one call in EVERY."""
 
     def __init__(self) -> None:
         self._real = adapted(load_default_encoder(precision="auto"), None)

@@ -1,15 +1,15 @@
-"""Plan of 1 billion chunks and 10,000 queries/s: python -m benchmarks.scale_plan [--chunks 1e9] [--rate 10000].
+"""Plan for 1 billion chunks and 10,000 queries/s: python -m benchmarks.scale_plan [--chunks 1e9] [--rate 10000].
 
-No load is applied: curves that this project measured (docs/experiments/indexing.md, 1,040 to 300,004 chunks; one
-thread) are fitted, and a queueing simulation of sharded search uses them. Each query goes to every shard of one replica
-and waits for the slowest. A shard is a first-come first-served queue with one server a core. Service times are
-lognormal; their median follows the curve, their spread is assumed (--tail;
-docs/experiments/vector_engines.md has a wider one, under load).
+No load is applied. The plan fits curves that this project measured (docs/experiments/indexing.md, 1,040 to 300,004
+chunks, one thread) and uses them in a queueing simulation of sharded search. Each query goes to every shard of one
+replica and waits for the slowest. A shard is a first-come first-served queue with one server per core. Service times
+are lognormal. Their median follows the curve and their spread is assumed (--tail); docs/experiments/vector_engines.md
+has a wider one, under load.
 
 Two growth laws bracket what is not measured. "fitted" continues the power law of 10,006 to 300,004 chunks.
 "logarithmic" lets the graph's part grow with log N beyond the largest measured size (Malkov and Yashunin, TPAMI 2020)
-and keeps the words' part linear. "routed" is logarithmic, and a query asks one shard in twenty, as if chunks were put
-on shards by topic: what recall that costs is not measured. Everything beyond 300,004 chunks on a shard is
+and keeps the words' part linear. "routed" is logarithmic with queries that go to one shard in twenty, as if chunks were
+assigned to shards by topic; its cost in recall is not measured. Everything beyond 300,004 chunks per shard is
 extrapolation. The last line is JSON.
 """
 
@@ -28,22 +28,24 @@ QUERY_MS = {"flat": (0.4, 0.5, 0.9, 2.4, 7.3, 32.2), "hnsw": (0.7, 0.6, 0.7, 1.4
 BUILD_S = {"flat": (1.4, 2.5, 8.2, 24.3, 95.9, 438.9), "hnsw": (1.1, 2.7, 10.0, 46.7, 260.9, 755.0)}
 DISK_MIB = {"flat": (6, 17, 49, 137, 443, 1_317), "hnsw": (6, 18, 51, 145, 469, 1_394)}
 WORDS_MS_PER_MILLION = 2.4
-"""BM25: 0.24 ms at 100,000 chunks, linear in the chunks (docs/experiments/retrieval.md)."""
+"""Milliseconds of BM25 per million chunks: 0.24 ms at 100,000 chunks, linear in the chunks
+(docs/experiments/retrieval.md).
+"""
 ENCODE_MS = 8.0
-"""MiniLM, one query, one core (docs/experiments/retrieval.md: half of 16 ms)."""
+"""Milliseconds of MiniLM for one query on one core (docs/experiments/retrieval.md: half of 16 ms)."""
 READER_MS = 212.0
-"""Processor time of one answer of the embedded reader (docs/experiments/service.md, 32 at once)."""
+"""Milliseconds of processor time of the embedded reader for one answer (docs/experiments/service.md, 32 concurrent)."""
 CHUNK_OBJECT_BYTES = 674
-"""A Chunk of 426 characters in a process that answers, measured with tracemalloc."""
+"""Bytes of a Chunk with 426 characters in a process that answers, measured with tracemalloc."""
 ROUTED = 20
-"""One shard in so many is searched, if queries are routed."""
+"""Number of shards of which one is searched, if queries are routed."""
 DIMENSION, LINKS = 384, 32
 _MIB, _GIB = 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """cores, memory in GiB; prices in dollars an hour are assumptions, not offers."""
+    """A machine: cores, memory in GiB, and prices in dollars per hour, which are assumptions."""
 
     cores: int = 32
     memory_gib: int = 256
@@ -57,7 +59,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One row of the plan: what a replica needs, and what the simulation says of it."""
+    """One row of the plan: the needs of a replica, and the results of the simulation."""
 
     shard_chunks: int
     shards: int
@@ -73,13 +75,13 @@ class Plan:
 
 
 def power_law(sizes: tuple[int, ...], values: tuple[float, ...]) -> tuple[float, float]:
-    """(a, b) of a n^b by least squares of the logarithms."""
+    """Return (a, b) of a n^b, by least squares of the logarithms."""
     slope, intercept = np.polyfit(np.log(sizes), np.log(values), 1)
     return float(np.exp(intercept)), float(slope)
 
 
 def query_ms(chunks: float, law: str) -> float:
-    """Processor time of one search of a shard with HNSW and BM25, without encoding the query."""
+    """Return the processor time of one search of a shard with HNSW and BM25, without encoding the query."""
     largest, measured = SIZES[-1], QUERY_MS["hnsw"]
     if law == "fitted":
         a, b = power_law(SIZES[2:], measured[2:])
@@ -90,7 +92,7 @@ def query_ms(chunks: float, law: str) -> float:
 
 
 def bytes_per_chunk(quantised: bool = False) -> dict[str, float]:
-    """Resident bytes of one chunk in a process that answers from local files, and on its disk."""
+    """Return the bytes of one chunk in the memory of a process that answers from local files, and on disk."""
     return {
         "vector": DIMENSION * (1 if quantised else 4),
         "graph": 8.0 * LINKS,
@@ -103,7 +105,7 @@ def bytes_per_chunk(quantised: bool = False) -> dict[str, float]:
 def service_times(
     rng: np.random.Generator, median_ms: float, tail: float, shape: tuple[int, int]
 ) -> NDArray[np.float64]:
-    """Lognormal times. tail: 95th percentile over median."""
+    """Draw lognormal service times. tail: quotient of 95th percentile and median."""
     return np.asarray(median_ms * np.exp(math.log(tail) / 1.645 * rng.normal(size=shape)))
 
 
@@ -117,10 +119,11 @@ def simulate(
     seed: int = 0,
     fan_out: int | None = None,
 ) -> NDArray[np.float64]:
-    """(queries,) latencies in ms of queries that arrive at ``rate`` a second (Poisson) and wait for the slowest shard.
+    """Return latencies in ms of queries that arrive at ``rate`` per second (Poisson) and wait for their slowest shard.
 
-    fan_out: number of random shards that a query goes to; None for all. The first tenth, in which the queues fill, is
-    left out.
+    fan_out: number of random shards that a query goes to; None for all.
+
+    The first tenth of the queries, during which the queues fill, is left out.
     """
     rng = np.random.default_rng(seed)
     arrivals = np.cumsum(rng.exponential(1_000 / rate, queries))
@@ -141,7 +144,7 @@ def simulate(
 def planned(
     chunks: float, rate: float, shard_chunks: int, law: str, machine: Machine, tail: float, load: float, queries: int
 ) -> Plan:
-    """The machines for shards of this size at this utilisation of their cores, and the latency that results."""
+    """Return the machines for shards of this size at this utilisation of their cores, and the resulting latency."""
     shards = math.ceil(chunks / shard_chunks)
     fan_out = max(1, round(shards / ROUTED)) if law == "routed" else None
     median_ms = query_ms(shard_chunks, law)

@@ -1,8 +1,9 @@
 """Clients of an HTTP service, in a separate process started by benchmarks/service_load.py.
 
-A closed loop: each client sends its next question when it has the previous answer. They are plain sockets with minimal
-HTTP/1.1, one kept connection per client, because a full client library takes as long to read a stream as the service
-takes to write it, and would be measured with it. Reads one JSON object (Work) on stdin, writes one (Times) on stdout.
+Each client runs a closed loop: it sends its next question when it has the previous answer. Clients are plain sockets
+with minimal HTTP/1.1 and one kept connection each. A full client library takes as long to read a stream as the service
+takes to write it, and would be measured with it. The process reads one JSON object (Work) from stdin and writes one
+(Times) to stdout.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The work. bodies: used in turn, client by client; each gets a seed. rounds: questions of each of ``clients``."""
+    """The work of the clients.
+
+    bodies: request bodies, used in turn across clients; each gets a seed.
+    clients: number of clients.
+    rounds: number of questions of each client.
+    first: number of the first question.
+    """
 
     port: int
     path: str
@@ -30,8 +37,8 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Durations of one run, in seconds. wall: of all; answers: of each; firsts: to the first text, if there was one;
-    processor: used by the clients themselves.
+    """Durations of one run, in seconds. wall: total time. answers: time of each answer. firsts: time to the first text
+    of each streamed answer. processor: processor time of the clients.
     """
 
     wall: float
@@ -73,7 +80,7 @@ def _head(path: str, length: int) -> bytes:
 
 
 async def _answer(reader: asyncio.StreamReader) -> float | None:
-    """Read one response; returns the time of its first text, None if it was not a stream."""
+    """Read one response. Returns the time of its first text; None if it is not a stream."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     assert head.startswith(b"http/1.1 200"), head
     if b"transfer-encoding: chunked" not in head:

@@ -1,15 +1,17 @@
-"""Streamed queries on the service over loopback: python -m benchmarks.service_load.
+"""Streamed queries to the service over loopback: python -m benchmarks.service_load.
 
-Requests/s, p50 and p99 of complete answers, time to the first text, and processor seconds per request, at 1, 8 and 32
-concurrent clients in a closed loop: each client sends its next question when it has the previous answer.
+It measures requests/s, p50 and p99 of complete answers, time to the first text, and processor seconds per request, at
+1, 8 and 32 concurrent clients. Each client runs a closed loop: it sends its next question when it has the previous
+answer.
 
-reader: the embedded reader. Its peers are called in the server's own process, as by a program that has all questions at
-hand, with the same concurrency. "direct" searches, builds prompts and generates; "same work" also locates sources,
-serialises the answer as JSON and stores the query, as the service does. Targets: at 1 the service may add 5 ms to the
-median of "direct"; at 32 its throughput may be a tenth lower.
+The case reader is the embedded reader. Its peers run in the server's process with the same concurrency, as in a program
+that has all questions at the start. "direct" searches, builds prompts and generates. "same work" also locates sources,
+serialises the answer as JSON and stores the query, as the service does. Targets: with 1 client the service adds at most
+5 ms to the median of "direct"; with 32 its throughput is at most a tenth lower.
 
-135M: a random Llama of that shape, without retrieval, 32 new tokens. The peer is a FastAPI handler on the same uvicorn
-that calls transformers' generate, one request at a time. Target: at 32 the service answers three times as many.
+The case 135M is a random Llama of that size, without retrieval, with 32 new tokens. The peer is a FastAPI handler on
+the same uvicorn that calls transformers' generate, one request at a time. Target: with 32 clients the service answers
+three times as many requests.
 
 Both are bound by the matrix products of prompts and steps. The clients are a separate process
 (benchmarks/service_clients.py), which shares the cores; its processor time is reported separately. Sides alternate with
@@ -53,10 +55,11 @@ READER_SIDES = ("service", "direct", "same work")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load on one side at one number of clients, in seconds.
+    """Load on one side with one number of clients, in seconds.
 
-    first: to the first text, None without streaming. processor: of the answering process, per request;
-    clients_processor: of the clients', per request.
+    first_p50: median time to the first text; None without streaming.
+    processor: processor time of the answering process, per request.
+    clients_processor: processor time of the clients, per request.
     """
 
     side: str
@@ -103,7 +106,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace) -> list[Load]:
-    """The embedded reader on the sample corpus: service and direct calls, interleaved."""
+    """Measure the embedded reader on the sample corpus: service and direct calls, interleaved."""
     questions = [question.text for question in load_question_files(sample_question_paths())]
     settings = Settings(home=folder / "home", database="", encoder="", model="", device="cpu")
     with Pipeline(settings) as pipeline:
@@ -118,8 +121,7 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
                 return direct(pipeline, "samples", questions, count, rounds, whole=side == "same work")
 
             rounds = {c: given.rounds if given.tiny else max(given.rounds, LEAST_REQUESTS // c) for c in clients}
-            # All questions: oneDNN compiles its kernels for every new prompt length, and the first request would wait
-            # for it.
+            # Warm up with all questions: oneDNN compiles its kernels for every new prompt length.
             direct(pipeline, "samples", questions, 1, min(len(questions), max(c * rounds[c] for c in clients)))
             for side in READER_SIDES:
                 asked(side, max(clients), 1)
@@ -130,7 +132,7 @@ def reader_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace
 
 
 def llama_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace) -> list[Load]:
-    """A random Llama: service and a plain handler, interleaved."""
+    """Measure a random Llama: service and a plain handler, interleaved."""
     shape: Shape = TINY if given.tiny else SMOL_135M
     tokens = 4 if given.tiny else 32
     model = llama_folder(folder / "llama", shape)
@@ -150,14 +152,14 @@ def llama_loads(folder: Path, clients: Sequence[int], given: argparse.Namespace)
 
             for side in ports:
                 asked(side, 1, 1)
-            # Once each: a turn of the handler at 32 takes minutes.
+            # One turn each, since the handler takes minutes with 32 clients.
             return [load for count in clients for load in in_turns("135M", tuple(ports), asked, count, given.rounds, 1)]
 
 
 def in_turns(
     model: str, sides: Sequence[str], asked: Callable[[str, int, int], Times], count: int, rounds: int, turns: int
 ) -> list[Load]:
-    """Every side ``turns`` times, one after the other. asked: calls a side with the numbers of clients and rounds."""
+    """Run every side ``turns`` times, alternating. asked: runs a side with the numbers of clients and rounds."""
     runs: dict[str, list[tuple[Times, float]]] = {side: [] for side in sides}
     for _ in range(turns):
         for side in sides:
@@ -168,7 +170,7 @@ def in_turns(
 
 
 def closed_loop(work: Work) -> Times:
-    """The work done by clients in a process of their own."""
+    """Run the work with clients in a process of their own."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.service_clients"],
         input=json.dumps(asdict(work)),
@@ -181,7 +183,7 @@ def closed_loop(work: Work) -> Times:
 
 
 def load(side: str, clients: int, runs: Sequence[tuple[Times, float]]) -> Load:
-    """The figures of runs, each with the processor seconds of the answering process."""
+    """Return the figures of runs. runs: times, and processor seconds of the answering process."""
     ordered = sorted(second for times, _ in runs for second in times.answers)
     firsts = [second for times, _ in runs for second in times.firsts]
     count = len(ordered)
@@ -199,7 +201,7 @@ def load(side: str, clients: int, runs: Sequence[tuple[Times, float]]) -> Load:
 
 
 def verdict(loads: Sequence[Load]) -> dict[str, object]:
-    """The service's targets and results."""
+    """Return the figures of the targets, and whether they are met."""
     by = {(one.side, one.clients): one for one in loads}
     least, most = min(c for _, c in by), max(c for _, c in by)
     found: dict[str, float] = {}
@@ -224,7 +226,7 @@ def verdict(loads: Sequence[Load]) -> dict[str, object]:
 
 @contextmanager
 def served(config: uvicorn.Config) -> Iterator[int]:
-    """A server in a thread; its port."""
+    """Run a server in a thread and yield its port."""
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -1,4 +1,4 @@
-"""The peers of benchmarks/service_load.py: the same work called directly, and a plain handler."""
+"""Peers of benchmarks/service_load.py: the same work called directly, and a plain handler."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from generation.generator import GenerationTask, generate_many
 def direct(
     pipeline: Pipeline, collection: str, questions: Sequence[str], count: int, rounds: int, *, whole: bool = False
 ) -> Times:
-    """The service's work without the service: search, prompts and answers for ``count`` questions at once.
+    """Run the service's work without the service: search, prompts and answers for ``count`` concurrent questions.
 
-    whole: prepare them as the service does, and serialise answers as JSON and store them, too.
+    whole: whether to prepare queries as the service does, and also to serialise answers as JSON and store them.
     """
     preparing = QueryPreparer(pipeline)
     answers: list[float] = []
@@ -89,7 +89,7 @@ def _whole(
 
 
 def llama_folder(folder: Path, shape: Shape) -> Path:
-    """A random Llama of a shape, as transformers writes it, with a small byte-level tokenizer."""
+    """Write a random Llama with this shape, and a small byte-level tokenizer. Returns the folder."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -121,7 +121,7 @@ def llama_folder(folder: Path, shape: Shape) -> Path:
 
 
 def generate_handler(folder: Path, tokens: int) -> FastAPI:
-    """A minimal handler: calls ``generate`` on the service's prompt, one request at a time."""
+    """Return a minimal app that calls ``generate`` on the service's prompt, one request at a time."""
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()

@@ -1,14 +1,14 @@
-"""Short answers as pairs for `plumbline model eval`, and how reading them is calibrated.
+"""Short answers as pairs for `plumbline model eval`, and the calibration of the short-answer scorer.
 
     python -m benchmarks.short_answers --data QUESTIONS.jsonl [--texts DOCUMENTS] [--reader FOLDER] --output PAIRS.jsonl
     plumbline model eval verifier --data PAIRS.jsonl --json        # by the reader and the network
     plumbline model eval verifier-network --data PAIRS.jsonl --json
 
-A pair is a question's right answer, its noted wrong one, or what a reader says when it may not decline (sources end in
-/noted and /READER): right where the question is answerable and the token F1 is at least 0.5. --fit SOURCE (repeated)
-also fits verifier.json's slopes and intercept on the pairs of these questions, each kind and source counting the same,
-for the floors in --floors, with the network beside the reader and without; the least loss is chosen. --reader may be
-repeated; "reader" is the shipped one.
+The claim of a pair is a question's right or wrong answer in the data (sources end in /noted), or the answer of a reader
+that may not decline (sources end in /READER). A reader's answer is right if the question is answerable and the token F1
+is at least 0.5. --fit SOURCE (repeatable) also fits verifier.json's slopes and intercept on the pairs of these
+questions, with equal weights for each kind and source. It tries the floors in --floors, with and without the network in
+addition to the reader; choose the line with the least loss. --reader may be repeated; "reader" is the shipped one.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.chunking.params import ChunkingParams
 
 _RIGHT = 0.5
-_TINY = 1e-5  # a floor of the fit that lets supports be turned back into log E
+_TINY = 1e-5  # floor while scoring, small enough that log E can be computed from the support
 
 
 def main() -> None:
-    """Write the pairs, perhaps fit."""
+    """Write the pairs, and fit the calibration if requested."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, action="append", required=True)
     parser.add_argument("--texts", type=Path, action="append", default=[])
@@ -64,7 +64,11 @@ def main() -> None:
 
 
 def _make(given: argparse.Namespace) -> None:
-    """Raises DataError, ModelError and OSError for files that cannot be read or written, EvaluationError for no fit."""
+    """Write the pairs.
+
+    Raises DataError, ModelError and OSError for files that cannot be read or written, and EvaluationError if the fit
+    fails.
+    """
     read = load_reading(given.data, texts=given.texts, skip_bad=True, limit=given.limit)
     examples = [e for e in read.examples if e.context.strip() and (not given.title or e.title in given.title)]
     pairs = list(_noted(examples))
@@ -124,7 +128,7 @@ def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
     statements = [Statement(str(p["evidence"]), (str(p["claim"]),), str(p["question"])) for p in pairs]
     found = claim_supports(scorer, statements, together=False)
     read = [claims[0] for claims in found.claims]
-    # In the window where the reader found most, as it is judged.
+    # Score the window in which the reader found most, as the verifier does.
     windows = [
         Pair(support.window, pair.claims[0], pair.question, pair.evidence if support.window != pair.evidence else "")
         for support, pair in zip(read, statements, strict=True)

@@ -1,8 +1,8 @@
 """Time of the statistics of a run: python -m benchmarks.statistics_speed [--questions 1000] [--bootstrap 10000].
 
-Bound by one pass over the bootstrap weights (questions x replicates, two bytes each) for every rate and difference, and
-by drawing them. There is no peer with these estimates; the target is a time: 1,000 questions x 3 arms x 8 samples with
-10,000 bootstrap draws in under 5 s. The last line is JSON; peak memory is that of the whole process.
+Time is bound by drawing the bootstrap weights, and by one pass over them (questions x replicates, two bytes each) for
+every rate and difference. There is no peer with these estimates. The target is a time: 1,000 questions x 3 arms x 8
+samples with 10,000 bootstrap draws in under 5 s. The last line is JSON; peak memory is that of the complete process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ARMS = ("closed_book", "rag", "oracle")
 
 
 def outcomes(questions: int, samples: int, seed: int) -> OutcomeTable:
-    """Questions that differ in how often each outcome occurs, in every arm."""
+    """Return a table of outcomes. Questions differ in how often each outcome occurs, in every arm."""
     rng = np.random.default_rng(seed)
     arms = []
     for arm in ARMS:

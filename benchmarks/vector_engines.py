@@ -1,14 +1,14 @@
 """Vector engines compared with local files: python -m benchmarks.vector_engines [--chunks 100000] [--tiny].
 
-Synthetic chunks: unit vectors of 384 dimensions around 1,000 random centres (as texts cluster by topic), and 30 to 90
-words with Zipf's frequencies. Each engine is written and searched through the product's own code, k = 100 (the default
+Chunks are synthetic: unit vectors of 384 dimensions around 1,000 random centres (as texts cluster by topic), and 30 to
+90 words with Zipf's frequencies. Each engine is written and searched through the product's code, k = 100 (the default
 depth of a search). PostgreSQL and Milvus (Milvus Lite as a server) run on loopback on the same machine. Queries are
-interleaved: each is sent to every engine in turn, in random order, so that other load affects all equally. Ratios
-are medians of ratios within one query.
+interleaved: each is sent to every engine, in random order, so that other load affects all equally. Ratios are medians
+of ratios within one query.
 
-recall: the share of the ten nearest that is found, against exact search, on queries that are not stored. Memory: the
-server's proportional set size (PSS) after the queries; for local files what opening and searching added to a process of
-their own. The last line is JSON.
+recall: the share of the ten nearest vectors that is found, for queries that are not stored. Memory: the server's
+proportional set size (PSS) after the queries; for local files, the increase in a process of their own by opening and
+searching them. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from retrieval.vectors.params import DenseParams
 DIMENSION = 384
 K = 100
 PLACES = {"pgvector": "000000000001", "milvus": "000000000002"}
-"""Build ids; HNSW's end in a."""
+"""Build IDs of the flat indexes. Those of HNSW indexes end in a."""
 DENSE = {"flat": DenseParams(kind="flat"), "hnsw": DenseParams(kind="hnsw", links=16, build_depth=64)}
 _MIB = 1 << 20
 
 
 def clustered(count: int, seed: int, centres: int = 1_000) -> np.ndarray:
-    """(count, E) unit vectors; the cosine of two of one cluster is about 0.5."""
+    """Return (count, E) unit vectors. The cosine of two vectors of one cluster is about 0.5."""
     middle = np.random.default_rng(0).normal(size=(centres, DIMENSION)).astype(np.float32)
     rng = np.random.default_rng(seed + 1)
     made = middle[rng.integers(0, centres, count)] + rng.normal(size=(count, DIMENSION)).astype(np.float32)
@@ -53,7 +53,7 @@ def clustered(count: int, seed: int, centres: int = 1_000) -> np.ndarray:
 
 
 def corpus(count: int, seed: int) -> list[list[str]]:
-    """The words of bm25_speed's corpora, drawn at once."""
+    """Return words with the distribution of bm25_speed's corpora, drawn in one call."""
     rng = np.random.default_rng(seed)
     weights = 1 / (np.arange(VOCABULARY) + 100)
     lengths = rng.integers(30, 90, count)
@@ -64,14 +64,14 @@ def corpus(count: int, seed: int) -> list[list[str]]:
 
 
 def build_id(engine: str, kind: str) -> str:
-    """The build id of an engine's index."""
+    """Return the build ID of an engine's index."""
     return PLACES[engine][:-1] + ("a" if kind == "hnsw" else PLACES[engine][-1])
 
 
 def written(
     writer: IndexWriter, lexical: Any, vectors: np.ndarray, kind: str
 ) -> tuple[dict[str, float], int | None, float]:
-    """Write both indexes: seconds for each, the search depth, and the recall as measured by the build."""
+    """Write both indexes. Returns the seconds of each, the search depth, and the recall that the build measured."""
     started = perf_counter()
     writer.write_words(lexical)
     words = perf_counter()
@@ -83,7 +83,7 @@ def written(
 
 
 def pss_mib(processes: list[psutil.Process]) -> float:
-    """Proportional set size of processes and their descendants: shared memory is counted once."""
+    """Return the proportional set size of processes and their descendants in MiB, which counts shared memory once."""
     total = 0
     for process in processes:
         for one in (process, *process.children(recursive=True)):
@@ -95,7 +95,7 @@ def pss_mib(processes: list[psutil.Process]) -> float:
 
 
 def local_memory(folder: Path, dimension_queries: int) -> float:
-    """MiB that opening and searching local files adds to a process of their own."""
+    """Return the MiB that opening and searching local files adds to a new process."""
     program = (
         "import sys, numpy as np, psutil\n"
         "from pathlib import Path\n"
@@ -116,7 +116,7 @@ def local_memory(folder: Path, dimension_queries: int) -> float:
 
 @contextmanager
 def postgresql() -> Iterator[tuple[IndexEngine, list[psutil.Process], Callable[[], float]]]:
-    """A server, its process, and its size on the disk in MiB."""
+    """Start a server. Yields its engine, its process, and a function that returns its disk use in MiB."""
     from retrieval.engines.pgvector_engine import PgVectorEngine
     from tests.scale.postgresql import server
 
@@ -134,7 +134,7 @@ def postgresql() -> Iterator[tuple[IndexEngine, list[psutil.Process], Callable[[
 
 @contextmanager
 def milvus_lite(folder: Path) -> Iterator[tuple[IndexEngine, list[psutil.Process], Callable[[], float]]]:
-    """A server, its process, and its size on the disk in MiB."""
+    """Start a server. Yields its engine, its process, and a function that returns its disk use in MiB."""
     from retrieval.engines.milvus_engine import MilvusEngine
     from tests.retrieval.engines.milvus_servers import milvus
 
@@ -202,7 +202,7 @@ def measure(
     words: list[list[str]],
     exact: list[set[int]],
 ) -> None:
-    """Ask every engine each query in turn; adds latencies, ratios, recall and equality to the rows."""
+    """Send each query to every engine, and add latencies, ratios, recall and equality to the rows."""
     rng = random.Random(0)
     times: dict[str, dict[str, list[float]]] = {name: {"dense": [], "words": []} for name in opened}
     shares: dict[str, list[float]] = {name: [] for name in opened}

@@ -21,7 +21,7 @@ from model.pairs.scoring import Pair, PairScorer
 
 
 class Recorder:
-    """A PairScorer with the capacity of a real one that records its inputs. Its scores are token overlaps."""
+    """A PairScorer that records its inputs. It has the capacity of a given scorer; its scores are token overlaps."""
 
     def __init__(self, scorer: PairScorer) -> None:
         self._scorer, self._overlap = scorer, TokenOverlapScorer()
@@ -40,7 +40,7 @@ class Recorder:
 
 
 class OneByOne:
-    """The verifier called with one answer at a time, to record the cost of answers without sharing."""
+    """A verifier that gets one answer at a time, so that the recorded calls share nothing between answers."""
 
     def __init__(self, verifier: EntailmentVerifier) -> None:
         self._verifier, self.name = verifier, verifier.name
@@ -53,7 +53,7 @@ class OneByOne:
 
 
 def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list[tuple[Pair, ...]]:
-    """The pairs that a run on the sample questions (closed_book and rag) sends to its verifier, call by call."""
+    """Return the pairs that a run on the sample questions (closed_book and rag) sends to its verifier, call by call."""
     from app.judging.run_judge import Judge
     from app.pipeline import Pipeline
     from app.retrieval.passages import Passages
@@ -77,7 +77,9 @@ def record(home: Path, scorer: PairScorer, questions: int, samples: int) -> list
 
 
 def make_checkpoint(folder: Path, seed: int) -> None:
-    """MiniLM's six layers, a random pooler and a random head of one logit, written as transformers does."""
+    """Write a checkpoint in transformers' format: MiniLM's six layers, a random pooler, and a random head of one
+    logit.
+    """
     from transformers import AutoModel, AutoTokenizer, BertForSequenceClassification
 
     torch.manual_seed(seed)
@@ -92,8 +94,9 @@ def make_checkpoint(folder: Path, seed: int) -> None:
 
 
 def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
-    """Scale the head so that scores are distributed like a trained model's with a median of 0.5, the hardest case for
-    agreement.
+    """Scale the head so that scores are distributed like those of a trained model, with a median of 0.5.
+
+    This is the hardest case for the agreement of labels.
     """
     from safetensors.torch import load_file, save_file
 
@@ -108,6 +111,6 @@ def spread_head(folder: Path, pairs: Sequence[Pair]) -> None:
 
 
 def read_alone(pair: Pair) -> Pair:
-    """The pair as an external scorer reads it: the whole text (a short claim after its question) becomes the claim."""
+    """Return the pair as an external scorer reads it: a short claim is preceded by its question."""
     short = pair.question.strip() and len(pair.claim.split()) < 8
     return Pair(pair.evidence, f"{pair.question} {pair.claim}" if short else pair.claim)

@@ -1,14 +1,17 @@
-"""Scoring the pairs of a real run against CrossEncoder.predict: python -m benchmarks.verification_speed [--pairs N].
+"""Scoring the pairs of a real run compared with CrossEncoder.predict: python -m benchmarks.verification_speed [--pairs
+N].
 
-The pairs are those that `plumbline evaluate` asks the shipped verifier on the sample questions (rag and closed_book,
-several samples each). Two models of ours score them: a checkpoint of MiniLM's shape that the peer loads too, so that
-scores can be held against each other pair for pair, and the shipped verifier, which no CrossEncoder can load; its peer
-is that checkpoint, a body of the same shape that reads fewer tokens (a sentence without its question; both printed).
+The pairs are those that `plumbline evaluate` sends to the shipped verifier for the sample questions (rag and
+closed_book, several samples each). Two of our models score them. One is a checkpoint of MiniLM's shape that the peer
+also loads, so that scores can be compared pair by pair. The other is the shipped verifier, which no CrossEncoder can
+load. Its peer is that checkpoint, which has the same shape but reads fewer tokens (a sentence without its question;
+both counts are printed).
 
-Limited by the encoder's matrix products (GFLOP printed): what may differ is the layout of the weights, padding,
-tokenising and the calls between. Interleaved in one process that keeps freed memory, which helps both sides; warmed up
-once; ratios are medians over the repeats. Then all askings of these pairs in one call on each side: what deduplication
-by content saves. Processor time stands beside the wall clock, for a machine that is not idle. Ends in one JSON line.
+Time is bound by the encoder's matrix products (GFLOP printed). Differences come from the layout of the weights,
+padding, tokenising and the calls between. Both sides are interleaved in one process that keeps freed memory, which
+helps both, after one warm-up. Ratios are medians over the repeats. Then each side scores all requests for these pairs
+in one call, which shows the effect of deduplication by content. Processor time is given in addition to the wall clock,
+for a machine with other load. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ PROMISED = {
 
 @dataclass
 class Side:
-    """One scorer: its time in each repeat, and its latest scores."""
+    """A scorer, its time in each repeat, and its latest scores."""
 
     name: str
     score: Callable[[], Sequence[float]]
@@ -64,7 +67,9 @@ class Side:
         self.scores = np.asarray(found, dtype=np.float64)
 
     def times(self, peer: Side, of: str = "wall") -> float:
-        """Speed relative to the peer: the median over the repeats of ratios within a repeat."""
+        """Return the speed relative to the peer: the median over the repeats of the ratio within a repeat. of: wall or
+        processor.
+        """
         pairs = zip(getattr(self, of), getattr(peer, of), strict=True)
         return round(statistics.median(theirs / ours for ours, theirs in pairs), 3)
 
@@ -73,7 +78,7 @@ class Side:
 
 
 def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Sequence[float]]:
-    """CrossEncoder.predict of a checkpoint, with its usual call."""
+    """Return CrossEncoder.predict of a checkpoint, called as usual."""
     from sentence_transformers import CrossEncoder
 
     model = CrossEncoder(
@@ -93,20 +98,22 @@ def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Seque
 
 
 def shipped(precision: Precision) -> SupportScorer:
-    """The shipped verifier in this precision, packed as ``load_support_scorer`` packs it."""
+    """Return the shipped verifier in this precision, packed as by ``load_support_scorer``."""
     loaded = load_support(shipped_verifier())
     pack_blocks(loaded.model.blocks, getattr(torch, precision))
     return SupportScorer(loaded, bf16=precision == "bfloat16")
 
 
 def tokens_read(scorer: PairScorer, pairs: Sequence[Pair], special: int, with_question: bool) -> list[int]:
-    """Tokens of each pair. asked: whether its question is read as well."""
+    """Return the number of tokens of each pair. special: number of special tokens. with_question: whether the question
+    counts.
+    """
     counts = np.asarray([scorer.count([part(p) for p in pairs]) for part in (_evidence, _claim, _question)])
     return [int(t) for t in np.minimum(counts[:2].sum(axis=0) + counts[2] * with_question + special, 512)]
 
 
 def gigaflops(tokens: Sequence[int]) -> float:
-    """Products of the encoder without padding: 24 h^2 + 4 h T a token and layer (six layers of 384)."""
+    """Return the GFLOP of the encoder without padding: 24 h^2 + 4 h T per token and layer (six layers of 384)."""
     return sum(6 * (24 * 384**2 * t + 4 * 384 * t * t) for t in tokens) / 1e9
 
 
@@ -138,7 +145,7 @@ def main() -> None:
 
 
 def compared(folder: Path, pairs: Sequence[Pair], repeats: int, bf16: bool) -> dict[str, object]:
-    """Both models of ours and the peer in turns."""
+    """Measure both of our models and the peer, interleaved."""
     alone = [read_alone(pair) for pair in pairs]
     precisions: tuple[Precision, ...] = ("float32", "bfloat16") if bf16 else ("float32",)
     sides: dict[str, Side] = {}
@@ -180,7 +187,7 @@ def compared(folder: Path, pairs: Sequence[Pair], repeats: int, bf16: bool) -> d
 
 
 def ratios(sides: dict[str, Side], name: str) -> dict[str, float]:
-    """One of our models against the peer, by the wall clock and by processor time."""
+    """Return the speed of one of our models relative to the peer, by wall clock and by processor time."""
     found: dict[str, float] = {}
     for ours, theirs in (("fp32", "fp32"), ("bf16", "fp32"), ("bf16", "bf16")):
         if f"peer {ours}" not in sides:
@@ -195,7 +202,9 @@ def ratios(sides: dict[str, Side], name: str) -> dict[str, float]:
 
 
 def deduplicated(folder: Path, calls: Sequence[Sequence[Pair]], pairs: Sequence[Pair]) -> dict[str, object]:
-    """Every request for these pairs: our scorer behind the verifier's cache, and the peer, which scores them all."""
+    """Score every request for these pairs: our scorer with the verifier's cache, and the peer, which scores them
+    all.
+    """
     chosen = set(pairs)
     everything = [read_alone(pair) for call in calls for pair in call if pair in chosen]
     ours, theirs = CachedScorer(ForeignPairScorer(str(folder))), peer(folder, "float32")
