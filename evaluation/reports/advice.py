@@ -1,4 +1,4 @@
-"""Next steps for what limits a report most: unscored answers, search, model, number of questions, labels."""
+"""Suggest next steps for what limits a report most: unscored answers, search, model, number of questions, labels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,10 @@ from evaluation.statistics.run_summary import ArmSummary
 from evaluation.verifiers.verifier import FAILED
 
 Action = Literal["retry", "label", "plan", "tune", "model", "read"]
-"""Kinds of advice: draw failed samples again, label answers, plan a larger run, tune the search, choose another
-model or prompt, read the answers. Each front end adds its command or link.
+"""Kinds of advice, to each of which a front end adds its command or link.
+
+retry: draw failed samples again. label: label answers. plan: plan a larger run. tune: tune the search. model: choose
+another model or prompt. read: read the answers.
 """
 MOST_ADVICE = 3
 _WIDE = 0.05
@@ -24,14 +26,17 @@ _UNSCORED = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """One next step. action: its kind."""
+    """One suggested next step. action: kind of the step."""
 
     text: str
     action: Action
 
 
 def advice_for(data: ReportData, main: ArmSummary) -> tuple[Advice, ...]:
-    """Next steps, most important first."""
+    """Return the next steps, the most important first.
+
+    main: summary of the arm in the headline.
+    """
     return tuple(
         found for found in (_unscored(data), _search(data), _model(data), _width(data, main), _labels(data)) if found
     )
@@ -53,7 +58,7 @@ def _unscored(data: ReportData) -> Advice | None:
 
 
 def _search(data: ReportData) -> Advice | None:
-    """Advice if the run shows that other passages would help."""
+    """Return advice if the run shows that other passages would lower the rate, else None."""
     pair = next((p for p in data.summary.pairs if (p.baseline, p.other) == ("rag", "oracle")), None)
     found = pair.difference.default if pair else None
     if found is None or found.rate is None or found.lower is None or found.lower <= 0 or found.rate <= _GAP:
@@ -66,7 +71,7 @@ def _search(data: ReportData) -> Advice | None:
 
 
 def _model(data: ReportData) -> Advice | None:
-    """Where the run shows that passages alone do not help."""
+    """Return advice if the run shows that the right passages alone do not help, else None."""
     oracle = next((arm.headline.default for arm in data.summary.arms if arm.arm == "oracle"), None)
     if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
         return None

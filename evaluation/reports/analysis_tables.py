@@ -1,4 +1,4 @@
-"""A run's analysis as one table of rows, for CSV, Markdown and terminals."""
+"""Format a run's analysis as one table, for CSV, Markdown and terminals."""
 
 from __future__ import annotations
 
@@ -20,9 +20,16 @@ from evaluation.statistics.estimates import HallucinationEstimate
 
 @dataclass(frozen=True, slots=True)
 class AnalysisRow:
-    """One figure. part: of the analysis. share: whether it is a share (shown in percent).
+    """One figure of an analysis.
 
-    rate, lower, upper: None if undefined; reason then says why. level: None without limits.
+    part: part of the analysis, for example "grid" or "drift".
+    against: name of the second arm of a difference; "" otherwise.
+    quantity: display name of the figure.
+    rate, lower, upper: value and limits; None if undefined.
+    level: level of the limits; None without limits.
+    questions, responses: sample sizes behind the figure.
+    reason: why the figure is undefined or unreliable, else "".
+    share: whether the figure is a share, which is shown in percent.
     """
 
     part: str
@@ -41,7 +48,7 @@ class AnalysisRow:
 
     @property
     def shown(self) -> str:
-        """ "12.3 % [8.1, 17.9]" for a share, "0.81 [0.70, 0.90]" otherwise; "undefined" without a value."""
+        """Text such as "12.3 % [8.1, 17.9]" for a share, "0.812 [0.701, 0.900]" otherwise, or "undefined"."""
         if self.rate is None:
             return f"undefined ({self.reason})" if self.reason else "undefined"
         factor, form, unit = (100.0, "{:.1f}", " %") if self.share else (1.0, "{:.3f}", "")
@@ -52,7 +59,7 @@ class AnalysisRow:
 
 
 def analysis_rows(found: RunAnalysis) -> tuple[AnalysisRow, ...]:
-    """All figures of the analysis, in the order of the report."""
+    """Return all figures of the analysis, in the order of the report."""
     rows: list[AnalysisRow] = [*_grid(found.grid)] if found.grid else []
     rows += [_estimate("observed", o.arm, o.name, o.rate.default) for o in found.observed]
     for part in found.retrieval:
@@ -73,7 +80,10 @@ def analysis_rows(found: RunAnalysis) -> tuple[AnalysisRow, ...]:
 
 
 def analysis_markdown(found: RunAnalysis | None) -> list[str]:
-    """Markdown table of the analysis, with the conclusions of the drift tests; empty without an analysis."""
+    """Return the lines of a Markdown table of the analysis, with the conclusions of the drift tests.
+
+    The result is empty without an analysis.
+    """
     rows = analysis_rows(found) if found else ()
     if found is None or not rows:
         return []

@@ -1,4 +1,4 @@
-"""Charts of a run's analysis: grid, claim positions, claim calibration, detectors."""
+"""Create the charts of a run's analysis: grid, claim positions, claim calibration, detectors."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class NamedChart:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisView:
-    """The analysis and its charts. drift, calibration, signals: in the order of the analysis's arms, None without a
-    chart.
+    """An analysis and its charts.
+
+    drift, calibration, signals: one entry per arm of that part of the analysis; None without a chart.
     """
 
     found: RunAnalysis
@@ -40,7 +41,7 @@ class AnalysisView:
 
     @property
     def charts(self) -> tuple[tuple[str, NamedChart], ...]:
-        """All charts, each with a word for its file name."""
+        """All charts, each with a unique word for its file name."""
         groups = (("grid", self.grid), ("drift", self.drift), ("calibration", self.calibration))
         named = [(word, c) for word, charts in (*groups, ("signals", self.signals)) for c in charts if c is not None]
         return tuple((f"{word}-{n}", c) for n, (word, c) in enumerate(named, start=1))
@@ -58,7 +59,7 @@ def analysis_view(found: RunAnalysis) -> AnalysisView:
 
 
 def setting_name(setting: GridSetting) -> str:
-    """``temperature 0.7, top-p 0.9, top-k 50``, or ``greedy``."""
+    """Return the display name of a setting, such as ``temperature 0.7, top-p 0.9, top-k 50`` or ``greedy``."""
     if setting.temperature == 0:
         return "greedy"
     parts = [f"temperature {setting.temperature:g}"]
@@ -70,10 +71,10 @@ def setting_name(setting: GridSetting) -> str:
 
 
 def grid_charts(grid: GridFigures) -> tuple[NamedChart, ...]:
-    """Hallucinated share over the first of temperature, top-p and top-k that varies.
+    """Return charts of the hallucinated share over the first of temperature, top-p and top-k that varies.
 
-    One chart for each combination of the other two, and one per arm if there are many arms. Greedy decoding has
-    temperature 0.
+    There is one chart for each combination of the other two, and one per arm if there are many arms. Greedy decoding
+    has temperature 0.
     """
     sampled = [(i, s) for i, s in enumerate(grid.settings) if s.temperature > 0]
     if not sampled:
@@ -117,7 +118,11 @@ def _truncation_name(pair: tuple[float, int]) -> str:
 def _grid_charts(
     grid: GridFigures, positions: Sequence[tuple[float, int]], rest: str, axis: Axis
 ) -> tuple[NamedChart, ...]:
-    """One chart for all arms, or one per arm if there are too many bands for one chart. positions: (x, setting)."""
+    """Return one chart for all arms, or one per arm if there are too many bands for one chart.
+
+    positions: (x, index of the setting).
+    rest: description of the settings that are fixed in the chart.
+    """
     lines = [Line(arm.arm, _points(arm.hallucinated, positions)) for arm in grid.arms]
     caption = f"Bands hold for all settings of an arm together ({100 * grid.arms[0].hallucinated.level:g} %)."
     if len(lines) <= _TOGETHER:
@@ -126,7 +131,7 @@ def _grid_charts(
 
 
 def _points(band: Band, positions: Sequence[tuple[float, int]]) -> tuple[Point, ...]:
-    """The band's defined cells at their x, sorted by x."""
+    """Return the band's defined cells at their x, sorted by x."""
     return tuple(
         Point(x, rate, band.lower[i], band.upper[i])
         for x, i in sorted(positions)

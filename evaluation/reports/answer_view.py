@@ -1,4 +1,4 @@
-"""The answers of one arm to one question as a report shows them: grouped samples, text cut into marked pieces."""
+"""Prepare the answers of one arm to one question for display: group samples, and cut text into marked pieces."""
 
 from __future__ import annotations
 
@@ -11,9 +11,11 @@ from evaluation.reports.report_data import ShownArm, ShownChunk, ShownSample
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A span of an answer. label: of its claim; anchor: of the cited chunk; "" for none.
+    """A span of an answer.
 
-    weak: whether it is a word without which the evidence would support its claim better.
+    label: label of the claim that contains it; "" for none.
+    anchor: anchor of the chunk that it cites; "" for none.
+    weak: whether it is a word without which the evidence would support its claim more.
     """
 
     text: str
@@ -23,13 +25,17 @@ class Piece:
 
     @property
     def style(self) -> str:
-        """Class names."""
+        """Class names for the style sheet."""
         return f"{self.label} weak".strip() if self.weak else self.label
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerView:
-    """Samples (numbered from 1) that gave the same text, outcome and verdicts, shown once."""
+    """Samples with the same text, outcome and verdicts, which are shown once.
+
+    samples: numbers of the samples, from 1. count: number of samples. seeds: seeds of the samples.
+    sample: the first of them. pieces: its text, cut where marks begin and end.
+    """
 
     samples: str
     count: int
@@ -40,7 +46,7 @@ class AnswerView:
 
 @dataclass(frozen=True, slots=True)
 class ChunkView:
-    """A chunk with the anchor that citations jump to, and whether any sample cited it."""
+    """A chunk. anchor: anchor to which citations link. cited: whether any sample cites it."""
 
     anchor: str
     chunk: ShownChunk
@@ -49,8 +55,11 @@ class ChunkView:
 
 @dataclass(frozen=True, slots=True)
 class ArmView:
-    """One arm's column. counts: number of samples by outcome, only those that occur. question_text: the arm's text for
-    the question, "" if it is the original."""
+    """One arm's column.
+
+    counts: number of samples by outcome, for outcomes that occur.
+    question_text: the arm's text for the question; "" if it is the original.
+    """
 
     arm: str
     counts: tuple[tuple[Outcome, int], ...]
@@ -60,7 +69,10 @@ class ArmView:
 
 
 def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
-    """Cut the answer where claims, citations and weak words begin and end. Offsets outside the text are cut to it."""
+    """Cut the answer where claims, citations and weak words begin and end. Offsets outside the text are clipped.
+
+    anchors: anchor of each chunk by its number.
+    """
     text = sample.text
     spans = [(v.claim.start, v.claim.end, v.label) for v in sample.verdicts]
     cuts = {0, len(text)}
@@ -80,7 +92,7 @@ def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
 
 
 def arm_view(arm: ShownArm, prefix: str) -> ArmView:
-    """The view of an arm. prefix: of the anchors of its chunks."""
+    """Create the view of an arm. prefix: prefix of the anchors of its chunks."""
     anchors = {c.number: f"{prefix}-chunk-{c.number}" for c in arm.chunks}
     cited = {c.number for s in arm.samples for c in s.citations}
     groups: dict[tuple[object, ...], list[ShownSample]] = {}

@@ -1,4 +1,4 @@
-"""CSV with one row per answer of a report."""
+"""Write the answers of a report as CSV, one row per answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def answers_csv(data: ReportData) -> str:
-    """All answers, with a header. support: of the worst claim; cited: the documents, joined by "; ".
+    """Return all answers as CSV with a header.
 
-    A text that a spreadsheet would interpret as a formula gets a leading apostrophe, which spreadsheets hide (OWASP,
-    "CSV Injection"). An empty cell means that the value is unknown.
+    The column support contains the support of the worst claim, and cited contains the documents, joined by "; ". A text
+    that a spreadsheet would interpret as a formula gets a leading apostrophe, which spreadsheets hide (OWASP, "CSV
+    Injection"). An empty cell means that the value is unknown.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")

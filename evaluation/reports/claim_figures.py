@@ -1,7 +1,7 @@
-"""Claim-level figures: claims per response, unsupported claims, and their mean support. Pure functions.
+"""Compute figures of claims: claims per response, unsupported claims, and mean lack of support.
 
-These are secondary (docs/architecture.md, rule 2): by the headline's rule, a response with more claims is more often
-hallucinated.
+These figures are secondary (docs/architecture.md, rule 2). By the headline's rule, a response with more claims is more
+often hallucinated.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ from evaluation.statistics.measure import Resampler, Settings, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class ArmClaims:
-    """One arm. per_response: claims per response, None without a response. unsupported: share of scored claims.
+    """Claim figures of one arm.
 
-    soft: the mean of 1 - V over scored responses; for a response it is the mean over its scored claims, 0 if it
-    declines.
+    responses, claims: numbers of responses and claims.
+    per_response: number of claims per response; None without a response.
+    unsupported: unsupported share of the scored claims.
+    soft: mean of 1 - V over scored responses. For a response it is the mean over its scored claims, or 0 if it
+        declines.
     """
 
     arm: str
@@ -33,21 +36,24 @@ class ArmClaims:
 
 
 def claim_figures(questions: Sequence[ShownQuestion], arms: Sequence[str], level: float) -> tuple[ArmClaims, ...]:
-    """Claim figures of all arms in order; ratios of totals with the default interval, clustered by question."""
-    # The bootstrap is not shown here: the smallest number of replicates keeps the table cheap.
+    """Return the claim figures of all arms in order: ratios of totals with the default interval, clustered by question.
+
+    level: level of the intervals.
+    """
+    # The bootstrap interval is not used here, so the smallest number of replicates saves time.
     resampler = Resampler(Settings(level=level, bootstrap=100))
     by_arm = {arm: [a.samples for q in questions for a in q.arms if a.arm == arm and a.samples] for arm in arms}
     return tuple(_claims(arm, answered, resampler) for arm, answered in by_arm.items())
 
 
 def claims_of(data: ReportData) -> tuple[ArmClaims, ...]:
-    """Claim figures of a report; empty if the report has no answers."""
+    """Return the claim figures of a report; empty if the report has no answers."""
     arms = [arm.arm for arm in data.summary.arms]
     return claim_figures(data.questions, arms, data.summary.settings.level) if data.questions else ()
 
 
 def softness(sample: ShownSample) -> float | None:
-    """Mean of 1 - V over an answer's scored claims; 0 if it declines, None if it is unscored."""
+    """Return the mean of 1 - V over an answer's scored claims; 0 if it declines, None if it is unscored."""
     if sample.outcome == "abstained":
         return 0.0
     supports = [v.support for v in sample.verdicts if v.support is not None]

@@ -1,4 +1,4 @@
-"""Comparison of two runs on their shared questions, as a separate report. Pure functions."""
+"""Compare two runs on their shared questions, and return the comparison as a separate report."""
 
 from __future__ import annotations
 
@@ -22,11 +22,14 @@ _MUST_DIFFER = frozenset({"run"})
 
 
 def compare_runs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> ReportData:
-    """Compare ``run`` with ``against``. The short names are appended to the names of the arms.
+    """Compare ``run`` with ``against``. Differences are against minus run, positive if ``run`` hallucinates less.
 
-    A question is shared if both runs have its id with the same text. Arms with the same name are compared; if no name
-    is shared and each run has one arm, these two. Differences are against minus run: positive if ``run`` hallucinates
-    less. Raises EvaluationError if no question or no arm can be compared.
+    run_name, against_name: short names of the runs, which are appended to the names of the arms.
+
+    A question is shared if both runs have its ID with the same text. Arms with the same name are compared. If no name
+    is shared and each run has one arm, these two are compared.
+
+    Raises EvaluationError if no question or no arm can be compared.
     """
     theirs = {q.id: q for q in against.questions}
     mine = {q.id: q for q in run.questions}
@@ -73,7 +76,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
 
 
 def _arm_pairs(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[tuple[str, str]]:
-    """(arm of run, arm of against) for each comparison."""
+    """Return (arm of run, arm of against) for each comparison."""
     new, old = [a.arm for a in run.summary.arms], [a.arm for a in against.summary.arms]
     shared = [(arm, arm) for arm in new if arm in old]
     if not shared and len(new) == len(old) == 1:
@@ -101,7 +104,7 @@ def _entries(data: ReportData) -> dict[str, str]:
 
 
 def _differences(run: ReportData, against: ReportData, run_name: str, against_name: str) -> list[str]:
-    """Differences between the settings of the runs, with a warning if the verification differs."""
+    """Return notes on the differences between the runs' settings, with a warning if the verification differs."""
     new, old = _entries(run), _entries(against)
     names = [n for n in dict.fromkeys((*old, *new)) if old.get(n) != new.get(n) and n not in _MUST_DIFFER]
     if not names:
@@ -123,7 +126,7 @@ def _sections(data: ReportData, name: str) -> tuple[ConfigSection, ...]:
 def _figures(
     run: ReportData, against: ReportData, questions: tuple[ShownQuestion, ...], arms: list[str]
 ) -> EntailmentFigures | None:
-    """Rates by threshold, if both runs were judged by entailment with the same threshold."""
+    """Return the rates by threshold if both runs were judged by entailment with the same threshold, else None."""
     if run.entailment is None or against.entailment is None:
         return None
     if run.entailment.threshold != against.entailment.threshold:

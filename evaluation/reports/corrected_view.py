@@ -1,4 +1,4 @@
-"""Corrected figures as rows for terminal, HTML, CSV and Markdown. Pure functions."""
+"""Format corrected figures for terminal, HTML, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -24,10 +24,14 @@ NAMES = {"hallucinated": "of all responses", "answered": "of answered", "differe
 
 @dataclass(frozen=True, slots=True)
 class CorrectedRow:
-    """One corrected figure. quantity: "hallucinated", "answered" or "difference". against: "" for a rate.
+    """One corrected figure.
 
-    headline: the estimate to report; method, reason: how it was chosen. rogan_gladen: None if it is not defined for
-    this quantity.
+    quantity: "hallucinated", "answered" or "difference".
+    against: the second arm of a difference; "" for a rate.
+    uncorrected: the verifier's estimate.
+    headline: the corrected estimate to report, which is either ``rectified`` or ``labels_only``.
+    rogan_gladen: None if it is not defined for this quantity.
+    method, reason: display name of the headline's method, and why it was chosen.
     """
 
     quantity: str
@@ -54,7 +58,11 @@ class CorrectedRow:
 
 @dataclass(frozen=True, slots=True)
 class CorrectedView:
-    """Content of the HTML section. agreement: one line each. rows, arms: empty if nothing can be corrected yet."""
+    """Content of the HTML section.
+
+    rows, arms: empty if nothing can be corrected yet.
+    agreement: one line per measure of agreement.
+    """
 
     notes: tuple[str, ...]
     rows: tuple[CorrectedRow, ...]
@@ -64,7 +72,7 @@ class CorrectedView:
 
 
 def corrected_view(figures: CorrectedFigures | None) -> CorrectedView | None:
-    """The HTML section; None without labels."""
+    """Return the content of the HTML section; None without labels."""
     if figures is None:
         return None
     rows = corrected_rows(figures.run) if figures.run else ()
@@ -73,7 +81,7 @@ def corrected_view(figures: CorrectedFigures | None) -> CorrectedView | None:
 
 
 def corrected_rows(run: CorrectedRun) -> tuple[CorrectedRow, ...]:
-    """Rates of all responses, then among answers, then differences."""
+    """Return the rows: rates of all responses, then rates among answers, then differences."""
     rows = [_row("hallucinated", a.arm, "", a.hallucinated, a.rogan_gladen.rate) for a in run.arms]
     rows += [_row("answered", a.arm, "", a.answered, None) for a in run.arms]
     rows += [_row("difference", p.baseline, p.other, p.difference, p.rogan_gladen) for p in run.pairs]
@@ -96,7 +104,7 @@ def _row(quantity: str, arm: str, against: str, c: Corrected, rg: HallucinationE
 
 
 def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
-    """Notes for readers of corrected figures, one sentence each."""
+    """Return the notes for readers of corrected figures, one sentence each."""
     notes = []
     if figures.run is None:
         notes.append(f"Labels do not correct the rates yet: {figures.reason}.")
@@ -125,7 +133,7 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
 
 
 def _other_questions(run: CorrectedRun) -> list[str]:
-    """Notes on the questions behind the figures, if labels were drawn from fewer questions than the run has."""
+    """Return notes on the questions behind the figures, if labels were drawn from fewer questions than the run has."""
     figures = [(a.arm, a.hallucinated) for a in run.arms]
     figures += [(f"{p.baseline} − {p.other}", p.difference) for p in run.pairs]
     other = [
@@ -142,7 +150,7 @@ def _other_questions(run: CorrectedRun) -> list[str]:
 
 
 def agreement_lines(figures: tuple[Agreement, ...]) -> tuple[str, ...]:
-    """Kappa of each pair, then alpha of all (last, also if there are only two annotators)."""
+    """Return one line per measure: kappa of each pair of annotators, then alpha of all annotators."""
     if not figures:
         return ()
     *pairs, alpha = figures
@@ -164,13 +172,13 @@ def _agreed(found: Agreement) -> str:
 
 
 def corrected_json(figures: CorrectedFigures | None) -> dict[str, Any] | None:
-    """Nested dicts, lists, numbers, strings and None; undefined is None, never NaN."""
+    """Return the figures as JSON values; None without labels. An undefined number is None, never NaN."""
     return None if figures is None else dataclasses.asdict(figures)
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectedCell:
-    """One estimate of a corrected quantity, for CSV. kind: rate or difference. quantity: with its method."""
+    """One estimate of a corrected quantity, for CSV. kind: "rate" or "difference". quantity: name with the method."""
 
     kind: str
     arm: str
@@ -180,7 +188,7 @@ class CorrectedCell:
 
 
 def corrected_cells(figures: CorrectedFigures | None) -> Iterator[CorrectedCell]:
-    """All corrected estimates by all methods; the headline is marked."""
+    """Yield all corrected estimates by all methods. The name of the headline is marked."""
     if figures is None or figures.run is None:
         return
     for row in corrected_rows(figures.run):
@@ -201,7 +209,7 @@ def corrected_cells(figures: CorrectedFigures | None) -> Iterator[CorrectedCell]
 
 
 def corrected_markdown(figures: CorrectedFigures | None) -> list[str]:
-    """Lines of a Markdown section; empty without labels."""
+    """Return the lines of a Markdown section; empty without labels."""
     if figures is None:
         return []
     lines = ["", "## Corrected by labels", ""]
@@ -226,12 +234,12 @@ def corrected_markdown(figures: CorrectedFigures | None) -> list[str]:
 
 
 def figure(estimate: HallucinationEstimate, signed: bool = False) -> str:
-    """ "12.3 % [8.1, 17.9]", or "undefined"."""
+    """Return an estimate as text, such as "12.3 % [8.1, 17.9]" or "undefined"."""
     return f"{percent(estimate.rate, signed)} {interval(estimate, signed)}".strip()
 
 
 def without_labels(level: float, reason: str = "") -> HallucinationEstimate:
-    """Placeholder for a corrected figure that labels do not provide."""
+    """Return a placeholder for a corrected figure that labels do not provide."""
     return undefined(level, reason or "no response is labelled")
 
 

@@ -1,4 +1,4 @@
-"""Geometry of line charts: rates with bands over settings, thresholds or positions.
+"""Compute the geometry of line charts: rates with bands over settings, thresholds or positions.
 
 The template renders them, so that all labels are escaped.
 """
@@ -29,7 +29,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A named line of points. dotted: dots with whiskers only, without a connecting line."""
+    """A named line of points. dotted: whether it is drawn as dots with whiskers, without a connecting line."""
 
     label: str
     points: tuple[Point, ...]
@@ -48,7 +48,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """A point in user units; lower and upper are y of its limits, or None."""
+    """A point in SVG user units. lower, upper: y of its limits; None without limits."""
 
     x: float
     y: float
@@ -58,7 +58,11 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """A line in user units: line and band as SVG points, band "" without limits. style: a class of the style sheet."""
+    """A line in SVG user units.
+
+    style: class in the style sheet. line, band: SVG points of line and band; "" to draw none.
+    label_y: y of the label in the legend.
+    """
 
     label: str
     style: str
@@ -70,7 +74,10 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class LineChart:
-    """A chart in user units, its legend below. mark: x of a vertical line, or None; diagonal: SVG points, or ""."""
+    """A chart in SVG user units with its legend below.
+
+    mark: x of a vertical line; None for no line. diagonal: SVG points of the line y = x; "" for no line.
+    """
 
     width: float
     height: float
@@ -92,8 +99,10 @@ PERCENT = Axis(0.0, 1.0, tuple((t / 100, f"{t} %") for t in range(0, 101, 25)), 
 def line_chart(
     lines: Sequence[Line], x: Axis, y: Axis = PERCENT, mark: float | None = None, diagonal: bool = False
 ) -> LineChart:
-    """Lay out lines. Limits beyond the axes are clipped. mark: a value of x to show; diagonal: whether y = x is
-    drawn.
+    """Lay out lines. Points and limits beyond the axes are clipped.
+
+    mark: value of x to mark by a vertical line; None for no line.
+    diagonal: whether to draw y = x.
     """
     across = _scale(x, _LEFT, _RIGHT)
     up = _scale(y, _BOTTOM, _TOP)
@@ -110,7 +119,7 @@ def line_chart(
         joined = not line.dotted
         path = " ".join(f"{d.x},{d.y}" for d in dots) if joined else ""
         band = " ".join((*above, *below)) if joined and len(above) > 1 else ""
-        # A single point has no line, only a dot and a whisker.
+        # A single point has no line, so its dot and whisker are drawn.
         shown = dots if line.dotted or len(dots) < 2 else tuple(Dot(d.x, d.y, None, None) for d in dots)
         label_y = _BOTTOM + _AXIS_ROOM + _LEGEND_ROW * (i + 0.6)
         series.append(Series(line.label, f"c{i % COLOURS}", path, band, shown, round(label_y, 2)))
@@ -133,7 +142,10 @@ def line_chart(
 
 
 def threshold_curve(figures: EntailmentFigures) -> LineChart:
-    """Hallucinated share of each arm by threshold, with its pointwise band; undefined points are left out."""
+    """Return a chart of each arm's hallucinated share by threshold, with pointwise bands.
+
+    Undefined points are left out.
+    """
     lines = [
         Line(
             arm,
@@ -150,7 +162,7 @@ def threshold_curve(figures: EntailmentFigures) -> LineChart:
 
 
 def spread_axis(values: Sequence[float], title: str) -> Axis:
-    """An axis that covers these values, with a tick for each and a margin; a single value is in the middle."""
+    """Return an axis that covers these values, with a tick for each and a margin. A single value is in the middle."""
     distinct = sorted(set(values))
     room = (distinct[-1] - distinct[0]) * 0.04 or 0.5
     return Axis(distinct[0] - room, distinct[-1] + room, tuple((v, f"{v:g}") for v in distinct), title)

@@ -1,4 +1,4 @@
-"""Rates by entailment threshold. Pure functions."""
+"""Compute hallucination rates by entailment threshold."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 def entailment_figures(
     questions: Sequence[ShownQuestion], arms: Sequence[str], threshold: float, level: float = 0.95
 ) -> EntailmentFigures | None:
-    """Rates by threshold of a run judged with this threshold; None if no question was judged by entailment.
+    """Return the rates by threshold of a run; None if no question was judged by entailment.
 
-    A rate at another threshold is computed from the stored support of the verdicts (docs/architecture.md, rule 8);
-    questions judged by references keep their outcomes. Intervals are pointwise, by question.
+    threshold: threshold of the run.
+    level: level of the intervals, which are pointwise and clustered by question.
+
+    A rate at another threshold is computed from the stored support of the verdicts (docs/architecture.md, rule 8).
+    Questions judged by references keep their outcomes.
     """
     judged = [q for q in questions if q.by_entailment]
     if not judged:
         return None
-    # The bootstrap is not shown here: the smallest number of replicates keeps the table cheap.
+    # The bootstrap interval is not used here, so the smallest number of replicates saves time.
     resampler = Resampler(Settings(level=level, bootstrap=100))
     grid = sorted({*GRID, threshold})
     rows = tuple(
@@ -37,7 +40,7 @@ def entailment_figures(
 
 
 def outcome_at(sample: ShownSample, threshold: float) -> Outcome:
-    """Outcome of an answer judged by entailment if this were the threshold."""
+    """Return the outcome at this threshold of an answer judged by entailment."""
     if not sample.verdicts:
         return sample.outcome
     return outcome_of(tuple(_relabelled(v, threshold) for v in sample.verdicts), False).outcome
@@ -56,7 +59,7 @@ def _samples(questions: Iterable[ShownQuestion], arm: str) -> list[tuple[ShownQu
 def _rate(
     answered: Sequence[tuple[ShownQuestion, tuple[ShownSample, ...]]], threshold: float, resampler: Resampler
 ) -> HallucinationEstimate:
-    """Hallucinated share of all responses, as in the headline."""
+    """Return the hallucinated share of all responses, as in the headline."""
     if not answered:
         return undefined(resampler.settings.level, "no response falls in the denominator")
     sizes = np.array([len(samples) for _, samples in answered], dtype=np.float64)

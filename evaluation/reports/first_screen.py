@@ -1,6 +1,6 @@
-"""First screen of a report: what was measured, the headline with its interval, next steps, and terms.
+"""Create the first screen of a report: what was measured, the headline with its interval, next steps, and terms.
 
-Terminal, Markdown, JSON and HTML share this content. Pure: a function of the report's data.
+Terminal, Markdown, JSON and HTML share this content.
 """
 
 from __future__ import annotations
@@ -18,15 +18,19 @@ from evaluation.statistics.run_summary import ArmSummary
 
 _MAIN = "rag"
 _ONLY_ARM = "answers"
-"""Arm of scored answers that name none: not worth a mention in a sentence."""
+"""Arm of answers that name no arm. The headline does not mention it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstScreen:
-    """measured: named facts, in order. headline: one sentence; comparison: one on the first pair of arms, or "".
+    """Content of the first screen.
 
-    If two runs are compared, the difference is the headline, followed by a rate. next_steps: at most MOST_ADVICE.
-    terms: (term, definition) of the arms and outcomes in the report.
+    measured: (name, value) of what was measured, in order.
+    headline: one sentence with the result.
+    comparison: one sentence on the first pair of arms; "" without a pair. If two runs are compared, the difference is
+        the headline, and this is the sentence on the rate.
+    next_steps: at most MOST_ADVICE suggested next steps.
+    terms: (term, definition) of the arms, outcomes and changes in the report.
     """
 
     title: str
@@ -38,11 +42,11 @@ class FirstScreen:
 
     @property
     def outcome_terms(self) -> tuple[tuple[str, str], ...]:
-        """The terms that are outcomes of an answer."""
+        """(term, definition) of the outcomes of an answer."""
         return tuple((word, meaning) for word, meaning in self.terms if word in OUTCOMES or word == "unresponsive")
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values."""
+        """Return the content as JSON values."""
         return {**asdict(self), "measured": dict(self.measured), "terms": dict(self.terms)}
 
 
@@ -63,7 +67,7 @@ def first_screen(data: ReportData) -> FirstScreen:
 
 
 def _main_arm(data: ReportData) -> ArmSummary:
-    """The arm with retrieval, else the second of the first pair, else the first."""
+    """Return the summary of the arm with retrieval, else of the second arm of the first pair, else of the first arm."""
     arms = data.summary.arms
     wanted = next((arm for arm in arms if arm.arm == _MAIN), None)
     if wanted is None and data.summary.pairs:
@@ -88,7 +92,7 @@ def _measured(data: ReportData) -> list[tuple[str, str]]:
 
 
 def _measure(data: ReportData) -> str:
-    """Of answers from elsewhere: what the rates are rates of, and what counts as true."""
+    """Return what the rates of another system's answers measure, and what counts as true; "" for a run."""
     if data.scored is None:
         return ""
     sources = {"facts": "a table of facts", "labels": "people's labels"}
@@ -133,7 +137,7 @@ def _verifier(data: ReportData, entries: dict[str, str]) -> str:
 
 
 def _checked(data: ReportData) -> str:
-    """Summary of what is known about the verifier's errors."""
+    """Return a summary of what is known about the verifier's errors."""
     if data.corrected is not None and data.corrected.run is not None:
         run = data.corrected.run
         wrong = sum(arm.disagreements for arm in run.arms)

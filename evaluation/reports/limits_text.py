@@ -1,4 +1,4 @@
-"""Formatting of two limits. Different limits never have the same text."""
+"""Format two limits so that different limits have different texts."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ _MOST_DIGITS = 6
 def limits_text(
     lower: float, upper: float, digits: int = 1, *, scale: float = 100.0, signed: bool = False, separator: str = ", "
 ) -> str:
-    """ "[8.1, 17.9]", in percent by default, with ``digits`` decimals or as many more as needed to distinguish the
-    limits.
+    """Return two limits as text, such as "[8.1, 17.9]", in percent by default.
+
+    digits: minimum number of decimals. Up to 6 are used if they are needed to distinguish the limits.
+    scale: factor of the limits.
+    signed: whether to write the sign of positive limits.
     """
     form = "+" if signed else ""
     for decimals in range(digits, _MOST_DIGITS + 1):

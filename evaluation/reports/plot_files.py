@@ -1,4 +1,4 @@
-"""The report's charts as SVG files (for PNG see evaluation.reports.raster)."""
+"""Write the report's charts as SVG files (for PNG see evaluation.reports.raster)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ _TITLES = {
 
 
 def plots(data: ReportData) -> dict[str, str]:
-    """SVG by file name: outcomes of each arm, each difference, the rate by threshold, the rate by answer rate of each
-    policy, and the charts of the analysis.
+    """Return the report's charts as SVG texts by file name.
+
+    The charts are: outcomes of each arm, each difference, the rate by threshold, the rate of each policy by answer
+        rate,
+    and the charts of the analysis.
     """
     environment, style = template_environment(), own_text("plot.css")
     bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
@@ -53,7 +56,10 @@ def plots(data: ReportData) -> dict[str, str]:
 
 
 def write_plots(folder: Path, data: ReportData) -> tuple[Path, ...]:
-    """Write ``plots`` into a folder, which is created. Raises EvaluationError with the path."""
+    """Write the charts into a folder, which is created if missing. Return the paths.
+
+    Raises EvaluationError, with the path, if the folder cannot be written.
+    """
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Geometry of the report's bar charts. The template renders them, so that all labels are escaped."""
+"""Compute the geometry of the report's bar charts. The template renders them, so that all labels are escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AXIS = 22.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One bar with its whisker; y is the row's middle. undefined rows have no bar and no whisker (defined is False)."""
+    """One bar with its whisker. y: middle of the row. defined: False for an undefined row without bar and whisker."""
 
     label: str
     style: str
@@ -40,7 +40,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A horizontal bar chart in user units; zero is the x of the value 0."""
+    """A horizontal bar chart in SVG user units. zero: x of the value 0."""
 
     width: float
     height: float
@@ -54,7 +54,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar to draw. style: a class name of the style sheet, never external text."""
+    """One bar to draw. style: class name in the style sheet, never external text. value: text of the value."""
 
     label: str
     style: str
@@ -63,8 +63,9 @@ class Bar:
 
 
 def chart(bars: Sequence[Bar], low: float, high: float, ticks: Sequence[float]) -> Chart:
-    """Lay out bars on an axis from low to high (shares; -1 to 1 for differences). Limits outside the axis are
-    clipped.
+    """Lay out bars on an axis from low to high (shares, -1 to 1 for differences).
+
+    Limits outside the axis are clipped. Raises ValueError unless low < high.
     """
     if not low < high:
         raise ValueError(f"the axis runs from {low} to {high}: low must be below high")

@@ -1,4 +1,4 @@
-"""Policies in a report: their table as rows, and their curves of hallucination rate against answer rate."""
+"""Format the policies of a report: a table, and curves of hallucination rate against answer rate."""
 
 from __future__ import annotations
 
@@ -19,19 +19,25 @@ _ANSWERED = Axis(0.0, 1.0, tuple((t / 100, f"{t} %") for t in range(0, 101, 25))
 
 @dataclass(frozen=True, slots=True)
 class PolicyView:
-    """charts: that of all policies first, then one each where there are too many bands."""
+    """Figures of policies with their charts.
+
+    charts: the chart of all policies, then one per policy if there are too many bands for one chart.
+    """
 
     figures: PolicyFigures
     charts: tuple[NamedChart, ...]
 
 
 def policy_view(figures: PolicyFigures) -> PolicyView:
-    """The figures with their charts."""
+    """Return the figures with their charts."""
     return PolicyView(figures, policy_charts(figures))
 
 
 def policy_charts(figures: PolicyFigures) -> tuple[NamedChart, ...]:
-    """Hallucinated share of the answers by the share answered, with simultaneous 95 % bands; empty without a curve."""
+    """Return charts of the hallucinated share of the answers by the share answered; empty without a curve.
+
+    The bands are simultaneous 95 % bands.
+    """
     drawn = [row for row in figures.policies if row.curve is not None]
     if not drawn:
         return ()
@@ -53,12 +59,12 @@ def _line(row: PolicyFigure, banded: bool) -> Line:
 
 
 def policies_json(figures: PolicyFigures | None) -> dict[str, Any] | None:
-    """As JSON values; undefined is None."""
+    """Return the figures as JSON values. An undefined number is None."""
     return None if figures is None else asdict(figures)
 
 
 def policy_rows(figures: PolicyFigures | None) -> tuple[AnalysisRow, ...]:
-    """Every figure of every policy that the tables of arms and differences lack."""
+    """Return the figures of policies that the tables of arms and differences do not contain."""
     return tuple(row for policy in figures.policies for row in _rows(policy)) if figures else ()
 
 
@@ -99,7 +105,7 @@ COLUMNS = ("policy", "rate", "answer rate", "none − policy", "tokens", "second
 
 
 def policy_cells(row: PolicyFigure) -> tuple[str, str, str]:
-    """Tokens, seconds and AURC as shown in tables."""
+    """Return tokens, seconds and AURC as shown in tables."""
     tokens = "-"
     if row.prompt_tokens is not None and row.completion_tokens is not None:
         tokens = f"{row.prompt_tokens:.0f} + {row.completion_tokens:.0f}"
@@ -108,7 +114,11 @@ def policy_cells(row: PolicyFigure) -> tuple[str, str, str]:
 
 
 def policy_markdown(figures: PolicyFigures | None, figure: Any, cell: Any) -> Sequence[str]:
-    """Lines of a table. figure: formats an estimate, whether signed; cell: escapes a text."""
+    """Return the lines of a Markdown table; empty without policies.
+
+    figure: formats an estimate; its second argument is whether to write the sign.
+    cell: escapes a text.
+    """
     if figures is None:
         return ()
     lines = ["", f"Policies, selected by {cell(figures.selector)}, judged by {cell(figures.judge)}:", ""]

@@ -1,7 +1,7 @@
-"""SVG plots as PNG files, for slides, word processors and chats that do not accept SVG.
+"""Convert SVG plots to PNG files, for slides, word processors and chats that do not accept SVG.
 
-The renderer (resvg) is an optional dependency and uses the machine's fonts. Without either, only SVG files are written
-and a reason is returned.
+The renderer (resvg) is an optional dependency and uses the machine's fonts. If either is missing, no PNG file is
+written and the reason is returned.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pathlib import Path
 from evaluation.errors import EvaluationError
 
 _WIDTH = 1600
-"""Width in pixels: sharp on a slide, about 100 KB."""
+"""Width in pixels, which is sharp on a slide and gives files of about 100 KB."""
 _EMPTY = '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">{}</svg>'
 _LETTER = '<text x="2" y="16" font-family="sans-serif">M</text>'
 _SANS_SERIF = ("Arial", "DejaVu Sans", "Liberation Sans", "Noto Sans", "Helvetica", "Open Sans", "Roboto", "FreeSans")
-"""Fonts for "sans-serif". The renderer maps it to Arial and does not use fontconfig; without Arial no text is drawn."""
+"""Fonts to try for "sans-serif". The renderer does not use fontconfig. By default it needs Arial to draw text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rasters:
-    """files: PNG files written. reason: why there are none, else ""."""
+    """Result of ``write_pngs``. files: written PNG files. reason: why there are none, else ""."""
 
     files: tuple[Path, ...]
     reason: str = ""

@@ -1,4 +1,4 @@
-"""HTML report of a run: one file without external resources, written atomically."""
+"""Render the HTML report of a run as one file without external resources, and write it atomically."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from evaluation.reports.report_view import build_view, interval, left_out_words,
 from evaluation.reports.terms import CHANGES, OUTCOMES, arm_meaning
 
 _TEMPLATES = Path(__file__).parent / "templates"
-# HTML has no control characters and UTF-8 no lone surrogates: show a replacement character.
+# HTML cannot contain control characters and UTF-8 cannot contain lone surrogates.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def _visible(value: object) -> object:
-    """Replace characters that HTML cannot hold by U+FFFD; markup from our own macros was escaped before."""
+    """Replace characters that HTML cannot contain by U+FFFD. Markup from our own macros is already escaped."""
     if isinstance(value, str) and not isinstance(value, Markup):
         return _FORBIDDEN.sub("�", value)
     return value
 
 
 def own_text(name: str) -> str:
-    """A packaged style sheet or script, for embedding."""
+    """Return a packaged style sheet or script for embedding. Raises ValueError if it cannot be embedded in HTML."""
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     if "</" in text or "<!--" in text:
         raise ValueError(f"{name} contains a closing tag or comment: it could not be embedded in HTML as it is")
@@ -41,12 +41,12 @@ def own_text(name: str) -> str:
 
 
 def _source_hash(text: str) -> str:
-    """Content-Security-Policy source that allows exactly this inline text."""
+    """Return the Content-Security-Policy source that allows exactly this inline text."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 def template_environment() -> jinja2.Environment:
-    """Template engine with autoescaping, which rejects undefined variables."""
+    """Return a template engine that escapes automatically and rejects undefined variables."""
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -67,7 +67,7 @@ def template_environment() -> jinja2.Environment:
 
 
 def render_report(run: ReportData) -> str:
-    """Render the page. Pure: the same run gives the same text. External text is escaped by the template engine."""
+    """Render the page. The same run gives the same text. The template engine escapes external text."""
     style, script = own_text("report.css"), own_text("report.js")
     policy = (
         f"default-src 'none'; style-src {_source_hash(style)}; script-src {_source_hash(script)}; "

@@ -1,4 +1,4 @@
-"""Data of a report: the run's settings, its figures, and every answer with its evidence."""
+"""Define the data of a report: the run's settings, its figures, and every answer with its evidence."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ class RunConfig:
     """Everything needed to repeat the run.
 
     title: display name.
-    created: when it finished, ISO 8601, supplied by the caller.
+    created: time at which it finished, ISO 8601.
     command: command line that repeats the run.
+    searched_collection: name or generation hash of the collection that was searched for answers; None without one.
+    reference_collection: name or generation hash of the collection that judges answers; None without one, for example
+        with reference answers.
     sections: versions, fingerprints, seeds, sampling, retrieval, hashes.
-    searched_collection, reference_collection: names or generation hashes. They are equal if answers are judged by the
-        collection that they were read from, and None if there is none (for example with reference answers).
     """
 
     title: str
@@ -55,7 +56,10 @@ class RunConfig:
 
 @dataclass(frozen=True, slots=True)
 class ShownChunk:
-    """A chunk as shown to the model: number is n of ``[n]``; offsets in characters of the document."""
+    """A chunk as shown to the model.
+
+    number: n of ``[n]`` in citations. start, end: offsets in characters of the document.
+    """
 
     number: int
     document_id: str
@@ -69,9 +73,14 @@ class ShownChunk:
 
 @dataclass(frozen=True, slots=True)
 class ShownSample:
-    """One answer: sample counts from 0; reason says why it is unscored. weak: words that lower its support.
+    """One answer.
 
-    seed: None if another system drew it. label: the human label, or "". observed: events observed by the arm.
+    sample: number of the sample, from 0.
+    seed: seed of the sample; None if another system drew it.
+    reason: why it is unscored, else "".
+    weak: words without which the evidence would support its claims more.
+    label: the human label; "" without one.
+    observed: events observed by the arm, as text.
     """
 
     sample: int
@@ -88,9 +97,10 @@ class ShownSample:
 
 @dataclass(frozen=True, slots=True)
 class ShownArm:
-    """Answers of one arm to one question, and the chunks that they were given (equal for all samples).
+    """Answers of one arm to one question.
 
-    question_text: the arm's text for the question, "" if it is the original.
+    chunks: chunks in the prompt, which are equal for all samples.
+    question_text: the arm's text for the question; "" if it is the original.
     """
 
     arm: str
@@ -103,8 +113,9 @@ class ShownArm:
 class ShownQuestion:
     """A question with its references and answers by arm.
 
-    by_entailment: whether its answers were judged by trusted documents. excluded: whether the answers of each arm were
-    judged by the chunks shown, so that the question is excluded from differences.
+    by_entailment: whether its answers were judged by trusted documents.
+    excluded: whether the answers of each arm were judged by the chunks shown. Such a question is excluded from
+        differences.
     """
 
     id: str
@@ -119,7 +130,10 @@ class ShownQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdRow:
-    """Hallucinated shares of all responses, one per arm, at this threshold. own: whether it is the run's threshold."""
+    """Hallucinated shares of all responses at a threshold.
+
+    own: whether it is the run's threshold. rates: one share per arm.
+    """
 
     threshold: float
     own: bool
@@ -128,9 +142,10 @@ class ThresholdRow:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentFigures:
-    """Rates by threshold of a run in which ``judged`` of ``questions`` were judged by entailment.
+    """Rates of a run by threshold.
 
-    arms: in the order of the rates.
+    judged: number of questions judged by entailment. questions: number of all questions.
+    threshold: threshold of the run. arms: names of the arms, in the order of the rates.
     """
 
     judged: int
@@ -142,9 +157,12 @@ class EntailmentFigures:
 
 @dataclass(frozen=True, slots=True)
 class ScoredFigures:
-    """Figures of answers by another system. measure: meaning of the rates. judged_by: the source of truth.
+    """Figures of answers by another system.
 
-    labelled: number of answers with human labels; auroc, balanced_accuracy: of the verifier against them, by question.
+    measure: what the rates measure. judged_by: source of truth.
+    labelled: number of answers with human labels.
+    auroc, balanced_accuracy: agreement of the verifier with the labels, with intervals by question; None without
+        labels.
     """
 
     measure: Literal["factuality", "faithfulness"]
@@ -156,16 +174,20 @@ class ScoredFigures:
 
 @dataclass(frozen=True, slots=True)
 class ReportData:
-    """A finished (or interrupted) run. notes: further information for readers, one sentence each.
+    """Data of the report of a finished or interrupted run.
 
-    scored: for answers by another system, None for a run.
+    notes: further information for readers, one sentence each.
+    entailment: rates by threshold; None if no question was judged by entailment.
+    scored: figures of answers by another system; None for a run.
     comparison: description of the comparison of two runs; "" for one run.
-    corrected: by labels, None without labels.
-    analysis: further analyses of a run, None for other answers.
-    abstentions: correct and wrong ones, by arm.
-    citations: precision and recall, empty if not computed.
+    corrected: figures corrected by labels; None without labels.
+    analysis: further analyses of a run; None for other answers.
+    abstentions: right and wrong abstentions by arm.
+    citations: precision and recall of citations; empty if not computed.
     breakdown: rates by kind, retrieval and document, and pass^k, by arm.
-    policies: None without arms with policies.
+    policies: figures of policies; None without arms with policies.
+
+    Raises EvaluationError if two questions have the same ID.
     """
 
     config: RunConfig
@@ -190,7 +212,7 @@ class ReportData:
 
 
 def left_out_note(questions: int) -> str:
-    """Note on the number of questions that are excluded from differences."""
+    """Return a note on the number of questions that are excluded from differences."""
     one, several = ("question has", "Its", "It counts"), ("questions have", "Their", "They count")
     have, their, they = one if questions == 1 else several
     return (

@@ -1,4 +1,4 @@
-"""Turns a run into what the template shows: formatted numbers and ordered questions."""
+"""Prepare a run for the template: formatted numbers and ordered questions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,12 @@ from evaluation.statistics.run_summary import ArmSummary, PairSummary
 
 @dataclass(frozen=True, slots=True)
 class QuestionView:
-    """A question's section. worst: its rank in the order worst first, from 1; fixed, broken: in the first pair."""
+    """A question's section.
+
+    worst: rank of the question in the order worst first, from 1.
+    fixed, broken: shares of the question in the first pair of arms.
+    compared: whether the first pair compares the question.
+    """
 
     anchor: str
     worst: int
@@ -39,7 +44,7 @@ class ArmFigure:
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow:
-    """A question that one arm fixed or broke; anchor is "" when the report holds no answers to it."""
+    """A question that one arm fixed or broke. anchor: anchor of its section; "" if the report has no answers to it."""
 
     question_id: str
     text: str
@@ -51,7 +56,11 @@ class ChangeRow:
 
 @dataclass(frozen=True, slots=True)
 class PairFigure:
-    """A pair's numbers with its bars, and its changed questions, worst first. unchanged: questions left out of them."""
+    """A pair's numbers with its bars.
+
+    changes: changed questions, worst first. unchanged: number of compared questions that did not change.
+    verdict: sentence on which arm hallucinates less.
+    """
 
     pair: PairSummary
     bars: Chart
@@ -75,7 +84,10 @@ class ReportView:
 
 
 def percent(value: float | None, signed: bool = False) -> str:
-    """0.1234 -> "12.3 %"; None -> "undefined". Tiny but positive values show as "<0.1 %", never as 0."""
+    """Return a share as text: "12.3 %" for 0.1234, "undefined" for None.
+
+    A value that would be rounded to 0 is shown as "<0.1 %".
+    """
     if value is None:
         return "undefined"
     if 0 < abs(value) < 0.0005:
@@ -85,14 +97,14 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 
 def interval(estimate: HallucinationEstimate, signed: bool = False) -> str:
-    """ "[8.1, 17.9]" in percent, or an empty string when there is none."""
+    """Return an interval in percent, such as "[8.1, 17.9]"; "" if there is none."""
     if estimate.lower is None or estimate.upper is None:
         return ""
     return limits_text(estimate.lower, estimate.upper, signed=signed).replace("-", "−")
 
 
 def score(estimate: ScoreEstimate | None) -> str:
-    """ "0.812 [0.701, 0.900]"; "undefined (why)" if it is undefined."""
+    """Return an estimate as text, such as "0.812 [0.701, 0.900]" or "undefined (reason)"."""
     if estimate is None or estimate.estimate is None:
         return f"undefined ({estimate.reason if estimate else 'nothing was labelled'})"
     if estimate.lower is None or estimate.upper is None:
@@ -101,7 +113,7 @@ def score(estimate: ScoreEstimate | None) -> str:
 
 
 def share(estimate: ScoreEstimate) -> str:
-    """ "12.3 % [8.1, 17.9]"; "an undefined share (why)" if it is undefined."""
+    """Return a share as text, such as "12.3 % [8.1, 17.9]" or "an undefined share (reason)"."""
     if estimate.estimate is None:
         return f"an undefined share ({estimate.reason})"
     if estimate.lower is None or estimate.upper is None:
@@ -110,14 +122,18 @@ def share(estimate: ScoreEstimate) -> str:
 
 
 def p_value(p: float | None) -> str:
-    """ "0.034", "<0.001"; "undefined" for None."""
+    """Return a p-value as text: "0.034", "<0.001", or "undefined" for None."""
     if p is None:
         return "undefined"
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def worst_first(data: ReportData) -> list[ShownQuestion]:
-    """Most broken in the first pair, then most hallucinated in its second arm, then in all arms, then by id."""
+    """Return the questions, worst first.
+
+    They are sorted by the share broken in the first pair, then by the share hallucinated in its second arm, then in all
+    arms, then by ID.
+    """
     first = data.summary.pairs[0] if data.summary.pairs else None
     broken = {c.question_id: c.broken for c in first.changes} if first else {}
 
@@ -162,7 +178,7 @@ def _pair_figure(pair: PairSummary, anchors: dict[str, str], questions: dict[str
 
 
 def _verdict(pair: PairSummary) -> str:
-    """One sentence: which arm hallucinates less, if the interval says so."""
+    """Return a sentence on which arm hallucinates less, if the interval shows it."""
     e = pair.difference.default
     if e.rate is None or e.lower is None or e.upper is None:
         return f"The difference is undefined: {e.reason}."
@@ -175,7 +191,7 @@ def _verdict(pair: PairSummary) -> str:
 
 
 def left_out_words(pair: PairSummary) -> tuple[str, ...]:
-    """Which questions and pairs of responses a difference leaves out, and why; a few words each."""
+    """Return short descriptions of the questions and pairs of responses that a difference leaves out, with reasons."""
     reasons = (
         (pair.left_out, "only in one arm"),
         (pair.unscored, "unscored"),
@@ -188,7 +204,7 @@ def left_out_words(pair: PairSummary) -> tuple[str, ...]:
 
 
 def build_view(data: ReportData) -> ReportView:
-    """Everything the template reads, in its order. Anchors are made of positions, never of text from outside."""
+    """Create the view of a report. Anchors consist of positions, never of external text."""
     ordered = worst_first(data)
     anchors = {q.id: f"q{i}" for i, q in enumerate(data.questions, start=1)}
     by_id = {q.id: q for q in data.questions}

@@ -1,4 +1,4 @@
-"""A report's figures without the page: one JSON document, CSV rows, Markdown tables. Pure."""
+"""Format a report's figures as JSON, CSV and Markdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ CSV_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class FigureRow:
-    """One figure. kind: "rate" of an arm, or "difference" of arm (the baseline) less against."""
+    """One figure. kind: "rate" of an arm, or "difference" of arm (the baseline) minus against."""
 
     kind: str
     arm: str
@@ -38,7 +38,7 @@ class FigureRow:
 
 
 def figure_rows(summary: RunSummary) -> Iterator[FigureRow]:
-    """Every rate of every arm, then every difference, by their default intervals."""
+    """Yield all rates of all arms, then all differences, with their default intervals."""
     for a in summary.arms:
         rates = zip(OUTCOMES, (a.hallucinated, a.supported, a.abstained, a.unscored), strict=True)
         for outcome, measured in rates:
@@ -54,14 +54,14 @@ def figure_rows(summary: RunSummary) -> Iterator[FigureRow]:
 
 
 def claim_rows(claims: tuple[ArmClaims, ...]) -> Iterator[FigureRow]:
-    """What is secondary to an arm's rates: its claims that are unsupported, and the mean of 1 - V."""
+    """Yield the secondary figures of each arm: its share of unsupported claims, and its mean of 1 - V."""
     for c in claims:
         yield FigureRow("rate", c.arm, "", "unsupported claims", c.unsupported)
         yield FigureRow("rate", c.arm, "", "soft", c.soft)
 
 
 def as_csv(data: ReportData) -> str:
-    """The figures as CSV with a header; an undefined one has empty cells and its reason."""
+    """Return the figures as CSV with a header. An undefined figure has empty cells and its reason."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_COLUMNS)
@@ -80,14 +80,14 @@ def as_csv(data: ReportData) -> str:
     for found in (*further, *policy_rows(data.policies)):
         numbers = ["" if v is None else repr(v) for v in (found.rate, found.lower, found.upper, found.level)]
         head = (found.part, found.arm, found.against, found.quantity, *numbers)
-        # These rows have no rule of their own that flags few events; where a figure says why not, it is not trusted.
+        # No rule flags few events in these rows. A figure with a reason is not reliable.
         reliable = str(not found.reason).lower()
         writer.writerow((*head, found.questions, found.responses, found.method, reliable, found.reason))
     return file.getvalue()
 
 
 def as_json(data: ReportData) -> dict[str, Any]:
-    """Settings, summary, notes and every answer; undefined is None, never NaN."""
+    """Return settings, summary, notes and all answers as JSON values. An undefined number is None, never NaN."""
     return {
         "title": data.config.title,
         "first_screen": first_screen(data).to_json(),
@@ -126,7 +126,7 @@ def as_json(data: ReportData) -> dict[str, Any]:
 
 
 def as_markdown(data: ReportData) -> str:
-    """Tables of rates and differences, the notes, and the command that repeats the run."""
+    """Return a Markdown document with tables of rates and differences, notes, and the command that repeats the run."""
     level = f"{100 * data.summary.settings.level:g} %"
     screen = first_screen(data)
     lines = [f"# {_cell(data.config.title)}", "", "| measured | |", "|---|---|"]

@@ -1,4 +1,4 @@
-"""Definitions of the arms, outcomes and changes that a report mentions."""
+"""Define the arms, outcomes and changes that a report mentions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ARMS = {
     "rag": "the model with the passages that the search found",
     "oracle": "the model with the passages that hold the answer, as the question set names them",
 }
-"""The base arms; docs/arms.md describes the others."""
+"""Definitions of the base arms. docs/arms.md describes the others."""
 OUTCOMES = {
     "hallucinated": "some claim of the answer is not supported",
     "supported": "every claim of the answer is supported",
@@ -25,26 +25,26 @@ CHANGES = {
 
 
 def terms_of(data: ReportData) -> tuple[tuple[str, str], ...]:
-    """(term, definition) of the arms, outcomes and changes in the report."""
+    """Return (term, definition) of the arms, outcomes and changes in the report."""
     arms = [(arm.arm, meaning) for arm in data.summary.arms if (meaning := arm_meaning(arm.arm))]
     changes = list(CHANGES.items()) if data.summary.pairs else []
     return (*arms, *OUTCOMES.items(), *_unresponsive(data), *changes)
 
 
 def _unresponsive(data: ReportData) -> list[tuple[str, str]]:
-    """The term, if the report uses it."""
+    """Return the term "unresponsive" with its definition, if the report uses it."""
     if not any(found.unresponsive for found in data.abstentions):
         return []
     return [("unresponsive", UNRESPONSIVE_MEANING)]
 
 
 def counted(number: int, what: str) -> str:
-    """ "1 question", "6 questions"."""
+    """Return a number with its noun, such as "1 question" or "6 questions"."""
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 def arm_meaning(name: str) -> str:
-    """Definition of an arm; "" for the name of an external system."""
+    """Return the definition of an arm; "" for the name of an external system."""
     plain, _, run = name.partition(" @")
     base, plus, modifiers = plain.partition("+")
     meaning = ARMS.get(base, "")
