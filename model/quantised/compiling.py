@@ -1,4 +1,4 @@
-"""Kernels compiled by numba once on a machine and cached on disk."""
+"""Compile kernels with numba once per machine, and cache them on disk."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ _SOURCES = ("kernel.py", "step_kernel.py", "../engine_state/row_kernel.py")
 
 
 class KeptKernel:
-    """A function compiled in parallel mode at its first call, which takes seconds, or loaded from the cache.
+    """A function that numba compiles in parallel mode at its first call, which takes seconds, or loads from its cache.
 
-    If the cache is not writable or not readable, it is compiled for this process, with a warning.
+    If the cache cannot be written or read, the function is compiled for this process only, with a warning.
     """
 
     def __init__(self, function: Callable[..., None]) -> None:
         self._function = function
-        # numba only checks whether the function's own file has changed.
+        # The name depends on all sources, because numba only checks whether the function's own file has changed.
         function.__qualname__ = f"{function.__qualname__}_{_sources_digest()}"
         self._kept = True
         self._kernel = self._compiled()
 
     def __call__(self, threads: int, *given: object) -> None:
-        """Run it with at most ``threads`` threads."""
+        """Call the function with the given arguments, with at most ``threads`` threads."""
         numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
         try:
             self._kernel(*given)
@@ -54,6 +54,6 @@ class KeptKernel:
 
 @cache
 def _sources_digest() -> str:
-    """Digest of the source files of compiled functions, so that other versions' caches are not used."""
+    """Return a digest of the kernels' source files, so that the caches of other versions are not used."""
     here = Path(__file__).parent
     return hashlib.sha256(b"".join((here / name).read_bytes() for name in _SOURCES)).hexdigest()[:12]

@@ -1,7 +1,7 @@
-"""GroupedMatrix: a weight whose rows are split into groups of 32 columns, each with its own scale.
+"""Weights in groups: each row of a matrix is split into groups of 32 columns with their own scale.
 
-4 bits: w = s q + m with q in 0 .. 15 (Q4_1 of ggml; Q4_0 is m = -8 s). 8 bits: w = s q with q in -127 .. 127 (Q8_0).
-Scales and minima are kept in fp32, so that a file's blocks are represented exactly.
+4 bits: w = s q + m with q in 0 .. 15 (Q4_1 of ggml; Q4_0 has m = -8 s). 8 bits: w = s q with q in -127 .. 127 (Q8_0).
+Scales and minima are kept in fp32, so that the blocks of a file are represented exactly.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from torch import Tensor
 from model.errors import ModelError
 
 GROUP = 32
-"""Columns that share a scale."""
+"""Number of columns that share a scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupedMatrix:
-    """codes (O, I) uint8 (4 bits) or int8 (8 bits); scales (O, I / 32) fp32; minima the same, None for 8 bits."""
+    """A quantised matrix (O, I).
+
+    codes: (O, I), uint8 for 4 bits, int8 for 8 bits. scales: (O, I / 32) in fp32. minima: the same; None for 8 bits.
+    """
 
     codes: Tensor
     scales: Tensor
@@ -28,11 +31,11 @@ class GroupedMatrix:
 
     @property
     def bits(self) -> int:
-        """4 or 8."""
+        """Bits of a code: 4 or 8."""
         return 8 if self.minima is None else 4
 
     def dequantised(self) -> Tensor:
-        """The numbers, (O, I) in fp32."""
+        """Return the matrix in fp32: (O, I)."""
         rows, columns = self.codes.shape
         numbers = self.codes.float().view(rows, -1, GROUP) * self.scales[..., None]
         if self.minima is not None:
@@ -41,7 +44,7 @@ class GroupedMatrix:
 
 
 def stacked(parts: Sequence[GroupedMatrix]) -> GroupedMatrix:
-    """Concatenate the rows of several matrices with the same number of bits."""
+    """Return the rows of several matrices as one. Raises ValueError if their numbers of bits differ."""
     minima = [part.minima for part in parts if part.minima is not None]
     if len(minima) not in (0, len(parts)):
         raise ValueError("matrices of 4 and of 8 bits do not make one")
@@ -53,11 +56,11 @@ def stacked(parts: Sequence[GroupedMatrix]) -> GroupedMatrix:
 
 
 def rounded(weight: Tensor, bits: int, name: str) -> GroupedMatrix:
-    """Quantise weight (O, I) to groups of 4 or 8 bits.
+    """Quantise a weight (O, I) to groups of 4 or 8 bits, with round-to-nearest.
 
-    4 bits: between the minimum and maximum of a group; 8 bits: symmetric about 0 (round-to-nearest, as in ggml's Q4_1
-    and Q8_0, with fp32 scales). Raises ModelError, with ``name``, if I is not a multiple of 32 or a number is not
-    finite.
+    With 4 bits the codes range from the minimum to the maximum of a group, with 8 bits they are symmetric about 0 (as
+    in ggml's Q4_1 and Q8_0, with fp32 scales). name: the weight's name, for messages. Raises ModelError if I is not a
+    multiple of 32 or a number is not finite.
     """
     check_columns(weight, name)
     wide = weight.detach().float()
@@ -76,7 +79,7 @@ def rounded(weight: Tensor, bits: int, name: str) -> GroupedMatrix:
 
 
 def check_columns(weight: Tensor, name: str) -> None:
-    """Raise ModelError, with ``name``, for a matrix whose columns cannot be split into groups of 32."""
+    """Raise ModelError, with ``name``, if the columns of a matrix cannot be split into groups of 32."""
     if weight.ndim != 2 or weight.shape[1] % GROUP:
         raise ModelError(
             f"{name} has the shape {tuple(weight.shape)}: weights of 4 and 8 bits need a number of columns that is a "

@@ -1,8 +1,8 @@
-"""Products with grouped weights on a CPU, compiled by numba: fp32 activations, weights widened in registers.
+"""Multiply with grouped weights on a CPU, compiled by numba: fp32 activations, weights widened in registers.
 
 Weights are stored in tiles of 16 outputs, so that one vector holds the same column of all 16. The vector operations are
-explicit and not left to the compiler's vectoriser: the order of a row's sums then depends on the matrix alone, and not
-on the number of rows, the row's index, or the threads.
+explicit instead of left to the compiler. The order of a row's sums therefore depends on the matrix only, not on the
+number of rows, the row's index or the threads.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 LANES = 16
-"""Outputs of a tile."""
+"""Number of outputs of a tile."""
 GROUP = 32
-"""Columns that share a scale."""
+"""Number of columns that share a scale."""
 BITS, CODES, SCALES, MINIMA, BIAS, TILES, GROUPS = range(7)
-"""Fields of a matrix in the table (store.py).
+"""Indices of a matrix's fields in the table (store.py).
 
-4 or 8 bits, its offsets in the arrays of codes and numbers (bias -1 for none), tiles of outputs, groups of columns.
+The fields are the bits (4 or 8), the offsets of codes, scales, minima and bias (-1 for none), the number of tiles of
+outputs, and the number of groups of columns.
 """
 
 HELPER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""For functions called only by compiled ones, which reduces compile time."""
+"""Options for functions that only compiled functions call. They reduce the compile time."""
 _INT, _FLOAT, _BYTES = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES), ir.VectorType(ir.IntType(8), LANES)
 _WIDE = ir.VectorType(ir.IntType(32), LANES)
 
 
 def _loaded(builder: Any, data: Any, offset: Any, kind: ir.Type, element: ir.Type) -> Any:
-    """Load ``kind`` from element ``offset`` on; no alignment is assumed."""
+    """Load a value of type ``kind`` from element ``offset`` on, without assuming alignment."""
     at = builder.gep(data, [offset], source_etype=element)
     return builder.load(builder.bitcast(at, kind.as_pointer()), align=1, typ=kind)
 
@@ -45,13 +46,13 @@ def _spread(builder: Any, number: Any) -> Any:
 
 
 def _fused(builder: Any, a: Any, b: Any, c: Any) -> Any:
-    """a b + c, rounded once."""
+    """Compute a b + c, rounded once."""
     kind = ir.FunctionType(_FLOAT, [_FLOAT] * 3)
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fma.v{LANES}f32"), [a, b, c])
 
 
 def _columns(builder: Any, bits: int, codes: Any, offset: Any) -> list[tuple[int, Any]]:
-    """A group's columns and their 16 weights' codes as numbers, in summation order."""
+    """Return each column of a group with the codes of its 16 weights as fp32, in the order of summation."""
     byte = ir.IntType(8)
     out = []
     for j in range(GROUP * bits // 8):
@@ -67,7 +68,7 @@ def _columns(builder: Any, bits: int, codes: Any, offset: Any) -> list[tuple[int
 
 
 def _function(module: Any, bits: int, rows: int) -> Any:
-    """The tile's function in a module: one function for all call sites, never inlined, which compiles much faster."""
+    """Return the function of a tile in a module. All call sites share it without inlining, which compiles faster."""
     number, byte = ir.FloatType(), ir.IntType(8)
     floats = number.as_pointer()
     kinds = [byte.as_pointer(), _INT, floats, _INT, _INT, _INT, floats, _INT, _INT, floats, _INT, floats, _INT, _INT]
@@ -114,9 +115,10 @@ def _function(module: Any, bits: int, rows: int) -> Any:
 
 
 def _tile_of(bits: int, rows: int) -> Any:
-    """An intrinsic: out[r * out_step + lane] += sum over columns i of w[lane, i] x[r * x_step + i] for ``rows`` rows r.
+    """Create an intrinsic that adds the products of a tile with ``rows`` rows to ``out``.
 
-    The arrays are contiguous, and each ``_at`` is the offset of the tile's or the first row's part.
+    It computes out[r * out_step + lane] += sum_i w[lane, i] x[r * x_step + i]. The arrays are contiguous, and each
+    ``_at`` is the offset of the part for the tile or the first row.
     """
 
     @intrinsic
@@ -160,9 +162,9 @@ _eight_bits_one, _eight_bits_four = _tile_of(8, 1), _tile_of(8, 4)
 
 @njit(**HELPER)  # type: ignore[untyped-decorator]
 def add_tile(codes: Any, numbers: Any, matrix: Any, tile: int, x: Any, sums: Any, out: Any, begin: int) -> None:
-    """out (R, ...)[:, begin : begin + 16] += one tile's products with x (R, I); sums (R, I / 32): of x's groups.
+    """Add the products of one tile with x (R, I) to columns begin : begin + 16 of ``out``.
 
-    matrix (7): its fields in the table.
+    matrix: (7), its fields in the table. sums: (R, I / 32), sums of the groups of x.
     """
     rows, groups = x.shape[0], matrix[GROUPS]
     scales, minima = matrix[SCALES] + tile * groups * 16, matrix[MINIMA] + tile * groups * 16
@@ -244,7 +246,7 @@ def add_tile(codes: Any, numbers: Any, matrix: Any, tile: int, x: Any, sums: Any
 
 @njit(**HELPER)  # type: ignore[untyped-decorator]
 def begin_tile(numbers: Any, matrix: Any, tile: int, out: Any, begin: int) -> None:
-    """out (R, ...)[:, begin : begin + 16] = the bias, or 0."""
+    """Set columns begin : begin + 16 of ``out`` to the bias of a tile, or to 0 without a bias."""
     bias = matrix[BIAS]
     for r in range(out.shape[0]):
         for lane in range(16):
@@ -253,7 +255,7 @@ def begin_tile(numbers: Any, matrix: Any, tile: int, out: Any, begin: int) -> No
 
 @njit(**HELPER)  # type: ignore[untyped-decorator]
 def add_bias(numbers: Any, matrix: Any, out: Any) -> None:
-    """out (R, O) += the bias, if there is one."""
+    """Add the bias of a matrix, if there is one, to out (R, O)."""
     if matrix[BIAS] >= 0:
         for r in range(out.shape[0]):
             for o in range(out.shape[1]):
@@ -262,7 +264,7 @@ def add_bias(numbers: Any, matrix: Any, out: Any) -> None:
 
 @njit(**HELPER)  # type: ignore[untyped-decorator]
 def sum_groups(x: Any, sums: Any) -> None:
-    """x (R, I) -> sums (R, I / 32): of each group of columns."""
+    """Write the sum of each group of columns of x (R, I) to sums (R, I / 32)."""
     for r in range(sums.shape[0]):
         for g in range(sums.shape[1]):
             total = np.float32(0)

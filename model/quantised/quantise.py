@@ -1,4 +1,4 @@
-"""Quantise a decoder: matrices in groups of 4 or 8 bits, taken from a file's blocks or rounded."""
+"""Quantise a decoder to groups of 4 or 8 bits, from the blocks of a file or by rounding."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from model.errors import ModelError
 from model.quantised.groups import GROUP, GroupedMatrix, check_columns, rounded
 
 HEAD = "head"
-"""The name of the head's matrix among those of the blocks."""
+"""Name of the head's matrix."""
 
 
 @cache
 def has_kernels() -> bool:
     """Return whether the compiled kernels are available."""
     try:
-        import model.quantised.step_kernel  # noqa: F401 - numba takes its time: only where it is used
+        import model.quantised.step_kernel  # noqa: F401 - imported here because numba is slow to import
     except ImportError:  # numba lags behind new versions of Python and numpy
         return False
     return True
 
 
 def unsupported(config: DecoderConfig) -> str:
-    """Return why a decoder of this kind has no quantised steps; "" if it does."""
+    """Return why quantised steps do not support a decoder of this kind; "" if they do."""
     wanted = {
         "norm": ("rms", config.norm),
         "norm_position": ("pre", config.norm_position),
@@ -48,7 +48,7 @@ def unsupported(config: DecoderConfig) -> str:
 
 
 def matrix_shapes(config: DecoderConfig) -> dict[str, tuple[int, int]]:
-    """(O, I) of each matrix that is stored in groups, by name."""
+    """Return the shape (O, I) of each matrix that is stored in groups, by name."""
     width, inner = config.hidden_size, config.intermediate_size
     heads = config.num_heads * config.head_dim
     block = {
@@ -65,18 +65,18 @@ def matrix_shapes(config: DecoderConfig) -> dict[str, tuple[int, int]]:
 
 
 def odd_columns(config: DecoderConfig) -> str:
-    """Return the first matrix whose columns cannot be split into groups of 32, with its shape; "" if there is none."""
+    """Return the first matrix, with its shape, whose columns cannot be split into groups of 32; "" if there is none."""
     odd = ((name, shape) for name, shape in matrix_shapes(config).items() if shape[1] % GROUP)
     return next((f"{name} {shape}" for name, shape in odd), "")
 
 
 def quantise(model: Decoder, bits: int, stored: Mapping[str, GroupedMatrix] | None = None) -> None:
-    """Quantise an unpacked decoder on a CPU: steps with matrices of at most 4 or 8 ``bits``, and an 8-bit head.
+    """Quantise an unpacked decoder on a CPU in place: its blocks to at most ``bits`` bits, its head to 8 bits.
 
-    stored: matrices from a file, by ``matrix_names``; one with no more bits than requested is used unchanged. Others
-    are rounded, and the model's own weights become the rounded ones, so that prompts and steps use the same model.
-    Raises ModelError naming what is unsupported: a kind of decoder, a matrix whose columns are not a multiple of 32, a
-    number that is not finite; the model is then unchanged.
+    bits: 4 or 8. stored: matrices from a file, by the names of ``matrix_shapes``; those with at most the requested bits
+    are used unchanged. Others are rounded, and the model's own weights are replaced by the rounded ones, so that
+    prompts and steps use the same weights. Raises ModelError, with the model unchanged, for an unsupported decoder, a
+    matrix whose columns are not a multiple of 32, or a number that is not finite.
     """
     if bits not in (4, 8):
         raise ModelError(f"weights of {bits} bits are not supported: use 4 or 8")
@@ -101,7 +101,7 @@ def quantise(model: Decoder, bits: int, stored: Mapping[str, GroupedMatrix] | No
 
 
 def _plain(model: Decoder) -> dict[str, torch.Tensor]:
-    """The matrices of a decoder by name, as views of its weights."""
+    """Return the matrices of a decoder by name, as views of its weights."""
     out: dict[str, torch.Tensor] = {}
     for layer, block in enumerate(model.blocks):
         if not (isinstance(block, Block) and isinstance(block.mlp, SwiGLU)):

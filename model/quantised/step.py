@@ -1,4 +1,4 @@
-"""Decoding steps of few rows with grouped weights, and an 8-bit head."""
+"""Run decoding steps of few rows with grouped weights, and an 8-bit head."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from model.quantised.store import StoreBuilder, WeightStore
 from model.row_steps import RowReads, RowState
 
 MATRICES = ("attention.qkv", "attention.out", "mlp.gate", "mlp.up", "mlp.down")
-"""A block's matrices by the names used in ``QuantisedStep``, in the order of the kernel's table."""
+"""Names of the matrices of a block, in the order of the kernel's table."""
 
 
 class QuantisedStep:
-    """A decoding step of any number of rows: a row's results do not depend on the others. See step_kernel.py.
+    """Decoding steps of any number of rows, in which a row's results do not depend on other rows (step_kernel.py).
 
-    model: provides norms, biases, embedding and angles, so it must not be packed yet. matrices: by "blocks.LAYER.NAME"
-    for the MATRICES.
+    model: provides norms, biases, embedding and angles; it must not be packed yet. matrices: by "blocks.LAYER.NAME",
+    for each name in MATRICES. Raises ModelError for a decoder of another kind.
     """
 
     def __init__(self, model: Decoder, matrices: Mapping[str, GroupedMatrix]) -> None:
@@ -56,11 +56,11 @@ class QuantisedStep:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its weights."""
+        """Bytes of the weights."""
         return self._store.nbytes
 
     def hidden(self, tokens: Tensor, state: RowState) -> Tensor:
-        """tokens (N, 1) -> final hidden states (N, E) in fp32; advances the state by one step.
+        """Return the final hidden states (N, E) of tokens (N, 1) in fp32, and advance the state by one step.
 
         Raises ModelError past the last position.
         """
@@ -90,14 +90,14 @@ class QuantisedStep:
                 order,
                 self._dims,
             )
-        if torch.get_num_threads() != threads:  # numba's first call sets OpenMP's number of threads for this thread
+        if torch.get_num_threads() != threads:  # numba's first call changes OpenMP's number of threads
             torch.set_num_threads(threads)
         state.advance(1)
         return hidden
 
 
 class QuantisedHead:
-    """A head's matrix in groups: (..., E) -> logits (..., V) in fp32, each row independent of the others."""
+    """The matrix of a head in groups, in which a row's results do not depend on other rows."""
 
     def __init__(self, matrix: GroupedMatrix) -> None:
         builder = StoreBuilder()
@@ -108,11 +108,11 @@ class QuantisedHead:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of its weights."""
+        """Bytes of the weights."""
         return self._store.nbytes
 
     def __call__(self, x: Tensor) -> Tensor:
-        """See the class."""
+        """Return the logits (..., V) of x (..., E), in fp32."""
         flat = x.reshape(-1, self._columns).float().contiguous()
         out = torch.empty(flat.shape[0], self._width)
         threads = torch.get_num_threads()
@@ -131,7 +131,7 @@ def _biases(attention: Attention, mlp: SwiGLU) -> dict[str, Tensor | None]:
 
 
 def _joined(plans: list[RowReads]) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Ranges of all plans, concatenated, with offsets (W, R + 1) into them, and orders (W, R)."""
+    """Return the concatenated ranges of W plans, the offsets (W, R + 1) into them, and the orders (W, R)."""
     begins = np.cumsum([0, *(len(plan.ranges) for plan in plans[:-1])])
     offsets = np.stack([plan.offsets + begin for plan, begin in zip(plans, begins, strict=True)])
     return np.concatenate([plan.ranges for plan in plans]), offsets, np.stack([plan.order for plan in plans])

@@ -1,8 +1,7 @@
-"""One decoding step of a Llama-like decoder in one compiled call: norms, grouped products, rotation, attention, SwiGLU.
+"""Run one decoding step of a Llama-like decoder in one compiled call: norms, products, rotation, attention, SwiGLU.
 
-All numbers are fp32 from the embedding to the final norm; keys and values are stored in the arena's dtype. A row's
-results do not depend on the rest of the batch: its products are those of kernel.py, its attention that of
-row_kernel.py.
+All numbers are fp32 from the embedding to the final norm. Keys and values are stored in the arena's dtype. A row's
+results do not depend on the rest of the batch, because products (kernel.py) and attention (row_kernel.py) do not.
 """
 
 from __future__ import annotations
@@ -18,21 +17,22 @@ from model.quantised.compiling import KeptKernel
 from model.quantised.kernel import HELPER, TILES, add_bias, add_tile, begin_tile, sum_groups
 
 QKV, OUT, GATE, UP, DOWN = range(5)
-"""A layer's matrices in the table."""
+"""Indices of a layer's matrices in the table."""
 FIRST_NORM, SECOND_NORM, QUERY_NORM, KEY_NORM, ROTATED, WINDOW = range(6)
-"""A layer's other fields: offsets of its norms (-1 for none), 1 if queries and keys are rotated, index of its read
-plan.
-"""
-_PROJECT, _ATTEND, _MERGE, _WIDEN, _NARROW = range(5)  # the phases of a layer, in order
+"""Indices of a layer's other fields.
 
-_REORDERED = {"reassoc", "contract", "nsz"}  # of sums within one row only
+The fields are offsets of its norms (-1 for none), 1 if queries and keys are rotated, and the index of its read plan.
+"""
+_PROJECT, _ATTEND, _MERGE, _WIDEN, _NARROW = range(5)  # phases of a layer, in order
+
+_REORDERED = {"reassoc", "contract", "nsz"}  # allows to reorder sums, which are within one row
 
 
 def _narrowed(number: Any, like: Any) -> Any:
-    """Round fp32 to the arena's type: fp32, or the bits of bf16, rounded to the nearest even."""
+    """Convert fp32 to the arena's type: fp32, or the bits of bf16 (rounded to nearest, ties to even)."""
 
 
-# Here and below: numba's decorators and the functions they return are untyped.
+# numba's decorators and the functions that they return are untyped.
 @overload(_narrowed, strict=False)  # type: ignore[untyped-decorator]
 def _narrowed_by_type(number: Any, like: Any) -> Any:
     if like.dtype == types.uint16:
@@ -49,7 +49,7 @@ def _narrowed_by_type(number: Any, like: Any) -> Any:
 
 @njit(fastmath=_REORDERED, **HELPER)  # type: ignore[untyped-decorator]
 def _normed(x: Any, weight: Any, eps: Any, out: Any) -> None:
-    """x (E) / sqrt(mean(x^2) + eps) * weight (Zhang and Sennrich 2019, eq. 4)."""
+    """Write x (E) / sqrt(mean(x^2) + eps) * weight to ``out`` (Zhang and Sennrich 2019, eq. 4)."""
     total = np.float32(0)
     for i in range(x.shape[0]):
         total += x[i] * x[i]
@@ -67,7 +67,7 @@ def _normed_rows(x: Any, numbers: Any, begin: int, eps: Any, out: Any) -> None:
 
 @njit(**HELPER)  # type: ignore[untyped-decorator]
 def _turned(head: Any, cosine: Any, sine: Any, out: Any) -> None:
-    """head (D) rotated by model.decoder.rotary.Rotation's angles."""
+    """Write head (D), rotated by the angles of a model.decoder.rotary.Rotation, to ``out``."""
     half = head.shape[0] // 2
     for d in range(half):
         out[d] = head[d] * cosine[d] + head[d + half] * sine[d]
@@ -87,7 +87,10 @@ def _queries_and_keys(
     keys: Any,
     values: Any,
 ) -> None:
-    """qkv (R, >= (H + 2 Hkv) D) -> query (R, Hkv, G, D); keys and values (S, Hkv, D) at slots (R)."""
+    """Split qkv (R, >= (H + 2 Hkv) D) into query (R, Hkv, G, D), and keys and values (S, Hkv, D) at ``slots`` (R).
+
+    Queries and keys are normed and rotated as the layer requires.
+    """
     rows, kv_heads, group, dim = query.shape
     heads = kv_heads * group
     turned = np.empty(dim, np.float32)
@@ -116,7 +119,10 @@ def _queries_and_keys(
 
 @njit(fastmath={"contract", "nsz"}, **HELPER)  # type: ignore[untyped-decorator]
 def _gated(gates: Any, begin: int, second: int, out: Any) -> None:
-    """out (R, I)[:, begin ...] = silu(gate) * up of a tile; gates (R, 2 I), up from ``second`` on."""
+    """Write silu(gate) * up of a tile to columns begin : begin + 16 of out (R, I).
+
+    gates: (R, 2 I), with gate from column ``begin`` on and up from column ``second`` on.
+    """
     for r in range(out.shape[0]):
         for lane in range(16):
             gate, up = gates[r, begin + lane], gates[r, second + lane]
@@ -177,7 +183,7 @@ def _step(
             sum_groups(inside, inside_sums)
             add_bias(numbers, table[DOWN], hidden)
             tasks = table[DOWN, TILES]
-        # One parallel loop for all phases: each takes seconds to compile.
+        # One parallel loop for all phases, because each loop takes seconds to compile.
         for task in prange(tasks):
             if phase == _ATTEND:
                 row, head = order[fields[WINDOW], task // kv_heads], task % kv_heads
@@ -209,11 +215,16 @@ def _product(x: Any, codes: Any, numbers: Any, matrix: Any, out: Any) -> None:
 
 
 decode_step = KeptKernel(_step)
-"""(hidden, codes, numbers, matrices, layers, final_norm, eps, keys, values, slots, cosines, sines, ranges, offsets,
-order, dims): hidden (R, E), the rows' embeddings, become final hidden states, and their keys and values are stored.
+"""Kernel of a decoding step.
 
-matrices (L, 5, 7) and layers (L, 6): the table. keys, values (L, S, Hkv, D): the arena. slots (R): where the rows'
-positions lie. cosines, sines (R, D). Of W plans of reads: ranges (N, 2), row r of plan w reads ranges[offsets[w, r] :
-offsets[w, r + 1]]; order (W, R). dims: a tuple of D / 4 zeros."""
+It replaces the embeddings in hidden (R, E) by the final hidden states, and stores the keys and values of the rows.
+Arguments: hidden, codes, numbers, matrices, layers, final_norm, eps, keys, values, slots, cosines, sines, ranges,
+offsets, order, dims. matrices (L, 5, 7) and layers (L, 6): the table. keys, values (L, S, Hkv, D): the arena. slots
+(R): arena positions of the rows. cosines, sines: (R, D). ranges (N, 2), offsets (W, R + 1), order (W, R): W read plans;
+row r of plan w reads ranges[offsets[w, r] : offsets[w, r + 1]]. dims: a tuple of D / 4 zeros.
+"""
 product = KeptKernel(_product)
-"""(x, codes, numbers, matrix, out): out (R, tiles * 16) = x (R, I) times one matrix, and its bias."""
+"""Kernel of one product: it writes x (R, I) times a matrix, plus its bias, to out (R, tiles * 16).
+
+Arguments: x, codes, numbers, matrix, out.
+"""

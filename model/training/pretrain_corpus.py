@@ -1,7 +1,7 @@
-"""A tokenised corpus on disk: two streams of 16-bit token ids in shards, written once, resumable, memory-mapped.
+"""Write and read a tokenised corpus on disk: two streams of 16-bit token ids in shards.
 
-A stream is a sequence of documents, each followed by an end token. "train" is for training; "validation" holds complete
-documents that are not trained on.
+A stream is a sequence of documents, each followed by an end token. "train" is for training. "validation" holds complete
+documents that are not trained on. Writing can be resumed, and reading is memory-mapped.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TOKEN_BYTES: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """One file of a stream: its name, its number of tokens and its SHA-256 (hex)."""
+    """One file of a stream. name: file name. tokens: number of tokens. sha256: hash of the file (hex)."""
 
     name: str
     stream: str
@@ -36,10 +36,11 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class CorpusFacts:
-    """Contents of corpus.json. identity: the origin of the corpus (keys and values chosen by the caller).
+    """Contents of corpus.json.
 
-    skipped: items of the source that were left out. documents: number written, of them validation_documents to the
-    validation stream.
+    identity: origin of the corpus, as text chosen by the caller. end_id: id of the end token. documents: number of
+    documents, including ``validation_documents`` in the validation stream. skipped: items of the source that were left
+    out. shards: files of both streams, in order.
     """
 
     identity: str
@@ -50,12 +51,15 @@ class CorpusFacts:
     shards: tuple[Shard, ...]
 
     def tokens(self, stream: str) -> int:
-        """Tokens of a stream, end tokens included."""
+        """Return the number of tokens of a stream, including end tokens."""
         return sum(shard.tokens for shard in self.shards if shard.stream == stream)
 
 
 class CorpusWriter:
-    """Writes a corpus folder. If restarted with the same identity it continues after ``documents`` documents."""
+    """A writer of a corpus folder. With the same identity it continues an unfinished corpus after ``documents``.
+
+    shard_bytes: maximum size of a file.
+    """
 
     def __init__(self, folder: Path, identity: str, *, end_id: int, shard_bytes: int) -> None:
         if shard_bytes < _TOKEN_BYTES:
@@ -73,11 +77,11 @@ class CorpusWriter:
 
     @property
     def documents(self) -> int:
-        """Documents written so far, including earlier runs."""
+        """Number of documents written so far, including earlier runs."""
         return self._documents
 
     def add(self, ids: Ids, *, held_out: bool) -> None:
-        """Append one document's ids (T,) to its stream, and the end token."""
+        """Append a document's ids (T,) and the end token. held_out: whether it goes to the validation stream."""
         if self._pending_tokens and self._pending_tokens + len(ids) + 1 > self._limit:
             self.flush()
         self._pending["validation" if held_out else "train"] += [ids, self._end]
@@ -86,7 +90,7 @@ class CorpusWriter:
         self._held_out_documents += held_out
 
     def flush(self) -> None:
-        """Write pending data, so that a kill from here on loses nothing. Raises ModelError if the disk is full."""
+        """Write pending documents, so that a later kill does not lose them. Raises ModelError if the disk is full."""
         shards = list(self._facts.shards)
         try:
             for stream, parts in self._pending.items():
@@ -115,7 +119,7 @@ class CorpusWriter:
         self._pending = {stream: [] for stream in _STREAMS}
 
     def finish(self, skipped: tuple[str, ...]) -> CorpusFacts:
-        """Write the rest and corpus.json, which completes the corpus."""
+        """Write pending documents and corpus.json, which completes the corpus. skipped: see CorpusFacts."""
         self._facts = replace(self._facts, skipped=skipped)
         self.flush()
         (self._folder / JOURNAL).replace(self._folder / FACTS)
@@ -123,7 +127,7 @@ class CorpusWriter:
 
 
 class TokenStream:
-    """One stream of a corpus, memory-mapped: only pages that are read are in memory."""
+    """One stream of a corpus, memory-mapped."""
 
     def __init__(self, folder: Path, facts: CorpusFacts, stream: str) -> None:
         shards = [shard for shard in facts.shards if shard.stream == stream]
@@ -136,7 +140,7 @@ class TokenStream:
         return self._starts[-1]
 
     def read(self, start: int, count: int) -> NDArray[np.int64]:
-        """``count`` ids starting at ``start``, (count,). The stream is circular.
+        """Return ``count`` ids from position ``start`` on: (count,). The stream is circular.
 
         Raises ModelError if the stream is empty or ``count`` exceeds its length.
         """
@@ -155,9 +159,9 @@ class TokenStream:
 
 
 def open_corpus(folder: Path) -> CorpusFacts | None:
-    """Return the facts of a finished corpus, after checking every shard; None if it is not finished.
+    """Return the facts of a finished corpus after checking every shard; None if it is not finished.
 
-    Raises ModelError, naming a shard that is missing or damaged.
+    Raises ModelError, naming the shard, if one is missing or damaged.
     """
     facts = _read_facts(folder / FACTS)
     if facts is None:
@@ -179,7 +183,7 @@ def _damaged(folder: Path, facts: CorpusFacts) -> str | None:
 
 
 def _read_facts(path: Path) -> CorpusFacts | None:
-    """None if the file is missing or of another kind: the corpus is then rebuilt."""
+    """Return the facts in a file; None if it is missing or invalid, so that the corpus is rebuilt."""
     try:
         value = json.loads(path.read_text("utf-8"))
         fields = {**value, "shards": tuple(Shard(**s) for s in value["shards"]), "skipped": tuple(value["skipped"])}

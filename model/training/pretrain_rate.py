@@ -1,4 +1,4 @@
-"""Measure the device's matrix multiplication rate, the reference for a training run's speed."""
+"""Measure the rate of matrix products on a device, as a reference for the speed of a training run."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import torch
 
 
 def matrix_rate(device: torch.device, *, bf16: bool) -> float:
-    """Floating-point operations per second of one large matrix product: the best of a few, in bf16 or fp32.
+    """Return the floating-point operations per second of the fastest of a few large matrix products.
 
-    A product of two n x n matrices is 2 n^3 operations; n is 8,192 on a GPU and 1,024 on a CPU.
+    bf16: whether to measure in bf16 instead of fp32. A product of two n x n matrices counts as 2 n^3 operations; n is
+    8,192 on a GPU and 1,024 on a CPU.
     """
     size, tries = (8192, 10) if device.type == "cuda" else (1024, 4)
     dtype = torch.bfloat16 if bf16 else torch.float32

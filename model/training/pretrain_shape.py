@@ -1,19 +1,19 @@
-"""Shapes of a decoder trained from scratch, its initialisation, and the cost of a training token.
+"""Shapes of decoders that are trained from scratch, their initialisation, and the cost of a training token.
 
-"full" has 23.6 million parameters, so that in fp16 it is 47 MB and can be shipped:
+"full" has 23.6 million parameters, 47 MB in fp16:
 
-- vocabulary 12,288: with a tied head every 1,000 tokens cost 0.39M parameters, a quarter of a layer. At 8,192 English
-  takes more tokens a word, and context and time with it; at 16,384 the embedding is a quarter of the model.
-- 384 wide, 12 deep: below a billion parameters depth is worth more than width (Liu et al. 2024, MobileLLM, section 3),
-  but each layer adds latency on the CPUs this is meant for.
-- 6 query heads of 64 on 2 key/value heads (Ainslie et al. 2023): the cache of 2,048 positions is a third of its size.
+- Vocabulary of 12,288 tokens. A smaller one needs more tokens per word; with 16,384 tokens the embedding would be a
+  quarter of the model.
+- Width 384 and 12 layers. Below a billion parameters depth is worth more than width (Liu et al. 2024, MobileLLM,
+  section 3), but each layer adds latency on a CPU.
+- 6 query heads of dimension 64 on 2 key/value heads (Ainslie et al. 2023), which divides the size of the cache by 3.
 - SwiGLU of 1,024, 8/3 of the width (Shazeer 2020).
 
-"small" has 1.6 million, 3.3 MB in fp16: about what an hour on two cores can train with 20 tokens a parameter (Hoffmann
-et al. 2022, section 3), and the shape of the checkpoint that the engine's documentation and tests use
-(model/pretrained/decoder). A third of it is the embedding of 4,096 tokens.
+"small" has 1.6 million parameters, 3.3 MB in fp16. An hour on two cores can train it with 20 tokens per parameter
+(Hoffmann et al. 2022, section 3). It is the shape of model/pretrained/decoder, which the engine's documentation and
+tests use.
 
-"tiny" has half a million: it shows on a CPU, in minutes, that everything works.
+"tiny" has half a million parameters. It trains on a CPU in minutes, to test the whole process.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from model.decoder.decoder import Decoder
 Size = Literal["tiny", "small", "full"]
 VOCABULARY: dict[Size, int] = {"tiny": 2048, "small": 4096, "full": 12288}
 CONTEXT: dict[Size, int] = {"tiny": 256, "small": 1024, "full": 2048}
-# Width, layers, query heads, key/value heads, and what is inside SwiGLU.
+# Width, layers, query heads, key/value heads, and intermediate size of SwiGLU.
 _SHAPES: dict[Size, tuple[int, int, int, int, int]] = {
     "tiny": (96, 3, 4, 2, 256),
     "small": (128, 6, 4, 2, 352),
@@ -40,7 +40,10 @@ _STD = 0.02
 
 
 def pretrain_config(size: Size, vocabulary: int, context: int) -> DecoderConfig:
-    """The Llama shape called ``size``, for so many tokens and positions. Raises ModelError for impossible numbers."""
+    """Return the configuration of a size. vocabulary: number of tokens. context: number of positions.
+
+    Raises ModelError for invalid numbers.
+    """
     width, layers, heads, kv_heads, inner = _SHAPES[size]
     return DecoderConfig(
         vocab_size=vocabulary,
@@ -57,10 +60,10 @@ def pretrain_config(size: Size, vocabulary: int, context: int) -> DecoderConfig:
 
 
 def new_decoder(config: DecoderConfig, seed: int) -> Decoder:
-    """A decoder with random weights, the same on every machine for one seed.
+    """Create a decoder with random weights that depend on ``seed`` only.
 
-    Matrices ~ N(0, 0.02^2); those that write into the residual stream are divided by sqrt(2 L), so that its variance
-    does not grow with depth (Radford et al. 2019, section 2.3). Norms start at 1, biases at 0.
+    Matrices are drawn from N(0, 0.02^2). Those that write into the residual stream are divided by sqrt(2 L), so that
+    its variance does not grow with depth (Radford et al. 2019, section 2.3). Norms start at 1, biases at 0.
     """
     with torch.random.fork_rng(devices=[]):  # the constructors' initial values are overwritten
         model = Decoder(config)
@@ -74,16 +77,16 @@ def new_decoder(config: DecoderConfig, seed: int) -> Decoder:
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Number of learned parameters; a tied head counts once."""
+    """Return the number of parameters. A tied head counts once."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
 def training_flops_per_token(config: DecoderConfig, context: int) -> float:
-    """Floating-point operations of matrix products for one trained token in windows of ``context``.
+    """Return the floating-point operations of matrix products per trained token in windows of ``context`` tokens.
 
-    6 P + 6 L H D T: Chowdhery et al. 2022 (PaLM), appendix B, with P the parameters of all products, the head's
-    included, and half of their attention term, since a causal model needs half of the scores. Recomputation, norms and
-    rotary tables are not counted.
+    The formula is 6 P + 6 L H D T (Chowdhery et al. 2022, PaLM, appendix B), with P the parameters of all products
+    including the head. The attention term is half of theirs, because a causal model needs half of the scores.
+    Recomputation, norms and rotary tables are not counted.
     """
     width, inner = config.hidden_size, config.intermediate_size
     query = config.num_heads * config.head_dim

@@ -1,6 +1,6 @@
-"""Checkpoints of pretraining, in one file (model.training.state) or split into small parts.
+"""Save and load checkpoints of pretraining, in one file (model.training.state) or split into small parts.
 
-A checkpoint in parts is the same file, byte for byte, in pieces: a tensor may be longer than a part.
+The parts joined are the same file, byte for byte. A tensor may be longer than a part.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def save_checkpoint(
     identity: dict[str, object],
     part_bytes: int | None = None,
 ) -> None:
-    """``save_state``; with ``part_bytes``, state.safetensors is split into state.safetensors.000, .001, ... of at most
-    that.
+    """Save a checkpoint as ``save_state`` does.
 
-    Raises ModelError if the disk is full; the previous checkpoint is then kept.
+    part_bytes: maximum size of a file, which splits state.safetensors into state.safetensors.000, .001, ...; None
+    writes one file. Raises ModelError if the disk is full; the previous checkpoint is then kept.
     """
     if part_bytes is None:
         save_state(folder, model, optimizer, progress, identity)
@@ -49,7 +49,7 @@ def save_checkpoint(
             while part := file.read(part_bytes):
                 write_atomic(aside / f"{_TENSORS}.{number:03d}", part)
                 number += 1
-        # The facts hold the SHA-256 of the joined parts.
+        # state.json contains the SHA-256 of the joined parts.
         (stage / target.name / _FACTS).replace(aside / _FACTS)
         shutil.rmtree(target, ignore_errors=True)
         aside.rename(target)
@@ -70,12 +70,12 @@ def save_checkpoint(
 def load_checkpoint(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
 ) -> Progress | None:
-    """``load_state`` of the newest intact checkpoint, in one file or in parts; None if there is none.
+    """Restore the newest intact checkpoint, in one file or in parts, as ``load_state`` does; None if there is none.
 
-    Raises ModelError if it belongs to another run.
+    Raises ModelError if it belongs to another run or its parts cannot be joined.
     """
     stage = folder / _STAGE
-    shutil.rmtree(stage, ignore_errors=True)  # of a run killed while it joined parts
+    shutil.rmtree(stage, ignore_errors=True)  # left by a run that was killed while it joined parts
     for path in sorted(folder.glob("step-*"), reverse=True):
         if (path / _TENSORS).is_file():
             return load_state(folder, model, optimizer, identity)

@@ -1,4 +1,4 @@
-"""Next-token loss on a held-out stream: per token, and per byte of text, which is comparable between tokenizers."""
+"""Measure the next-token loss on a held-out stream, per token and per byte of text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from model.training.pretrain_corpus import TokenStream
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """nats: the sum of -log p over ``tokens`` predicted tokens, which represent ``text_bytes`` bytes of UTF-8.
+    """Loss on a held-out stream.
 
-    End tokens are predicted and represent no byte: the loss per byte includes the cost of ending documents.
+    nats: sum of -log p over the predicted tokens. tokens: number of predicted tokens. text_bytes: number of UTF-8 bytes
+    that they represent. End tokens are predicted but represent no byte, so the loss per byte includes their cost.
     """
 
     nats: float
@@ -27,22 +28,22 @@ class Validation:
 
     @property
     def loss(self) -> float:
-        """Nats per token."""
+        """Loss in nats per token."""
         return self.nats / self.tokens
 
     @property
     def perplexity(self) -> float:
-        """exp of the loss: the equivalent number of equally likely tokens."""
+        """Perplexity per token, exp(loss)."""
         return math.exp(self.loss)
 
     @property
     def bits_per_byte(self) -> float | None:
-        """Bits per byte of text; comparable between tokenizers. None without any text."""
+        """Loss in bits per byte of text, which is comparable between tokenizers; None without text."""
         return self.nats / math.log(2) / self.text_bytes if self.text_bytes else None
 
     @property
     def byte_perplexity(self) -> float | None:
-        """2 to the bits per byte; None without any text."""
+        """Perplexity per byte, 2 to the power of the bits per byte; None without text."""
         bits = self.bits_per_byte
         return None if bits is None else 2.0**bits
 
@@ -59,17 +60,18 @@ def validate(
     bf16: bool,
     windows_at_once: int = 8,
 ) -> Validation | None:
-    """The loss on the first ``tokens`` tokens of the stream, each predicted once; None for an empty stream.
+    """Return the loss on the first ``tokens`` tokens of the stream, each predicted once; None for an empty stream.
 
-    Windows of ``context`` tokens are consecutive and independent, so that a token is predicted from between 0 and
-    ``context`` - 1 tokens of its window and the one before it. token_bytes: number of bytes of each id.
+    Windows of ``context`` tokens are consecutive and independent, so that a token is predicted from at most ``context``
+    tokens. token_bytes: number of bytes of each id. end_id: id of the end token. bf16: whether to use bf16 autocast.
+    windows_at_once: windows of one forward pass.
     """
     count = min(tokens, len(stream))
     if count < 1:
         return None
     was_training = model.training
     model.eval()
-    # The first token of the stream is predicted from an end token, as every document's first is.
+    # The first token of the stream is predicted from an end token, like the first token of every other document.
     ids = torch.from_numpy(np.concatenate(([end_id], stream.read(0, count))))
     windows = count // context
     groups = [ids[: windows * context + 1].unfold(0, context + 1, context)] if windows else []

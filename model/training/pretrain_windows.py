@@ -1,4 +1,4 @@
-"""Select the windows of each step: a function of the stream's length, the settings and the seed."""
+"""Select the windows of each step, depending only on the stream's length, the settings and the seed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ class _Epoch:
 
 
 class WindowPlan:
-    """Windows of ``context`` + 1 tokens, ``batch`` a step, for any step directly: nothing has to be replayed.
+    """The windows of each step of a run, which are computed for any step directly.
 
-    An epoch splits the circular stream into n = tokens // context windows that overlap by the one token that is target
-    of one and input of the next, starting at an epoch-specific offset: the remainder, and the cuts in documents, differ
-    from epoch to epoch. Raises ModelError if the stream holds no window.
+    context: a window has context + 1 tokens. batch: windows of a step. An epoch splits the circular stream into n =
+    tokens // context windows, which overlap by the token that is the last target of one and the first input of the
+    next. Each epoch has its own order and starts at its own offset, so that the cuts in documents differ. Raises
+    ModelError if the stream is shorter than a window.
     """
 
     def __init__(self, stream: TokenStream, *, context: int, batch: int, seed: int) -> None:
@@ -39,11 +40,11 @@ class WindowPlan:
         self._epoch: _Epoch | None = None
 
     def steps(self, epochs: float) -> int:
-        """Steps in so many epochs, at least one."""
+        """Return the number of steps in ``epochs`` epochs, at least one."""
         return max(1, int(epochs * self.windows) // self._batch)
 
     def batch(self, step: int) -> NDArray[np.int64]:
-        """The windows of a step, (B, context + 1)."""
+        """Return the windows of a step: (B, context + 1)."""
         first = step * self._batch
         return np.stack([self._window(index) for index in range(first, first + self._batch)])
 

@@ -1,4 +1,4 @@
-"""Token rows, and their padded batches of about equal size."""
+"""Training rows of a reader or decoder (prompt and answer), and their padded batches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from model.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A prompt and the answer to learn after it, as token ids; the answer ends with the end token."""
+    """A prompt and the answer to learn, as token ids. The answer ends with the end token.
+
+    Raises ModelError if one of them is empty.
+    """
 
     prompt: tuple[int, ...]
     answer: tuple[int, ...]
@@ -27,14 +30,17 @@ class TokenRow:
 
     @property
     def length(self) -> int:
-        """Number of positions: the last answer token is predicted but never read."""
+        """Number of positions. The last answer token is predicted but not read."""
         return len(self.prompt) + len(self.answer) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Right-padded rows. token_ids (B, T), prompt_lengths (B), lengths (B); reads (B, A): the position whose state
-    predicts each answer token; targets (B, A); weights (B, A): 1 for an answer token, 0 for padding."""
+    """A batch of right-padded rows.
+
+    token_ids: (B, T). prompt_lengths, lengths: (B). reads: (B, A), position whose state predicts each answer token.
+    targets: (B, A), the answer tokens. weights: (B, A), 1 for an answer token, 0 for padding.
+    """
 
     token_ids: Tensor
     prompt_lengths: Tensor
@@ -44,12 +50,12 @@ class Batch:
     weights: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        """The batch on another device."""
+        """Return the batch on another device."""
         return Batch(*(getattr(self, name).to(device) for name in self.__slots__))
 
 
 def collate(rows: Sequence[TokenRow], pad: int = 0) -> Batch:
-    """Pad rows to one batch."""
+    """Return the rows as one batch, right-padded with ``pad``."""
     total = max(row.length for row in rows)
     answers = max(len(row.answer) for row in rows)
     token_ids = torch.full((len(rows), total), pad)
@@ -70,10 +76,11 @@ def collate(rows: Sequence[TokenRow], pad: int = 0) -> Batch:
 def row_batches(
     rows: Sequence[TokenRow], *, tokens: int, answer_tokens: int, seed: int, epoch: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Row indices of every batch of an epoch, in order: a function of the rows, the limits, seed and epoch alone.
+    """Return the row indices of each batch of an epoch, in order. The result depends on the arguments only.
 
-    Rows are sorted by length with a little noise, split where padding would exceed ``tokens`` positions or
-    ``answer_tokens`` answer positions (which the vocabulary softmax is computed for), and the batches are shuffled.
+    Rows are sorted by length with a little noise and split into batches of at most ``tokens`` positions and
+    ``answer_tokens`` answer positions, for which the softmax over the vocabulary is computed. Padding counts, and a
+    single larger row is a batch. The batches are shuffled.
     """
     rng = random.Random(f"{seed}:{epoch}")
     order = sorted(range(len(rows)), key=lambda i: rows[i].length * (1 + 0.1 * rng.random()))
@@ -96,7 +103,7 @@ def row_batches(
 
 
 def rows_sha256(rows: Sequence[TokenRow]) -> str:
-    """SHA-256 (hex) of the rows' ids: determines whether a run may be resumed on them."""
+    """Return the SHA-256 (hex) of the rows' token ids. A run resumes only on rows with the same hash."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(array("i", (len(row.prompt), len(row.answer), *row.prompt, *row.answer)).tobytes())

@@ -1,4 +1,4 @@
-"""Checkpoints of a training run: safetensors and JSON, written atomically; the last valid one is kept."""
+"""Save and load checkpoints of a training run, as safetensors and JSON. The last valid checkpoint is kept."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from model.training.collapse import FirstLosses
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """State of a run at a checkpoint: steps done, seconds spent, mean of the recent losses.
+    """State of a run at a checkpoint.
 
-    bf16: whether it computes in bf16 autocast. schedules: (from step, number of steps planned), the last one applies.
-    first: the run's first losses; None for a checkpoint from before 2026-11-24.
+    step: number of steps done. seconds: time spent. loss: mean of the recent losses. bf16: whether the run computes in
+    bf16 autocast. schedules: pairs (first step, planned number of steps), of which the last one applies. first: first
+    losses of the run; None for a checkpoint of an earlier version.
     """
 
     step: int
@@ -34,11 +35,11 @@ class Progress:
     first: FirstLosses | None = None
 
 
-_LENGTHS = ("epochs", "max_steps", "seconds")  # of the settings; seconds are not in checkpoints of before 2026-11-27
+_LENGTHS = ("epochs", "max_steps", "seconds")  # settings that may change when a run is resumed
 
 
 def _without_length(identity: dict[str, object]) -> dict[str, object]:
-    """The settings that a checkpoint must agree with: all except the number of steps."""
+    """Return the part of an identity that a checkpoint must agree with: all except the length of the run."""
     kept = {name: value for name, value in identity.items() if name != "steps"}
     settings = kept.get("settings")
     if isinstance(settings, dict):
@@ -47,7 +48,7 @@ def _without_length(identity: dict[str, object]) -> dict[str, object]:
 
 
 def weights_sha256(model: nn.Module) -> str:
-    """SHA-256 (hex) of the current trainable weights: identifies the starting point of a run."""
+    """Return the SHA-256 (hex) of the current trainable weights, which identifies the starting point of a run."""
     digest = hashlib.sha256()
     for name, parameter in model.named_parameters():
         if parameter.requires_grad:
@@ -59,7 +60,10 @@ def weights_sha256(model: nn.Module) -> str:
 def save_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, progress: Progress, identity: dict[str, object]
 ) -> None:
-    """Write step-N/ (trainable weights, both moments, progress) next to the previous checkpoint, then remove that."""
+    """Write the checkpoint step-N/ (trainable weights, both moments, progress), then remove the previous one.
+
+    Raises ModelError if it cannot be written; the previous one is then kept.
+    """
     target = folder / f"step-{progress.step:07d}"
     aside = folder / f".{target.name}.part"
     shutil.rmtree(aside, ignore_errors=True)
@@ -95,7 +99,7 @@ def save_state(
         raise ModelError(
             f"the checkpoint {target} could not be written ({error}); the one before it is kept"
         ) from error
-    # Older checkpoints, and partial ones of killed runs.
+    # Remove older checkpoints, and partial ones of killed runs.
     for old in (*folder.glob("step-*"), *folder.glob(".step-*.part")):
         if old != target:
             shutil.rmtree(old, ignore_errors=True)
@@ -104,10 +108,10 @@ def save_state(
 def load_state(
     folder: Path, model: nn.Module, optimizer: torch.optim.AdamW, identity: dict[str, object]
 ) -> Progress | None:
-    """Restore the newest intact checkpoint into model and optimizer; None if there is none.
+    """Restore the newest intact checkpoint into model and optimizer, and return its progress; None if there is none.
 
-    The number of steps may differ: a run may be shortened or lengthened, and its schedule then ends there. Raises
-    ModelError if the checkpoint belongs to other rows or settings, which would silently train something else.
+    The number of steps may differ, because a run may be shortened or lengthened. Raises ModelError if the checkpoint
+    belongs to other rows, settings or shapes.
     """
     for path in sorted(folder.glob("step-*"), reverse=True):
         try:

@@ -1,4 +1,4 @@
-"""Fine-tuning by next-token cross-entropy over the answer tokens, for any Decoder (prefix or causal)."""
+"""Fine-tune a Decoder (prefix or causal) by next-token cross-entropy over the answer tokens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from model.training.rows import Batch, TokenRow, collate, row_batches, rows_sha2
 
 
 def answer_logprobs(model: Decoder, batch: Batch, first_copyable_id: int = 0, null_id: int | None = None) -> Tensor:
-    """Log-probabilities (B, A) of the batch's answer tokens under teacher forcing."""
+    """Return the log-probabilities (B, A) of a batch's answer tokens under teacher forcing.
+
+    first_copyable_id, null_id: tokens that a pointer head may copy (``copyable_tokens``).
+    """
     total = batch.token_ids.shape[1]
     if model.config.prefix:
         mask: Tensor | None = prefix_mask(batch.prompt_lengths, batch.lengths, total)
@@ -45,11 +48,12 @@ def train(
     checkpoint_seconds: float = 120.0,
     progress: Callable[[TrainProgress], None] | None = None,
 ) -> TrainResult:
-    """Train ``model`` in place on ``rows``; checkpoints go to ``folder``, from which the same call resumes.
+    """Train ``model`` in place on ``rows``. The same call resumes from a checkpoint in ``folder``.
 
-    The order of batches depends on rows and settings alone, so that a resumed run sees the same as an uninterrupted
-    one. Raises ModelError if there are no rows, a row exceeds the context, the folder holds another run's checkpoint, a
-    token id is outside the vocabulary, or loss or gradient are no longer finite (the last checkpoint is kept).
+    The order of batches depends on rows and settings only, so that a resumed run sees the same batches as an
+    uninterrupted one. checkpoint_seconds: time between checkpoints. progress: called after each step. Raises ModelError
+    if there are no rows, a row is longer than the context, a token id is outside the vocabulary, or ``run_steps``
+    raises it.
     """
     if not rows:
         raise ModelError("there are no training rows")
