@@ -1,1 +1,1 @@
-"""Implementation of the training commands."""
+"""Implementation of the commands ``plumbline train``."""

@@ -1,4 +1,4 @@
-"""Progress of training commands: steps, loss, speed, and a warning if the training diverges."""
+"""Show the progress of training commands, and warn if the training diverges."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from model.training.loop import TrainProgress, TrainResult
 
 
 class TrainingProgress:
-    """Shows each step on a bar (or log), and warns once on its own line if the loss diverges."""
+    """A progress callback that shows each step on a bar or in a log, and warns once if the loss diverges."""
 
     def __init__(self, bar: Bar | LogLines, say: Callable[[str], None]) -> None:
         self._bar, self._say, self._reported = bar, say, False
 
     def __call__(self, progress: TrainProgress) -> None:
-        """Show a step. A diverging run is not stopped, since it may recover."""
+        """Show a step. A diverging run is not stopped, because it may recover."""
         self._bar.update("training steps", progress.step, progress.steps)
         self._bar.note("training steps", f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s")
         if progress.collapsed and not self._reported:
@@ -31,7 +31,7 @@ class TrainingProgress:
 
 
 def warn_if_collapsed(result: TrainResult, say: Callable[[str], None]) -> None:
-    """Print a warning if the run ended with a loss far above the initial one: its weights should not be used."""
+    """Warn that the weights should not be used if the run ended with a loss far above the initial one."""
     if result.collapsed:
         say(
             f"the run ended with a loss of {result.loss:.3f}, far above the initial "
@@ -40,6 +40,6 @@ def warn_if_collapsed(result: TrainResult, say: Callable[[str], None]) -> None:
 
 
 def warn_of_skipped(skipped: Sequence[str], say: Callable[[str], None], what: str = "lines") -> None:
-    """Print how many bad lines (or items) of the training data were left out, and the first of them."""
+    """Print the number of invalid lines or items that were left out, and the first of them."""
     if skipped:
         say(f"{len(skipped)} bad {what} left out, the first: {skipped[0]}")

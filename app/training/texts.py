@@ -1,4 +1,4 @@
-"""Documents for training data. A path without documents is an error, so that rows are never missing silently."""
+"""Read documents for training data. A path without documents is an error, so that data is never missing silently."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from data.refused import Refused
 
 
 def training_documents(paths: Sequence[Path]) -> Iterator[Document]:
-    """The documents of each path, in order; unreadable ones are skipped.
+    """Yield the documents of each path, in order. Documents that cannot be read are skipped.
 
-    Raises DataError if a path has no documents, with the first reason, and as load_documents does.
+    Raises DataError if a path has no documents, and the errors of load_documents.
     """
     for path in paths:
         first: Refused | None = None

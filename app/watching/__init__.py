@@ -1,1 +1,1 @@
-"""The watch on a deployment in service: audits drawn from its answers, their labels, alarms, and the status."""
+"""Watch a deployment in service: audits of its answers, their labels, alarms, and the status."""

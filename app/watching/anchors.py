@@ -1,4 +1,4 @@
-"""The anchors of a certificate: judged answers of its calibration, judged again by the verifier that is installed."""
+"""Check the anchors of a certificate: the installed verifier judges the labelled answers of the calibration again."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from generation.prompt import Prompt
 class AnchorState:
     """The last check of a certificate's anchors.
 
-    checks: number of checks so far. verifier, checked_at: of the last one, "" and None before the first. result: None
-    before the first.
+    checks: number of checks so far. verifier, checked_at: verifier and time of the last check; "" and None before the
+    first one. result: result of the last check; None before the first one.
     """
 
     checks: int = 0
@@ -41,7 +41,7 @@ class AnchorState:
 
 
 def anchor_state(store: Store, certificate: Certificate) -> AnchorState:
-    """The state of a certificate's anchors as stored."""
+    """Return the stored state of a certificate's anchors."""
     return _state(AnchorStore(store).load(certificate.id), certificate)
 
 
@@ -53,11 +53,12 @@ def check_certificate(
     again: bool = False,
     clock: datetime | None = None,
 ) -> tuple[AnchorState, bool]:
-    """Judge the certificate's anchors with this judge, and store the result; the state, and whether it is new.
+    """Judge the anchors of a certificate, store the result, and return the state and whether it is new.
 
-    The first call fixes the anchors: all answers of the calibration with a label. A verifier that has judged them
-    already judges them again only if ``again``, because every check lowers the level of the next one. Raises AppError
-    if the clock was set back, and what reading the run, searching and scoring raise.
+    The first call fixes the anchors, which are the labelled answers of the calibration that make claims. again: whether
+    a verifier that judged the anchors last judges them again, although each check lowers the level of the next one.
+    clock: current time, by default that of this machine. Raises AppError if the clock was set back, and the errors of
+    reading the run, searching and scoring.
     """
     now = clock or utc_now()
     store = AnchorStore(pipeline.store)
@@ -105,7 +106,7 @@ def _calibrated(pipeline: Pipeline, certificate: Certificate, now: datetime) -> 
 def _judged(
     pipeline: Pipeline, certificate: Certificate, first: AnchorJudgement, like: PolicyJudging, judge: PolicyJudge
 ) -> list[float | None]:
-    """Scores of the anchors, in order. Anchors whose answer is gone from the run have none."""
+    """Return the scores of the anchors, in order. The score is None if the run no longer has the answer."""
     runs = RunStore(pipeline.store)
     questions = {q.id: q.text for q in runs.load_questions(certificate.run)}
     records = {(r.question_id, r.sample): r for r in runs.load_samples(certificate.run) if r.arm == certificate.arm}

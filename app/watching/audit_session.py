@@ -1,4 +1,4 @@
-"""Labelling of the audits of a collection: the same view as for a run, without score, policy and certificate."""
+"""Label the audits of a collection. Annotators see the same view as for runs, without score, policy and certificate."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARM = "audit"
 
 
 class AuditItems(Sequence[LabelItem]):
-    """The items of audits; each is read from the store when it is shown."""
+    """The items of audits as a sequence. Items are read from the store when they are accessed."""
 
     def __init__(self, store: Store, collection: str, keys: Sequence[ResponseKey]) -> None:
         self._store, self._collection, self.keys = store, collection, tuple(keys)
@@ -64,11 +64,13 @@ class AuditItems(Sequence[LabelItem]):
 
 
 class AuditSession:
-    """One annotator's labelling of a collection's audits. Every label is committed at once."""
+    """The labelling of a collection's audits by one annotator. Each label is stored at once."""
 
     def __init__(self, store: Store, collection: str, annotator: str, adjudicate: bool = False) -> None:
-        """collection: stored name. adjudicate: only items with disagreement; each label settles one. Raises
-        EvaluationError for an invalid name.
+        """collection: name of the collection in the store. adjudicate: whether to show only items on which annotators
+        disagree, and to settle them.
+
+        Raises EvaluationError for an invalid name of the annotator.
         """
         self.store, self._collection, self._settles = store, collection, adjudicate
         self.annotator = check_annotator(annotator)
@@ -85,41 +87,41 @@ class AuditSession:
         return self._items
 
     def own(self) -> dict[ResponseKey, Outcome]:
-        """This annotator's labels as stored now."""
+        """Return the stored labels of this annotator."""
         given = given_labels(self.store, self._collection)
         return {g.key: g.label for g in given if g.annotator == self.annotator and g.settles == self._settles}
 
     def label(self, item: LabelItem, label: Outcome) -> None:
-        """Commit one label; replaces this annotator's earlier one."""
+        """Store a label. It replaces an earlier label of this annotator."""
         keep_audit_labels(self.store, [GivenLabel(item.key, self.annotator, label, self._settles)])
 
     def first_open(self) -> int | None:
-        """Index of the first item that this annotator has not labelled, None if there is none."""
+        """Return the index of the first item that this annotator has not labelled, or None if there is none."""
         own = self.own()
         return next((place for place, key in enumerate(self._items.keys) if key not in own), None)
 
     def progress(self) -> LabelProgress:
-        """Labels of all annotators."""
+        """Return the progress of all annotators."""
         return audit_progress(self.store, self._collection)
 
     def parsed(self, content: bytes, name: str, *, others: bool = True) -> ParsedLabels:
-        """The labels of a completed file (see ``parsed_labels``), not yet stored."""
+        """Parse a completed label file (see ``parsed_labels``). Stores nothing."""
         by_id = dict(zip(self._items.ids, self._items.keys, strict=True))
         return parsed_labels(by_id, content, name, self.annotator, settles=self._settles, others=others)
 
 
 def audit_item_id(key: ResponseKey) -> str:
-    """12 hexadecimal digits, the same for every annotator."""
+    """Return the ID of an item: 12 hexadecimal digits, the same for all annotators."""
     return item_id(_ARM, "", key)
 
 
 def audit_keys(store: Store, collection: str) -> tuple[ResponseKey, ...]:
-    """(query id, "audit", number) of the audits that can be labelled, in order."""
+    """Return the keys of the audits that can be labelled, in order: (query ID, "audit", number)."""
     return tuple((query, _ARM, number) for number, query in AuditStore(store).to_label(collection))
 
 
 def given_labels(store: Store, collection: str) -> tuple[GivenLabel, ...]:
-    """All labels of the collection's audits, also of those whose texts were pruned."""
+    """Return all labels of a collection's audits, including audits whose texts were deleted."""
     numbers = {audit.number: audit.query_id for audit in AuditStore(store).load(collection)}
     return tuple(
         GivenLabel((numbers[one.audit], _ARM, one.audit), one.annotator, one.label, one.settles)
@@ -129,24 +131,27 @@ def given_labels(store: Store, collection: str) -> tuple[GivenLabel, ...]:
 
 
 def audit_progress(store: Store, collection: str) -> LabelProgress:
-    """Labels of all annotators. ``items`` are those that can be labelled; ``outcomes`` has pruned audits, too."""
+    """Return the progress of all annotators.
+
+    ``items`` are the audits that can be labelled. ``outcomes`` also contains audits whose texts were deleted.
+    """
     given = given_labels(store, collection)
     keys = audit_keys(store, collection)
     return combined_progress(keys, {*keys, *(g.key for g in given)}, given)
 
 
 def keep_audit_labels(store: Store, given: Iterable[GivenLabel]) -> None:
-    """Commit labels of audits, all or none. Raises EvaluationError if an audit was deleted meanwhile."""
+    """Store labels of audits in one transaction. Raises EvaluationError if an audit was deleted meanwhile."""
     labels = [AuditLabel(one.key[2], one.annotator, one.label, one.settles) for one in given]
     AuditStore(store).save_labels(labels, utc_now())
 
 
 def import_audit_labels(session: AuditSession, path: Path) -> ImportedLabels:
-    """Import a completed label file: stores all of its labels, or none. Raises as ``parsed_labels`` does."""
+    """Import a completed label file. All its labels are stored, or none. Raises the errors of ``parsed_labels``."""
     return keep_parsed(session, session.parsed(label_file_content(path), shown(path)))
 
 
 def keep_parsed(session: AuditSession, found: ParsedLabels) -> ImportedLabels:
-    """Commit the labels of a file, all or none. Raises EvaluationError if an audit was deleted meanwhile."""
+    """Store the labels of a file in one transaction. Raises EvaluationError if an audit was deleted meanwhile."""
     keep_audit_labels(session.store, found.given)
     return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))

@@ -1,4 +1,4 @@
-"""Detect a clock that was set back since something was stored."""
+"""Detect a clock that was set back after data was stored."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CLOCK_TOLERANCE = timedelta(minutes=5)
 
 
 def clock_problem(latest: datetime | None, now: datetime) -> str:
-    """What is wrong with the clock, "" if nothing. latest: the latest time that is stored."""
+    """Return a message if the clock was set back, otherwise "". latest: latest stored time; None if there is none."""
     if latest is None or latest <= now + CLOCK_TOLERANCE:
         return ""
     return (

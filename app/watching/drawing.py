@@ -8,10 +8,11 @@ from evaluation.guarantee.answers import answer_score
 
 
 def drawn_audit(result: QueryResult, question: str, stored: str | None, rate: float) -> Audit | None:
-    """The audit of a query, None if it is not drawn.
+    """Return the audit of a query, or None if the query is not drawn.
 
-    question: as it was searched for; the result's own is the one that was sent. stored: stored name of the searched
-    collection; None without retrieval, where there is nothing to audit an answer by. rate: the drawing probability.
+    question: question for which the collection was searched; it may differ from the question that was sent. stored:
+    name of the searched collection in the store; None without retrieval, when answers cannot be audited. rate:
+    probability of drawing a query.
     """
     if stored is None or not result.answers or not is_drawn(result.id, rate):
         return None

@@ -1,4 +1,4 @@
-"""Questions in service against those of a certificate's calibration."""
+"""Compare the questions in service with those of a certificate's calibration."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ FEWEST_QUESTIONS = 30
 
 @dataclass(frozen=True, slots=True)
 class ShiftState:
-    """The alarm for unlike questions.
+    """The alarm for questions that are unlike those of the calibration.
 
-    questions: audited questions that it has seen. log_capital: of its bets. raised_after: number of questions until the
-    alarm, None if it was not raised. reason: why it does not watch, "" if it does.
+    questions: number of audited questions so far. log_capital: logarithm of the capital of the test's bets.
+    raised_after: number of questions until the alarm; None if it was not raised. reason: reason why there is no watch,
+    "" if there is one.
     """
 
     questions: int = 0
@@ -42,8 +43,9 @@ class ShiftState:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationQuestions:
-    """reference: unit vectors (M, E) of some of the calibration's questions. distances: (N,), of the others from
-    them.
+    """The questions of a calibration, in two parts.
+
+    reference: unit vectors of one part, (M, E). distances: distances of the other part from the reference, (N,).
     """
 
     reference: Floats
@@ -51,9 +53,10 @@ class CalibrationQuestions:
 
 
 def calibration_questions(pipeline: Pipeline, certificate: Certificate) -> CalibrationQuestions | str:
-    """The questions of the certificate's run, split at random by their ids; or why they cannot be used.
+    """Return the questions of the certificate's run, split at random, or the reason why they cannot be used.
 
-    The watch starts from at least 20 distances, and more if there are more than 40 questions.
+    Half of the questions, but at least FEWEST, give the distances from which the watch starts. The split depends on the
+    IDs of the certificate and the questions.
     """
     try:
         texts = {q.id: q.text for q in RunStore(pipeline.store).load_questions(certificate.run)}
@@ -70,12 +73,15 @@ def calibration_questions(pipeline: Pipeline, certificate: Certificate) -> Calib
 
 
 def vectors_of(pipeline: Pipeline, questions: Sequence[str]) -> Floats:
-    """Unit vectors of questions, (N, E)."""
+    """Return the unit vectors of questions, (N, E)."""
     return np.asarray(pipeline.encoder.encode_queries(questions), dtype=np.float64)
 
 
 def fill_distances(pipeline: Pipeline, audits: Sequence[StoredAudit], known: CalibrationQuestions) -> dict[int, float]:
-    """Distances of all audits' questions, by number. New ones are computed and stored; pruned questions have none."""
+    """Return the distances of the audited questions by audit number.
+
+    Missing distances are computed and stored. Questions whose text was deleted have none.
+    """
     found = {audit.number: audit.distance for audit in audits if audit.distance is not None}
     store = AuditStore(pipeline.store)
     texts = store.with_texts([a.number for a in audits if a.distance is None and a.kept])
@@ -89,7 +95,7 @@ def fill_distances(pipeline: Pipeline, audits: Sequence[StoredAudit], known: Cal
 
 
 def shift_state(certificate: Certificate, known: CalibrationQuestions, found: dict[int, float]) -> ShiftState:
-    """Run the watch over the distances, in the order of the audits."""
+    """Run the watch over the distances in the order of the audits, and return its state."""
     watch = ShiftWatch(known.distances, certificate.delta, seed=int(certificate.id[:8], 16))
     for number in sorted(found):
         watch.add(found[number])
@@ -97,5 +103,5 @@ def shift_state(certificate: Certificate, known: CalibrationQuestions, found: di
 
 
 def threshold(delta: float) -> float:
-    """The log capital at which an alarm is raised."""
+    """Return the log capital at which an alarm is raised. delta: false-alarm rate."""
     return math.log(1.0 / delta)

@@ -1,4 +1,4 @@
-"""The status of the watch: for each certificate of a collection the rate in service, and the three alarms."""
+"""Compute the status of the watch: the rate in service and three alarms for each certificate of a collection."""
 
 from __future__ import annotations
 
@@ -32,18 +32,18 @@ from evaluation.guarantee.certificate import Certificate
 from evaluation.outcomes import Outcome
 
 DELTA = 0.05
-"""Level of the confidence sequence of answers without a certificate."""
+"""Error level of the confidence sequence of answers without a certificate."""
 RATE, QUESTIONS, VERIFIER = "rate", "questions", "verifier"
 NEVER_RENEWS = "The absence of an alarm never renews a certificate: the audits so far merely do not contradict it."
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateWatch:
-    """The watch on the answers that one certificate guaranteed, or on those that none did.
+    """The watch on the answers with one certificate, or on the answers without any.
 
-    id: of the certificate, "" for answers without one. certificate: None if there is none that can be trusted (its file
-    is gone or was edited); then there is no alarm. problems: why it is void now. shift, anchors: None without a
-    certificate.
+    id: ID of the certificate, "" for answers without one. certificate: None for answers without one, or if its file was
+    deleted or edited; there is no alarm then. problems: reasons why the certificate is invalid now. reading: rate in
+    service. shift, anchors: None without a certificate.
     """
 
     id: str
@@ -55,7 +55,7 @@ class CertificateWatch:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """The alarms that are raised: rate, questions, verifier."""
+        """Names of the raised alarms, out of "rate", "questions" and "verifier"."""
         raised = {
             RATE: self.certificate is not None and self.reading.watch.raised,
             QUESTIONS: self.shift is not None and self.shift.raised,
@@ -65,13 +65,16 @@ class CertificateWatch:
 
     @property
     def delta(self) -> float:
-        """The false-alarm rate of each alarm over its whole life, and 1 minus the coverage of the sequence."""
+        """False-alarm rate of each alarm over its lifetime, and error level of the confidence sequence."""
         return DELTA if self.certificate is None else self.certificate.delta
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionWatch:
-    """The watches of a collection. name: its tenant's. clock: what is wrong with the clock, "" if nothing."""
+    """The watches of a collection.
+
+    name: name that the tenant uses. stored: name in the store. clock: message if the clock was set back, otherwise "".
+    """
 
     name: str
     stored: str
@@ -80,12 +83,12 @@ class CollectionWatch:
 
     @property
     def alarms(self) -> tuple[str, ...]:
-        """``CERTIFICATE alarm`` of every alarm that is raised."""
+        """The raised alarms, each as ``CERTIFICATE ALARM``."""
         return tuple(f"{watch.id} {alarm}" for watch in self.watches for alarm in watch.alarms)
 
 
 class Watching:
-    """Computes the status of one home. Caches readings and the questions of calibrations. Thread-safe."""
+    """The watch of a home. Caches readings and the questions of calibrations. Thread-safe."""
 
     def __init__(self, pipeline: Pipeline) -> None:
         self._pipeline = pipeline
@@ -96,10 +99,10 @@ class Watching:
     def status(
         self, collections: Sequence[OwnCollection], name: str | None = None, *, clock: datetime | None = None
     ) -> tuple[CollectionWatch, ...]:
-        """The watches of these collections that have audits or certificates.
+        """Return the watches of the collections that have audits or certificates.
 
-        name: only this collection, or the collection of this certificate with its watch alone. clock: the current time.
-        Raises UnknownWatchError for any other name.
+        name: name of a collection, or ID of a certificate, to which the result is limited. clock: current time, by
+        default that of this machine. Raises UnknownWatchError for another name.
         """
         now = clock or utc_now()
         checks = self._checks()
@@ -117,11 +120,11 @@ class Watching:
         raise UnknownWatchError(name, [own.name for own in collections])
 
     def certificates(self) -> tuple[CertificateCheck, ...]:
-        """All certificates of the home, newest first, with the problems of their signatures and dates."""
+        """Return all certificates of the home, newest first, with problems of their signatures and dates."""
         return CertificateFiles(self._pipeline.home).check_all()
 
     def _checks(self) -> dict[str, CertificateCheck]:
-        """The certificates of the home by id, by the name of the file where the content cannot be read."""
+        """Return the certificates of the home by ID, or by file name if the content cannot be read."""
         found = self.certificates()
         return {check.certificate.id if check.certificate else check.path.stem: check for check in found}
 
@@ -167,7 +170,7 @@ class Watching:
     def _trusted(
         self, certificate_id: str, check: CertificateCheck | None
     ) -> tuple[Certificate | None, tuple[str, ...]]:
-        """The certificate if its signature fits, and why it is void now."""
+        """Return the certificate if its signature is valid, otherwise None, and the reasons why it is invalid now."""
         if not certificate_id:
             return None, ()
         if check is None:
@@ -176,7 +179,7 @@ class Watching:
         if certificate is None:
             return None, check.problems
         files = CertificateFiles(self._pipeline.home)
-        if files.check(check.path, clock=certificate.date).problems:  # whatever the clock says, it was edited
+        if files.check(check.path, clock=certificate.date).problems:  # the file was edited, whatever the clock says
             return None, check.problems
         published = None
         if certificate.deployment.generation:
@@ -212,7 +215,7 @@ class Watching:
 
 
 class UnknownWatchError(AppError):
-    """No collection and no certificate has this name. known: the collections."""
+    """No collection and no certificate has this name. known: names of the collections."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         self.name, self.known = name, tuple(known)

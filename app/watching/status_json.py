@@ -1,4 +1,4 @@
-"""The status of the watch as JSON: what ``watch status --json`` and GET /v1/watch return."""
+"""The status of the watch as JSON, for ``plumbline watch status --json`` and GET /v1/watch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.watching.status import NEVER_RENEWS, CertificateWatch, CollectionWatch
 
 
 def status_json(watches: Sequence[CollectionWatch]) -> dict[str, Any]:
-    """All collections, with the alarms that are raised, and the reminder that a silent watch renews nothing."""
+    """Return the status of all collections, the raised alarms, and a note on what their absence means."""
     return {
         "data": [collection_json(one) for one in watches],
         "alarms": [f"{one.name} {alarm}" for one in watches for alarm in one.alarms],
@@ -20,7 +20,7 @@ def status_json(watches: Sequence[CollectionWatch]) -> dict[str, Any]:
 
 
 def collection_json(one: CollectionWatch) -> dict[str, Any]:
-    """One collection."""
+    """Return the status of a collection."""
     return {
         "collection": one.name,
         "clock": one.clock or None,
@@ -29,7 +29,7 @@ def collection_json(one: CollectionWatch) -> dict[str, Any]:
 
 
 def watch_json(watch: CertificateWatch) -> dict[str, Any]:
-    """One certificate, or the answers without one."""
+    """Return the status of a certificate, or of the answers without one."""
     certificate, reading, numbers = watch.certificate, watch.reading, watch.reading.watch
     return {
         "certificate": watch.id or None,
@@ -77,7 +77,7 @@ def watch_json(watch: CertificateWatch) -> dict[str, Any]:
 
 
 def anchors_json(anchors: AnchorState | None) -> dict[str, Any] | None:
-    """The last check of the anchors; None without a certificate."""
+    """Return the last check of the anchors; None without a certificate."""
     if anchors is None:
         return None
     if anchors.result is None or anchors.checked_at is None:

@@ -11,7 +11,7 @@ from evaluation.guarantee.certificate import Certificate
 
 
 def status_lines(watches: Sequence[CollectionWatch]) -> Iterator[str]:
-    """Every collection with its watches."""
+    """Yield the lines of all collections and their watches."""
     for one in watches:
         yield one.name
         for watch in one.watches:
@@ -23,7 +23,7 @@ def status_lines(watches: Sequence[CollectionWatch]) -> Iterator[str]:
 
 
 def title(watch: CertificateWatch) -> str:
-    """What is watched, and whether it is still valid."""
+    """Return a line that names the watched certificate and says whether it is valid."""
     if not watch.id:
         return "answers without a certificate: nothing is guaranteed, so there is no alarm"
     void = f"void: {'; '.join(watch.problems)}" if watch.problems else "valid"
@@ -35,7 +35,7 @@ def title(watch: CertificateWatch) -> str:
 
 
 def rows(watch: CertificateWatch) -> Iterator[tuple[str, str]]:
-    """(name, text) of every figure."""
+    """Yield the name and text of each figure."""
     yield "audits", audits_line(watch)
     yield "rate", rate_line(watch)
     if watch.certificate is not None and watch.shift is not None:
@@ -45,7 +45,7 @@ def rows(watch: CertificateWatch) -> Iterator[tuple[str, str]]:
 
 
 def audits_line(watch: CertificateWatch) -> str:
-    """Counts of audits, and the share answered."""
+    """Return the numbers of audits and the answer rate as text."""
     r = watch.reading
     parts = [f"{r.drawn} drawn"]
     parts += [f"{count} {name}" for name, count in (("withheld", r.withheld), ("labelled", r.labelled)) if count]
@@ -62,7 +62,7 @@ def audits_line(watch: CertificateWatch) -> str:
 
 
 def rate_line(watch: CertificateWatch) -> str:
-    """The rate with its confidence sequence, and the alarm."""
+    """Return the rate, its confidence sequence and its alarm as text."""
     r = watch.reading.watch
     if r.rate is None:
         text = "no labelled answer yet"
@@ -80,7 +80,7 @@ def rate_line(watch: CertificateWatch) -> str:
 
 
 def questions_line(watch: CertificateWatch) -> str:
-    """The alarm for unlike questions."""
+    """Return the state of the alarm for unlike questions as text."""
     shift = watch.shift
     if shift is None or shift.reason:
         return f"not watched: {shift.reason if shift else 'there is no certificate'}"
@@ -89,7 +89,7 @@ def questions_line(watch: CertificateWatch) -> str:
 
 
 def verifier_line(certificate: Certificate, anchors: AnchorState) -> str:
-    """The last check of the anchors."""
+    """Return the last check of the anchors as text."""
     result, when = anchors.result, anchors.checked_at
     if result is None or when is None:
         return f"not checked: plumbline watch anchors {certificate.id}"
@@ -101,7 +101,7 @@ def verifier_line(certificate: Certificate, anchors: AnchorState) -> str:
 
 
 def anchor_lines(certificate: Certificate, anchors: AnchorState) -> Iterator[str]:
-    """A check of the anchors, by itself."""
+    """Yield the lines of a check of the anchors."""
     yield f"certificate {certificate.id}  {verifier_line(certificate, anchors)}"
     if anchors.result is not None:
         r = anchors.result

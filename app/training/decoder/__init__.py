@@ -1,1 +1,1 @@
-"""Fine-tuning a decoder checkpoint."""
+"""Fine-tuning of decoder checkpoints."""

@@ -1,4 +1,4 @@
-"""Fine-tune a decoder checkpoint to answer from passages: files to rows, rows to weights, weights to a checkpoint."""
+"""Fine-tune a decoder checkpoint to answer questions from passages."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _TEXT_FILES = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja",
 
 @dataclass(frozen=True, slots=True)
 class DecoderRecipe:
-    """Settings of a fine-tuning run. Fields with the same name have the same meaning as in
-    app.training.reader.training.
+    """Settings of a fine-tuning run. For the other fields see app.training.reader.training.ReaderRecipe.
 
-    model: the checkpoint's folder, of the Llama architecture. context: maximum positions of a row, None for the
-    checkpoint's own. near_misses: share of the answerable examples that also appear with a changed, unanswerable
-    question. dtype: of the written weights. shard_bytes: maximum size of a weight file, None for no limit.
+    model: folder of the checkpoint, which must have the Llama architecture. context: maximum number of positions of a
+    row; None for that of the checkpoint. near_misses: share of the answerable examples that also appear with a changed,
+    unanswerable question. dtype: type of the written weights. shard_bytes: maximum size of a weight file in bytes; None
+    for no limit.
     """
 
     model: Path
@@ -64,7 +64,11 @@ class DecoderRecipe:
 
 @dataclass(frozen=True, slots=True)
 class TrainedDecoder:
-    """The outcome. skipped: bad lines. scores: by source, on held-out articles. files: of the weights."""
+    """The result of a fine-tuning run.
+
+    folder: folder of the checkpoint. rows: number of training rows. skipped: invalid lines. scores: scores by source,
+    on held-out articles. files: names of the weight files.
+    """
 
     folder: Path
     rows: int
@@ -83,10 +87,11 @@ def train_decoder(
     progress: Callable[[TrainProgress], None] | None = None,
     scoring: Callable[[int, int], None] | None = None,
 ) -> TrainedDecoder:
-    """Build the rows, train (resuming from folder/checkpoints), write the checkpoint to ``folder``, score it.
+    """Build the rows, train, write the checkpoint to ``folder``, and score it. Resumes from folder/checkpoints.
 
-    Raises DataError for unreadable files; ModelError if the checkpoint cannot be read, has another architecture or
-    names no end token, and as model.training.trainer.train and save_llama do.
+    say: called with messages. progress: called after each step. scoring: called with answered and total examples.
+    Raises DataError for unreadable files. Raises ModelError if the checkpoint cannot be read, has another architecture
+    or names no end token, and the errors of model.training.trainer.train and save_llama.
     """
     if folder.resolve() == recipe.model.resolve():
         raise ModelError(f"{folder} is the checkpoint to train: name another folder for the output")
@@ -98,7 +103,7 @@ def train_decoder(
     started = fingerprint(recipe.model)
     context = min(recipe.context or model.config.max_positions, model.config.max_positions)
     writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
-    # Passages are chunked as by the indexer, with MiniLM's tokens, because the model gets such chunks in use.
+    # Passages are chunked as in indexing, with MiniLM's tokens, because the model gets such chunks in practice.
     material = reading_dataset(recipe, writer, reader_vocabulary().tokenizer, say)
     model.requires_grad_(True)
     result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
@@ -131,14 +136,14 @@ def score_decoder(
     device: str = "cpu",
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ReadingScore, ...]:
-    """Score a decoder's folder on examples, each with all chunks of its own context."""
+    """Score the decoder of a folder on examples, each with all chunks of its context."""
     pool = chunk_contexts(examples, reader_vocabulary().tokenizer, ChunkingParams())
     passages = [[pool.chunks[i] for i in own] for own in pool.of_example]
     return score_reading(CausalGenerator(folder, device=device), examples, passages, progress=progress)
 
 
 def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[int]) -> tuple[str, ...]:
-    """Write the checkpoint: unchanged tokenizer files first, the weights last."""
+    """Write the checkpoint and return the names of its weight files. The weights are written last."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if is_gguf(recipe.model):

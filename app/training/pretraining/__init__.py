@@ -1,1 +1,1 @@
-"""Training a decoder from scratch."""
+"""Training of decoders from scratch."""

@@ -1,4 +1,4 @@
-"""Build a tokenised corpus from documents: hold some out, train the tokenizer on the rest, write token files."""
+"""Build a tokenised corpus from documents: hold some out, train a tokenizer on the others, and write token files."""
 
 from __future__ import annotations
 
@@ -31,9 +31,10 @@ TOKENIZER = "tokenizer.json"
 class CorpusRecipe:
     """Settings of a corpus.
 
-    paths: as for `index`. limit: only the first N documents. hold_out: per cent of documents excluded from training; 0
-    for none. tokenizer: an existing one, instead of training one with ``vocabulary`` tokens. shard_bytes: maximum size
-    of a file.
+    paths: files and folders of documents, as for ``plumbline index``. vocabulary: maximum number of tokens of the
+    trained tokenizer. limit: maximum number of documents, from the first one. hold_out: percentage of documents that
+    are excluded from training. skip_bad: whether to skip invalid items. tokenizer: file of an existing tokenizer; None
+    trains one. shard_bytes: maximum size of a token file in bytes.
     """
 
     paths: tuple[Path, ...]
@@ -47,14 +48,17 @@ class CorpusRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCorpus:
-    """A finished corpus: its folder (tokenizer.json, shards, corpus.json) and the contents of corpus.json."""
+    """A finished corpus.
+
+    folder: folder with tokenizer.json, the shards and corpus.json. facts: content of corpus.json.
+    """
 
     folder: Path
     facts: CorpusFacts
 
 
 def only_corpus(parent: Path) -> PreparedCorpus:
-    """The only finished corpus below ``parent``. Raises AppError if there is none or more than one."""
+    """Return the only finished corpus below ``parent``. Raises AppError if there is none or more than one."""
     folders = sorted(path.parent for path in parent.glob("*/corpus.json"))
     if len(folders) != 1:
         raise AppError(f"{parent} holds {len(folders)} finished corpora, but one is needed: name the text with --data")
@@ -72,12 +76,14 @@ def prepare_corpus(
     progress: Callable[[int], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PreparedCorpus | None:
-    """The tokenised corpus of ``recipe``, in a subfolder of ``parent`` named by its content hash; built if it is
-    missing.
+    """Return the tokenised corpus of a recipe. It is built, or an interrupted build is resumed, if it is missing.
 
-    Continues an interrupted call. stop: polled between documents; if it returns true, finished work is kept and None is
-    returned. progress: number of documents so far. Raises DataError for a missing path, the first bad item unless
-    ``skip_bad``, or no document to train on; ModelError for a full disk or a damaged shard.
+    parent: folder for corpora; the corpus is a subfolder named by a hash of its content. say: called with messages.
+    progress: called with the number of documents so far. stop: polled between documents; if it returns True, the
+    finished work is kept and None is returned.
+
+    Raises DataError for a missing path, for an invalid item unless ``skip_bad``, and if there is no document to train
+    on. Raises ModelError for a full disk or a damaged shard.
     """
     identity = _identity(recipe)
     folder = parent / hashlib.sha256(identity.encode()).hexdigest()[:16]
@@ -93,7 +99,7 @@ def prepare_corpus(
         else:
             say(f"training a tokenizer with at most {recipe.vocabulary:,} tokens")
             source = _Source(recipe)
-            # Held-out text must not influence the tokenizer that measures it.
+            # Held-out text must not influence the tokenizer, because it is used to evaluate the model.
             content = train_bpe((_text(d) for d in source if not held_out(d)), recipe.vocabulary)
         write_atomic(tokenizer, content)
     encoder = BpeEncoder(tokenizer)
@@ -116,7 +122,7 @@ def prepare_corpus(
 
 
 class _Source:
-    """The recipe's documents, in order; ``skipped`` lists the refused ones after iteration."""
+    """An iterable over the documents of a recipe, in order. After iteration, ``skipped`` lists the refused items."""
 
     def __init__(self, recipe: CorpusRecipe) -> None:
         self._recipe = recipe
@@ -138,10 +144,11 @@ class _Source:
 
 
 def _held_out(recipe: CorpusRecipe) -> Callable[[Document], bool]:
-    """Whether a document is held out: by the SHA-256 of its name alone, so the same on every machine and subset.
+    """Return a function that says whether a document is held out.
 
-    With fewer than 50 documents every sixth by name is held out instead, since a share might be empty; a single
-    document is trained on.
+    It depends only on the SHA-256 of the document's name, so it is the same on every machine and for every subset. If
+    there are fewer than _FEW documents, every sixth one by name is held out instead, because the share might be empty.
+    A single document is not held out.
     """
     if recipe.hold_out == 0:
         return lambda document: False
@@ -154,7 +161,7 @@ def _held_out(recipe: CorpusRecipe) -> Callable[[Document], bool]:
 
 
 def _name(document: Document) -> str:
-    """The name that decides the split: parts of an article share a title, and must stay on one side."""
+    """Return the name that determines the split: the title, because all parts of an article must be on one side."""
     return document.title or document.id
 
 
@@ -163,7 +170,10 @@ def _text(document: Document) -> str:
 
 
 def _identity(recipe: CorpusRecipe) -> str:
-    """Everything that determines the corpus: the bytes of the files, and how they are read and tokenised."""
+    """Return JSON of everything that determines the corpus: hashes of the files, and how they are read and tokenised.
+
+    Raises DataError for files that are missing or cannot be read, ModelError for the tokenizer.
+    """
     files: list[tuple[str, str]] = []
     missing = [path for path in recipe.paths if not path.exists()]
     if missing:
@@ -192,7 +202,7 @@ def _identity(recipe: CorpusRecipe) -> str:
 
 
 def facts_json(facts: CorpusFacts) -> dict[str, object]:
-    """The report's facts about a corpus, without its list of files."""
+    """Return the facts about a corpus for training.json, without its list of files."""
     fields = asdict(facts)
     kept: Sequence[str] = ("documents", "validation_documents")
     return {

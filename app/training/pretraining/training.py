@@ -1,4 +1,4 @@
-"""Pretrain a decoder from scratch: documents to tokens, tokens to weights, weights to a checkpoint folder."""
+"""Pretrain a decoder from scratch on documents."""
 
 from __future__ import annotations
 
@@ -37,10 +37,12 @@ from model.training.pretrain_validation import Validation, validate
 
 @dataclass(frozen=True, slots=True)
 class PretrainRecipe:
-    """Settings of a pretraining run. corpus: None for the one that exists in the output folder.
+    """Settings of a pretraining run.
 
-    shard_bytes: maximum file size of corpus, checkpoint and model; None sets no limit for the last two. dtype: of the
-    written weights. validation_tokens: maximum number of held-out tokens to evaluate on.
+    size: size of the network. settings: settings of training. corpus: settings of the corpus; None for the corpus that
+    exists in the output folder. dtype: type of the written weights. shard_bytes: maximum size of a file of checkpoints
+    and model, in bytes; None for no limit. max_seconds: time limit of a call; None for no limit. checkpoint_seconds:
+    time between two checkpoints. validation_tokens: maximum number of held-out tokens to evaluate on.
     """
 
     size: Size
@@ -55,10 +57,11 @@ class PretrainRecipe:
 
 @dataclass(frozen=True, slots=True)
 class PretrainOutcome:
-    """The outcome.
+    """The result of a pretraining run.
 
-    training and corpus are None if time ran out before; validation: of the written model, None if it is not finished or
-    nothing was held out. files: of the weights, empty if not finished.
+    parameters: number of parameters. corpus, training: None if the time limit was reached before. validation: scores of
+    the written model; None if it is not finished or nothing was held out. files: names of the weight files; empty if
+    the model is not finished.
     """
 
     folder: Path
@@ -84,10 +87,12 @@ def pretrain_decoder(
     progress: Callable[[PretrainProgress], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> PretrainOutcome:
-    """Tokenise to folder/corpus, train with checkpoints in folder/checkpoints, write the model to ``folder``.
+    """Build the corpus, train, and write the model to ``folder``, with subfolders for corpus and checkpoints.
 
-    Each part continues where it was interrupted. Stops, keeping all work, once max_seconds have passed since the call.
-    Raises DataError for unreadable text, ModelError as model.training.pretrain.pretrain does.
+    An interrupted call is resumed. The call stops after max_seconds and keeps its work. say: called with messages.
+    reading: called with the number of tokenised documents. progress: called after each step. clock: function that
+    returns a monotonic time in seconds. Raises DataError for unreadable text, and the errors of
+    model.training.pretrain.pretrain.
     """
     begun = clock()
 
@@ -135,7 +140,7 @@ def pretrain_decoder(
         return PretrainOutcome(folder, parameters, corpus, result, None, ())
     write_tokenizer(folder, (corpus.folder / TOKENIZER).read_bytes(), settings.context)
     files = save_llama(model, folder, end_id=END_ID, pad_id=PAD_ID, dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)
-    # Evaluates the written model: rounded, and loaded by the regular loader.
+    # Evaluate the written model, with rounded weights and the regular loader.
     written = load_decoder(folder, device=device)
     final = (
         validate(
@@ -165,7 +170,7 @@ def pretrain_decoder(
 
 
 def validation_json(found: Validation | None) -> dict[str, object] | None:
-    """A validation as JSON fields."""
+    """Return the scores of a validation as JSON values; None if there are none."""
     if found is None:
         return None
     return {

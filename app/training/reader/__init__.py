@@ -1,1 +1,1 @@
-"""Training the embedded reader."""
+"""Training of embedded readers."""

@@ -1,4 +1,4 @@
-"""Fit when a reader declines, after its training: selects the rows for it, and reports the result."""
+"""Fit the decline correction of a trained reader, which decides when the reader declines to answer."""
 
 from __future__ import annotations
 
@@ -16,12 +16,16 @@ from model.training.rows import TokenRow
 
 _KEPT = {"fitted": "", "begun": ", which is kept", "none": ", so the fit is skipped"}
 LEAST_ROWS, LEAST_HELD_OUT = 400, 100
-"""Minimum number of rows to fit on and of rows of other articles, of both kinds."""
+"""Minimum number of rows to fit on, and of rows of other articles. A tenth of them must be of the rarer kind."""
 
 
 @dataclass(frozen=True, slots=True)
 class DeclineSettings:
-    """max_rows: maximum number of rows to fit on. initial: the correction of the reader that training started from."""
+    """Settings of the fit.
+
+    max_rows: maximum number of rows to fit on. seed: seed of the sample. tokens_per_batch: number of tokens per batch.
+    initial: correction of the reader that training started from; None if it has none.
+    """
 
     max_rows: int
     seed: int
@@ -39,11 +43,11 @@ def fit_declining(
     say: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Decoder, DeclineFit | None]:
-    """Fit the reader's decline correction on a random sample of ``rows``.
+    """Fit the reader's decline correction on a random sample of ``rows``, and return the corrected reader and the fit.
 
-    Keeps the best of the new fit, the initial correction and no correction, by the loss on ``held_out_rows``, rows of
-    articles excluded from training. Returns None and reports it if there are too few rows of
-    either kind; the reader then has no correction.
+    Of the new fit, the initial correction and no correction, the one with the lowest loss on ``held_out_rows`` is kept.
+    held_out_rows: rows of articles that are excluded from training. progress: called with the processed and total rows.
+    If there are too few rows, the model is returned unchanged, with None, and ``say`` gets the reason.
     """
     shown = [row for row in rows if vocabulary.chunks[0] in row.prompt]
     shown = random.Random(settings.seed).sample(shown, min(settings.max_rows, len(shown)))

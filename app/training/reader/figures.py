@@ -1,4 +1,4 @@
-"""Scores of a trained reader or decoder as lines, one per source."""
+"""Print the scores of a trained reader or decoder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # this module is imported to declare arguments, and must load
 
 
 def print_scores(scores: Sequence[ReadingScore], output: Output) -> None:
-    """Print one line of data for each source."""
+    """Print one line per source to stdout."""
     for score in scores:
         output.data(
             f"{score.source}: F1 {_percent(score.f1)}, exact {_percent(score.exact_match)} of {score.answerable}; "

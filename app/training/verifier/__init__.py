@@ -1,1 +1,1 @@
-"""Training the embedded verifier."""
+"""Training of embedded verifiers."""

@@ -1,4 +1,4 @@
-"""Calibrate a trained verifier on held-out evidence of its training sources: claims read separately, and in answers."""
+"""Calibrate a trained verifier on held-out evidence, for claims that are judged separately and in answers."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ _FEWEST_SHORT = 30
 
 @dataclass(frozen=True, slots=True)
 class CalibratedUse:
-    """The calibration. use: settings with the fitted curves. alone: curve of claims read separately, None if it could
-    not be fitted.
+    """The result of a calibration.
 
-    claims: number of claims read separately, including short answers; answers: number of claims read together.
+    use: settings with the fitted curves. alone: curve of claims that are judged separately; None if it could not be
+    fitted. claims: number of claims that were judged separately, including short answers. answers: number of claims
+    that were judged together with others.
     """
 
     use: SupportUse
@@ -48,19 +49,22 @@ def calibrated(
     *,
     say: Callable[[str], None],
 ) -> CalibratedUse:
-    """Return ``use`` with the calibration of separate claims and, if it reads claims together, of claims in answers.
+    """Fit the calibration curves of a verifier and return its settings with them.
 
-    loaded: the network. pairs: claims for the first curve. held: claims whose answers are used for the second; sources
-    have equal weight. The penalties of ``use`` for missing numbers, names and words are applied before fitting, so that
-    a support of 0.5 means even odds with them. If a curve cannot be fitted, ``say`` gets the reason; the first then
-    stays as it is, and the second equals the first. Short answers among the pairs have their own curve, and are
-    excluded from the first, if there are at least 30 right and 30 wrong ones.
+    One curve is for claims that are judged separately, one for short answers, and one for claims in answers if the
+    verifier judges claims together. All sources have equal weight. The penalties of ``use`` for missing numbers, names
+    and words are applied before fitting, so that a support of 0.5 means even odds with them. Short answers have their
+    own curve if at least _FEWEST_SHORT right and wrong ones exist; otherwise they belong to the first curve.
+
+    loaded: the network. use: settings without calibration. pairs: claims for the first two curves. held_out: claims
+    whose answers are used for the third. say: called with the reason if a curve cannot be fitted. The first curve then
+    stays unchanged, and the third one equals the first.
     """
     if not pairs:
         say("not calibrated: no pair with held-out evidence")
         return CalibratedUse(use)
     scorer, lacking = SupportScorer(loaded), use
-    # A claim without known tokens gives no row and has no logit.
+    # A claim without tokens has no row and no logit.
     counts = scorer.count([example.claim for example in pairs])
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
@@ -76,7 +80,7 @@ def calibrated(
     if use.answer_tokens:
         answers = by_answer(held_out)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
-        # If it cannot be fitted, the other curve is closer than none.
+        # If this curve cannot be fitted, the curve of separate claims is better than none.
         fitted = _fit(logits, claims, lacking, "claims read together", say)
         together_claims = len(claims) if fitted else 0
         together = fitted or alone
@@ -87,14 +91,17 @@ def calibrated(
 
 
 def score_pairs_raw(scorer: SupportScorer, examples: Sequence[PairExample]) -> tuple[float, ...]:
-    """The uncalibrated logit of each pair, from its best window. Each claim must have a token, or it has no logit."""
+    """Return the uncalibrated logit of each pair, from its best window. Every claim must have a token."""
     return row_logits(scorer, list(verifier_rows(examples, scorer.tokens, mix=WindowMix(_EVERY_WINDOW, 0.0))))
 
 
 def score_answers_raw(
     scorer: SupportScorer, answers: Sequence[Sequence[PairExample]], tokens: int
 ) -> tuple[tuple[float, ...], list[PairExample]]:
-    """The uncalibrated logit of each claim that has a token and is read with others, and these claims."""
+    """Return the uncalibrated logits of claims that are judged together with others, and these claims.
+
+    Claims without tokens and single claims are left out. tokens: maximum number of tokens of claims in a row.
+    """
     counts = [scorer.count([example.claim for example in answer]) for answer in answers]
     read = [
         [example for example, count in zip(answer, sizes, strict=True) if count]
@@ -109,7 +116,7 @@ def score_answers_raw(
 
 
 def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, ...]:
-    """The uncalibrated logit of every claim of every row, in order, in its best window."""
+    """Return the uncalibrated logit of each claim of each row, in order, from its best window."""
     windows = [
         AnswerWindow(window, tuple((claim.start, claim.end) for claim in row.claims))
         for row in rows
@@ -126,7 +133,7 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
 def _fit_enough(
     short: Sequence[tuple[PairExample, float]], use: SupportUse, say: Callable[[str], None]
 ) -> Calibration | None:
-    """The curve of short answers; None if there are too few of a kind, or none can be fitted."""
+    """Return the curve of short answers; None if there are too few or the curve cannot be fitted."""
     right = sum(example.supported for example, _ in short)
     if min(right, len(short) - right) < _FEWEST_SHORT:
         return None
@@ -140,10 +147,10 @@ def _fit(
     what: str,
     say: Callable[[str], None],
 ) -> Calibration | None:
-    """Platt scaling with the rule-based penalties, sources having equal weight."""
+    """Fit Platt scaling with the rule-based penalties and equal weight of all sources. Return None if this fails."""
     sizes = Counter(example.source for example in examples)
     weights = [1 / sizes[e.source] for e in examples]
-    # In all of the evidence: in a single window of long evidence, fewer words of a question may occur.
+    # The penalties are computed on the entire evidence, because a single window may lack words of the question.
     pairs = [Pair(read_evidence(e.evidence).text, e.claim, e.question) for e in examples]
     try:
         return fit_platt(logits, [e.supported for e in examples], weights, [-lack(pair, use) for pair in pairs])

@@ -1,8 +1,7 @@
-"""Validation during a verifier's training: scores held-out claims every N steps.
+"""Score held-out claims during the training of a verifier.
 
-The loss alone is not informative: warm starts get worse before they improve. A run with too high a learning rate for
-its rows can collapse to one logit for every input with a hardly higher loss (0.75 instead of 0.58, 2026-11-25);
-held-out claims show it.
+The loss alone is not informative, because warm starts get worse before they improve. If the learning rate is too high,
+the network can collapse to one logit for every input although the loss is hardly higher. Held-out claims show this.
 """
 
 from __future__ import annotations
@@ -21,9 +20,11 @@ from model.verifier.scorer import SupportScorer
 
 
 class ValidationCallback:
-    """Forwards progress; at the start, and every ``every`` steps, it scores the claims and reports the result.
+    """A progress callback that scores held-out claims at the start and after every ``every`` steps.
 
-    alone: held-out claims read separately. answers: the claims of held-out answers, read together. every: 0 for never.
+    alone: held-out claims that are judged separately. answers: held-out answers whose claims are judged together.
+    every: number of steps between two scorings; 0 for no scoring. say: called with the scores. passed_on: callback to
+    which the progress is forwarded.
     """
 
     def __init__(
@@ -44,12 +45,12 @@ class ValidationCallback:
         self._answers = answers
 
     def begin(self) -> None:
-        """Report the scores of the initial weights."""
+        """Score the initial weights."""
         if self._every:
             self._check("the initial weights")
 
     def __call__(self, progress: TrainProgress) -> None:
-        """Handle one finished step."""
+        """Forward the progress of a step, and score the claims if it is due."""
         if self._passed_on is not None:
             self._passed_on(progress)
         if self._every and progress.step % self._every == 0 and progress.step < progress.steps:

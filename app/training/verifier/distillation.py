@@ -1,6 +1,7 @@
-"""Soft targets between the labels and the scores of other verifiers: knowledge distillation (Hinton et al. 2015).
+"""Knowledge distillation (Hinton et al. 2015): soft targets from the labels and the scores of other verifiers.
 
-Labels are binary, teachers give a degree; an ensemble of independently trained teachers errs less than each of them.
+Labels are binary, while teachers give a degree. A mean of independently trained teachers has smaller errors than each
+of them.
 """
 
 from __future__ import annotations
@@ -21,19 +22,21 @@ from model.training.pair_rows import PairRow, pair_rows_sha256
 from model.verifier.files import LoadedSupport, load_support
 from model.verifier.scorer import SupportScorer
 
-_AT_ONCE = 500  # rows between two progress messages
+_AT_ONCE = 500  # rows scored in one call; progress is reported after every fourth call
 KEPT = "teachers.safetensors"
 
 
 class Teachers:
-    """Trained verifiers that score each claim; the target is the mean of their calibrated logits.
+    """Trained verifiers that score claims for distillation. Their score is the mean of their calibrated logits.
 
     Their rule-based penalties are not applied, because the trained verifier applies its own.
     """
 
     def __init__(self, folders: Sequence[Path], share: float, *, device: str = "cpu") -> None:
-        """share: weight of the teachers in a target, in [0, 1]. Raises ModelError for another value, and as
-        load_support does.
+        """Load the teachers. share: weight of the teachers in a target, in [0, 1]; the label has the rest.
+
+        Raises ModelError for another share, for a verifier that does not judge claims separately, and the errors of
+        load_support.
         """
         if not 0 <= share <= 1:  # rejects NaN too
             raise ModelError(f"the teachers' share is {share}: it must be in [0, 1]")
@@ -47,17 +50,16 @@ class Teachers:
 
     @property
     def fingerprints(self) -> tuple[str, ...]:
-        """SHA-256 of each, in order."""
+        """SHA-256 (hex) of each teacher, in order."""
         return tuple(teacher.fingerprint for teacher in self._loaded)
 
     def taught(
         self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, but: Collection[str] = ()
     ) -> list[PairRow]:
-        """The rows with targets. Teacher scores are cached in ``folder``, so that a resumed run need not compute them
-        again.
+        """Return the rows with soft targets. A resumed run reads the teachers' scores from a cache in ``folder``.
 
-        but: sources (NAME* for a prefix) whose rows keep their labels, for example texts written because teachers fail
-        on them. Raises ModelError if the cache cannot be written, DataError for a source without rows.
+        but: sources (NAME* for a prefix) whose rows keep their labels, for example because teachers fail on them.
+        Raises ModelError if the cache cannot be written, DataError for a source without rows.
         """
         sources = {row.source for row in rows}
         left = {source for name in but for source in sources_named(name, sources)}
@@ -79,7 +81,7 @@ class Teachers:
         return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
 
     def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
-        """Mean calibrated logit of each claim (C,), fp64."""
+        """Return the mean calibrated logit of each claim: (C,), float64."""
         identity = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
         if (kept := _cached_scores(folder / KEPT, identity)) is not None:
             return kept
@@ -102,7 +104,7 @@ class Teachers:
             some = rows[begin : begin + _AT_ONCE]
             several = [together and len(row.claims) > 1 for row in some for _ in row.claims]
             for logit, is_several in zip(row_logits(scorer, some), several, strict=True):
-                # Rows are tokens, which do not show whether a single claim is a short answer.
+                # Rows contain tokens only, which do not show whether a claim is a short answer.
                 slope, intercept = use.curve(together=is_several, short=False)
                 logits.append(slope * logit + intercept)
             if begin // _AT_ONCE % 4 == 3:
@@ -111,7 +113,7 @@ class Teachers:
 
 
 def _cached_scores(path: Path, identity: dict[str, str]) -> Tensor | None:
-    """The cached scores of the same teachers on the same rows; None if there are none, or they are damaged."""
+    """Return the cached scores of the same teachers on the same rows; None if there are none or they are damaged."""
     try:
         with safe_open(path, "pt") as file:
             if file.metadata() != identity:

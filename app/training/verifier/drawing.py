@@ -1,4 +1,4 @@
-"""Draw labelled pairs for training and scoring by seed: balanced, capped, with a fair share per source."""
+"""Draw labelled pairs at random for training and scoring, with limits per source and label."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from data.pairs import PairExample
 def drawn(
     examples: Sequence[PairExample], seed: int, *, balance: float | None, source_cap: int | None, most: int | None
 ) -> list[PairExample]:
-    """The examples in random order; None for no limit.
+    """Return the examples in random order, within these limits. None sets no limit.
 
-    balance: maximum supported examples of a source per unsupported one. source_cap: maximum of one source. most:
-    maximum in all.
+    balance: maximum number of supported examples of a source per unsupported one. source_cap: maximum number of
+    examples of a source. most: maximum number of all examples.
     """
     found = list(examples)
     random.Random(seed).shuffle(found)
@@ -42,7 +42,7 @@ def drawn(
 
 
 def fair_sample(examples: Sequence[PairExample], most: int, seed: int) -> list[PairExample]:
-    """At most ``most`` examples (but at least one of each source), distributed fairly over the sources."""
+    """Return about ``most`` examples with the same maximum number per source, and at least one of each source."""
     by_source: dict[str, list[PairExample]] = defaultdict(list)
     for example in examples:
         by_source[example.source].append(example)

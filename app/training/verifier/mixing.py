@@ -1,4 +1,4 @@
-"""Weight averaging of a trained verifier with others: those it started from, and other runs'."""
+"""Average the weights of a trained verifier with its initial weights and with those of other verifiers."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from model.verifier.files import load_support
 
 
 class WeightMixture:
-    """Loaded before the run, since the folders may change during it."""
+    """The weights to average with. They are loaded before the run, because the folders may change during it."""
 
     def __init__(self, recipe: VerifierRecipe, begun: SupportEncoder) -> None:
-        """begun: the initial network of the run.
+        """Load the weights. begun: initial network of the run.
 
-        Raises ModelError for shares outside [0, 1] or with a sum above 1, for a verifier with other features (whose
-        weights have the same shapes) or another number of layers, and as load_support does.
+        Raises ModelError for shares outside [0, 1] or with a sum above 1, for a verifier with other features or another
+        number of layers, and the errors of load_support.
         """
         shares = [recipe.start_share, *(share for _, share in recipe.mix)]
         if not all(0 <= share <= 1 for share in shares) or sum(shares) > 1 + 1e-9:  # rejects NaN too
@@ -36,5 +36,5 @@ class WeightMixture:
         ]
 
     def into(self, model: SupportEncoder) -> None:
-        """Average the model's weights with these, in place. Raises ModelError as average_with does."""
+        """Average the model's weights with these in place. Raises the ModelError of average_with."""
         average_with(model, self._others)

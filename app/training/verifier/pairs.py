@@ -1,4 +1,4 @@
-"""Labelled training files of a verifier: pairs, and responses with marked words (RAGTruth's layout)."""
+"""Read the labelled training files of a verifier: pairs, or responses with marked words (RAGTruth's layout)."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _TRAIN = "train"
 
 
 def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
-    """The examples of all files, in order; each file's layout is detected.
+    """Read the examples of all files, in order. The layout of each file is detected.
 
-    Of responses with marked words the split "train" is used, or all if there is no split. limit: maximum pairs, or
-    responses, of a file. Raises DataError as load_pairs and load_ragtruth do, and for responses with splits but none in
-    "train", so that a test set is not trained on by mistake.
+    Of responses with marked words, the split "train" is used, or all if there are no splits. limit: maximum number of
+    pairs or responses per file. Raises DataError if responses have splits but none is in "train", so that a test set is
+    not trained on by mistake. Also raises the errors of load_pairs and load_ragtruth.
     """
     examples: list[PairExample] = []
     skipped: list[str] = []
@@ -49,8 +49,10 @@ def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit:
 
 
 def _holds_responses(path: Path) -> bool:
-    """Whether the file holds responses. Unknown layouts are left to load_pairs, which names the bad line; a folder is
-    not.
+    """Return whether a path contains responses with marked words.
+
+    Returns False for a file of unknown layout, because load_pairs then names the invalid line. Raises DataError for
+    such a folder.
     """
     try:
         return file_format(path) == "ragtruth"

@@ -1,7 +1,7 @@
-"""A verifier's rows as a folder, built on one machine and trained on another: atomic, with checksums, in small files.
+"""Write the training rows of a verifier to a folder, so that they can be built on one machine and used on another.
 
-``rows.json`` names the files and their SHA-256; ``part-*.xz`` hold the rows, ``held-*.xz`` the claims held out for
-calibration and scoring. Every file stays under 15 MB, unless a single row or claim is larger.
+``rows.json`` lists the files with their SHA-256, ``part-*.xz`` contain the rows, and ``held-*.xz`` contain the claims
+held out for calibration and scoring. A file is smaller than 15 MB, unless a single row or claim is larger.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ LIST, FORMAT = "rows.json", 1
 
 
 class RowsFolder:
-    """A folder to be written, as a context manager: complete after ``write``, else removed."""
+    """A folder of rows to write, as a context manager. Without a call of ``write`` no folder remains."""
 
     def __init__(self, folder: Path) -> None:
-        """Raises AppError at once if the folder exists or cannot be written, before the minutes of building rows."""
+        """Create a temporary folder. Raises AppError if ``folder`` exists or cannot be written."""
         self._folder = folder
         self._aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         if os.path.lexists(folder):  # also a broken link
@@ -47,7 +47,7 @@ class RowsFolder:
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def write(self, rows: VerifierRows) -> tuple[Path, ...]:
-        """Write its files. Raises AppError if they cannot be written, or the folder exists by now."""
+        """Write the rows and return the paths of the files. Raises AppError if this is impossible."""
         try:
             self._write(rows)
         except OSError as error:
@@ -75,7 +75,7 @@ class RowsFolder:
 
 
 def _held_out_lines(rows: VerifierRows) -> Iterator[bytes]:
-    """JSON lines, in pieces of about PART_BYTES."""
+    """Yield the held-out claims as JSON lines, in pieces of about PART_BYTES."""
     lines: list[bytes] = []
     size = 0
     for unseen, examples in ((False, rows.development), (True, rows.unseen)):

@@ -1,6 +1,4 @@
-"""Read the rows written by app.training.verifier.row_files, from one or several folders; errors name the damaged
-file.
-"""
+"""Read the rows that app.training.verifier.row_files has written."""
 
 from __future__ import annotations
 
@@ -25,10 +23,10 @@ _TEXTS = ("evidence", "claim", "question", "source", "group", "answer")
 
 
 def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRows:
-    """The rows of the folders, one after another; a claim held out by several counts once.
+    """Read the rows of all folders. A claim that several folders hold out is included once.
 
-    Raises AppError naming the folder or file that is missing, damaged, of another format or tokenizer, has another
-    window size than the first one, or trains on a source that another one holds out.
+    Raises AppError that names the folder or file if it is missing or damaged, has another format, tokenizer or window
+    size, or trains on a source that another folder holds out.
     """
     found = [_read(folder, say) for folder in folders]
     first = found[0]
@@ -125,7 +123,10 @@ def _content(folder: Path, name: str, sha256: str) -> bytes:
 
 
 def _example(line: Any) -> tuple[bool, PairExample]:
-    """(held out by name, the claim) of a line. Raises ValueError, KeyError or TypeError for an invalid one."""
+    """Return whether the source of a held-out claim was excluded from training, and the claim.
+
+    Raises ValueError, KeyError or TypeError for an invalid line.
+    """
     texts = {name: line[name] for name in _TEXTS}
     if not all(isinstance(text, str) for text in texts.values()):
         raise ValueError("a held-out claim has a field that is not text")

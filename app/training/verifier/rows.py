@@ -1,4 +1,4 @@
-"""Build a verifier's training rows from labelled files, texts and questions."""
+"""Build the training rows of a verifier from labelled files, texts and questions."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ from model.verifier.tokens import SupportTokens
 
 @dataclass(frozen=True, slots=True)
 class VerifierRows:
-    """The rows. rows: to train on. development: of other groups of their sources. unseen: of sources held out by name.
+    """The training rows of a verifier, and the claims to calibrate and score it on.
 
-    skipped: bad lines. window_tokens: tokens of evidence in a window. answer_tokens: tokens of claims read together, 0
-    if none are. made: how the rows were built, as JSON.
+    rows: rows to train on. development: claims of other groups of the same sources. unseen: claims of sources that are
+    excluded from training. skipped: invalid lines. window_tokens: number of evidence tokens in a window. answer_tokens:
+    number of tokens of claims that are judged together; 0 if all are judged separately. made: settings with which the
+    rows were built, as JSON.
     """
 
     rows: tuple[PairRow, ...]
@@ -38,11 +40,10 @@ class VerifierRows:
 
 
 def make_rows(recipe: VerifierRecipe, *, separates_claims: bool, say: Callable[[str], None]) -> VerifierRows:
-    """Read the files, generate claims, cut windows.
+    """Build the rows of a recipe: read the files, generate claims, and cut windows.
 
-    separates_claims: whether the network can distinguish several claims in one window; otherwise none are read
-    together.
-    Raises DataError for files that cannot be read or are empty.
+    separates_claims: whether the network can distinguish several claims in one window; otherwise all claims are judged
+    separately. say: called with messages. Raises DataError for files that cannot be read or are empty.
     """
     loaded = load_training_pairs(recipe.pairs, skip_bad=recipe.skip_bad, limit=recipe.limit)
     split = split_pairs(loaded.examples, recipe.hold_out)
@@ -98,7 +99,7 @@ def make_rows(recipe: VerifierRecipe, *, separates_claims: bool, say: Callable[[
 
 
 def token_count(rows: Sequence[PairRow]) -> int:
-    """Tokens of all windows."""
+    """Return the number of tokens of all windows."""
     return sum(len(window) for row in rows for window in row.windows)
 
 

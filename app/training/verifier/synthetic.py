@@ -1,4 +1,4 @@
-"""Synthetic training data of a verifier: claims by rule, and short answers to questions."""
+"""Generate synthetic training data of a verifier: claims by rule, and short answers to questions."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from evaluation.synthetic_claims.short_answers import short_answer_claims
 from evaluation.synthetic_claims.source_text import SourceText
 from generation.synthetic_questions.reading_examples import SourceArticle, make_reading
 
-_SHORTEST_PASSAGE = 60  # words: shorter passages give no useful claims
+_SHORTEST_PASSAGE = 60  # words; shorter passages give no useful claims
 _CLAIMS_A_TEXT = 3
 _REPLIES = ClaimMix(**{kind: float(kind == "reply") for kind in ClaimMix().kinds()})
 
 
 def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
-    """The sources of claims: the documents of ``texts`` and the evidence of the training rows.
+    """Return the texts from which claims are generated: the documents of ``texts`` and the evidence of training rows.
 
-    Raises DataError as training_documents does.
+    Raises the DataError of training_documents.
     """
     sources = [SourceText(document.title, document.text, document.id) for document in training_documents(texts)]
     passages = {e.evidence for e in split.train if len(e.evidence.split()) >= _SHORTEST_PASSAGE}
@@ -37,7 +37,10 @@ def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
 def claims_by_rule(
     sources: Sequence[SourceText], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
 ) -> list[PairExample]:
-    """At most ``most`` claims from some of the sources. replies: only conversation turns, else all other kinds."""
+    """Generate at most ``most`` claims from a sample of the sources.
+
+    replies: whether to generate conversation turns only, or claims of all other kinds.
+    """
     chosen = list(sources)
     random.Random(seed).shuffle(chosen)
     chosen = chosen[: most // 2]
@@ -57,10 +60,11 @@ def short_answers(
     limit: int | None = None,
     skip_bad: bool = False,
 ) -> list[PairExample]:
-    """At most ``most`` short answers, right and wrong, with their questions; none on held-out evidence.
+    """Generate at most ``most`` short answers, right and wrong, with their questions.
 
-    Half of them answer synthetic questions on ``texts``, if there are any; the others answer questions of ``reading``,
-    at most ``limit`` from each file. Raises DataError as load_reading and training_documents do.
+    If there are ``texts``, at most half of the answers belong to questions of ``reading``; the others belong to
+    synthetic questions on the texts. limit: maximum number of questions per file of ``reading``. Questions of
+    ``reading`` on held-out evidence are left out. Raises the DataErrors of load_reading and training_documents.
     """
     evidence = {example.evidence for example in (*split.development, *split.unseen)}
     chance = random.Random(seed)

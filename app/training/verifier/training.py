@@ -1,4 +1,4 @@
-"""Train the embedded verifier: files to pairs, synthetic claims, rows, weights, calibration, scores."""
+"""Train an embedded verifier, calibrate it and score it."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ from model.verifier.files import LoadedSupport, load_support, rounded_as_saved, 
 from model.verifier.reader_layers import is_reader, support_from_reader
 from model.verifier.scorer import SupportScorer
 
-_CHECKED, _CHECKED_ANSWERS = 300, 80  # held-out claims and answers scored during training: about ten seconds
+_CHECKED, _CHECKED_ANSWERS = 300, 80  # number of claims and answers scored during training, in about ten seconds
 
 
 @dataclass(frozen=True, slots=True)
 class TrainedVerifier:
-    """The outcome. skipped: bad lines. calibration: None if none could be fitted (``say`` got the reason).
+    """The result of a training run.
 
-    development: scores on other groups of the training sources. unseen: on held-out sources. None if there are none.
+    folder: folder of the verifier. rows: number of training rows. skipped: invalid lines. calibration: curve of claims
+    that are judged separately; None if it could not be fitted. development: scores on other groups of the training
+    sources, unseen: scores on held-out sources; None without such claims.
     """
 
     folder: Path
@@ -58,17 +60,19 @@ def train_verifier(
     progress: Callable[[TrainProgress], None] | None = None,
     scoring: Callable[[SupportProgress], None] | None = None,
 ) -> TrainedVerifier:
-    """Build the rows, train (resuming from folder/checkpoints), write the verifier, calibrate it, score it.
+    """Build the rows, train, calibrate, write the verifier to ``folder``, and score it.
 
-    Raises DataError for unreadable files and for an excluded teacher source without rows, AppError as
-    app.training.verifier.row_reading.read_rows does, ModelError as model.training.loop.run_steps does.
+    Resumes from folder/checkpoints if there is a checkpoint. say: called with messages. progress: called after each
+    step. scoring: called with the progress of scoring. Raises DataError for unreadable files and for a source of
+    ``not_taught`` without rows. Also raises the AppError of app.training.verifier.row_reading.read_rows and the
+    ModelError of model.training.loop.run_steps.
     """
-    # Wrong folders and shares are refused first, before minutes of reading.
+    # Invalid folders and shares are detected before the files are read, which takes minutes.
     model, start_name = _starting(recipe, device)
     teachers = Teachers(recipe.teachers, recipe.teacher_share, device=device)
-    # A start has its own.
+    # The initial network determines features and layers.
     recipe = replace(recipe, features=model.features, num_layers=model.config.num_layers)
-    others = WeightMixture(recipe, model)  # by the end of the run the start's folder may hold another model
+    others = WeightMixture(recipe, model)  # now, because folders may contain other models by the end of the run
     separates_claims = model.features.worst_word  # otherwise all claims of a window would get one logit
     if recipe.rows_from:
         prepared = read_rows(recipe.rows_from, say)
@@ -90,7 +94,7 @@ def train_verifier(
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
-    """The initial network, its word embeddings frozen, and the fingerprint of its source."""
+    """Return the initial network, with frozen word embeddings, and the fingerprint of its source."""
     if recipe.start is None:
         model = warm_start_support(recipe.settings.seed, recipe.features, num_layers=recipe.num_layers)
         return model.to(device), "MiniLM"
@@ -135,7 +139,7 @@ def _finish(
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
     facts: dict[str, object] = {
-        "recipe": {**recipe.facts(rows.made), **named},  # models by fingerprint, since paths are local
+        "recipe": {**recipe.facts(rows.made), **named},  # models are named by fingerprint, because paths are local
         "rows": len(rows.rows),
         "steps": result.steps,
         "schedules": result.schedules,
@@ -143,7 +147,7 @@ def _finish(
         "seconds": round(result.seconds),
     }
     development = fair_sample(rows.development, recipe.development, recipe.settings.seed)
-    # Before the weights are written: weights without their calibration would look like a complete verifier.
+    # Calibrate before writing the weights, because weights without calibration would look like a complete verifier.
     loaded = LoadedSupport(rounded_as_saved(model), recipe.use, "")
     found = calibrated(loaded, recipe.use, development, rows.development, say=say)
     fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
