@@ -69,7 +69,7 @@ def judge_faithfulness(
             own_question = by_id[samples[0].question_id]
             question = AnsweredQuestion(str(i), own_question.text, answerable=own_question.answerable)
             for record in samples:
-                # Use the claims as the run's verifier read them: only the evidence may differ.
+                # The claims are those that the run's verifier read, so that only the evidence differs.
                 claims = tuple(v.claim for v in record.evaluation.verdicts)
                 found.append((record, VerificationItem(question, claims, _text(record))))
         verdicts = verifier.verify([item for _, item in found])

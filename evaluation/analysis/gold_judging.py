@@ -114,7 +114,7 @@ def _judge(
     store: ExtraVerdicts,
 ) -> None:
     items = [
-        # Use the claims as the run's verifier read them: only the evidence may differ.
+        # The claims are those that the run's verifier read, so that only the evidence differs.
         VerificationItem(
             questions[r.question_id],
             tuple(v.claim for v in r.evaluation.verdicts),

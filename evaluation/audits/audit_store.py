@@ -67,7 +67,7 @@ class AuditStore:
                 for audit in drawn
                 if audit.collection in keys and audit.query_id not in known
             ]
-            for row in rows:  # one by one: the numbers must have the order of the answers
+            for row in rows:  # separate inserts, so that the numbers follow the order of the answers
                 connection.execute(insert(audits).values(row))
         return len(rows)
 

@@ -53,7 +53,7 @@ def _other_value(claim: Statement, other: Statement) -> str:
 
 
 def _agree(value: Value, rival: Value) -> bool:
-    if value.bound != rival.bound:  # contrast compares bounds
+    if value.bound != rival.bound:  # ``contrast`` compares the bounds
         return True
     rounded = value.number is not None and rival.number is not None and bool(value.units) and _close(value, rival)
     return rounded or same_value(rival, value) or only_less_specific(rival, value) or nearly_same(rival, value)

@@ -119,7 +119,7 @@ def rectified(
         if others.any():
             lambdas[~others] = best_lambda(means, means[sample.question_index], single, y, design, others)
     overall = means.mean(axis=0)
-    errors = y - ((single - overall) * lambdas).sum(axis=1)  # centred, so that folds differ by noise only
+    errors = y - ((single - overall) * lambdas).sum(axis=1)  # centred, so that folds differ only by noise
     estimate = float(design.weights @ errors)
     weight = design.weights @ lambdas  # (K,)
     predictions = means @ weight

@@ -69,7 +69,7 @@ def verifier_quality(sample: LabelledSample, k: int, level: float) -> VerifierQu
         return VerifierQuality(se, sp, None, None, None)
     if sp.upper is None:
         return VerifierQuality(se, sp, None, None, None)
-    # One response per question and arm, so both rest on different questions: Se - (1 - Sp), uncorrelated.
+    # With one response per question and arm, Se and Sp use different questions, so Se and 1 - Sp are uncorrelated.
     values = (se.rate, se.lower, se.upper, 1.0 - sp.rate, 1.0 - sp.upper, 1.0 - sp.lower, 0.0)
     limits = mover(*(np.asarray(v) for v in values))
     return VerifierQuality(se, sp, se.rate + sp.rate - 1.0, float(limits.lower), float(limits.upper))
@@ -91,7 +91,7 @@ def rogan_gladen(sample: LabelledSample, k: int, level: float, draws: Resamples)
         sample.predicted[:, k].mean(), sample.verifier[:, k], sample.labels[:, k], design_of(sample).weights
     )
     replicates = draws.replicates(sample, k).values
-    # A resample without a corrected rate could have any rate: it counts on both ends.
+    # A resample without a corrected rate could have any rate, so it counts at both ends.
     lower = float(np.quantile(np.nan_to_num(replicates, nan=0.0), (1.0 - level) / 2.0))
     upper = float(np.quantile(np.nan_to_num(replicates, nan=1.0), 1.0 - (1.0 - level) / 2.0))
     rate = float(values)
@@ -170,7 +170,7 @@ def _share(h: Floats, a: Floats, level: float, empty: str) -> HallucinationEstim
         return undefined(level, empty)
     counted = int(np.count_nonzero(a))
     effective = float(a.sum() ** 2 / (a * a).sum())
-    # Use the questions in the denominator only: the others carry no information on the share.
+    # Only the questions in the denominator carry information on the share.
     used = a > 0
     limits: Limits = effective_limits(h[used], a[used], effective, level)
     rate = float(np.clip(h.sum() / a.sum(), 0.0, 1.0))

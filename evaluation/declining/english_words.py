@@ -81,7 +81,7 @@ NOT_KNOWN = (
     r"(?:unknown|unclear|unspecified|unstated|undisclosed|unanswerable|unanswered|unmentioned|"
     r"undetermined|indeterminate)"
 )
-ON_THAT = (  # what may follow REPLY when nothing else is stated
+ON_THAT = (  # phrases that may follow REPLY if nothing else is stated
     rf"(?:$| (?:to |on |about |into |with )?(?:{ASKED}|{WH}|it|such|any|anything|here|now|at|right|further|without|"
     r"for (?:now|the moment)|in detail)\b)"
 )

@@ -19,7 +19,7 @@ REPLICATES = 2000
 FEW_GROUPS = 10
 ONE_GROUP = "all statements are of one group: an interval needs at least two"
 CONSTANT = "all resamples give the same figure (perhaps all scores are equal), so it has no limits"
-_BLOCK_CELLS = 4_000_000  # float64 held at once while resampling: 32 MB
+_BLOCK_CELLS = 4_000_000  # number of float64 values held while resampling (32 MB)
 
 
 @dataclass(frozen=True, slots=True)

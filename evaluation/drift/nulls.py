@@ -47,7 +47,7 @@ def shuffle_within(sequences: Sequences, permutations: int, seed: int) -> NullTe
     expected = expected_pairs(sequences.unsupported, sequences.scored)
     centre = sequences.by_question(expected)
     observed = sequences.by_question(adjacent_pairs(sequences.unsupported))
-    # Only scored claims move, between scored positions: an unscored one stays where it is.
+    # Only scored claims move, and only to scored positions. Unscored claims keep their positions.
     live = _movable(sequences)
     rng = np.random.default_rng([seed, sequences.questions, permutations, 1])
     part = _subset(sequences, live)
@@ -85,7 +85,7 @@ def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTe
     pairs = adjacent_pairs(sequences.unsupported)
     expected = pairs.copy()
     if own.size:
-        # Independent columns: a pair is expected c_k c_{k+1} / n times in a group of n, shared out over its rows.
+        # Columns are independent, so a group of n expects c_k c_{k+1} / n pairs, which are divided among its rows.
         totals = np.zeros((sizes.size, part.unsupported.shape[1]))
         np.add.at(totals, own, part.unsupported)
         expected[live] = (adjacent_pairs(totals) / np.maximum(sizes, 1) ** 2)[own]
@@ -93,7 +93,7 @@ def permute_across(sequences: Sequences, permutations: int, seed: int) -> NullTe
 
     def rearranged() -> Floats:
         keys = rng.random(part.unsupported.shape) + own[:, None]
-        order = np.argsort(keys, axis=0, kind="stable")  # within its group, each column anew
+        order = np.argsort(keys, axis=0, kind="stable")  # permutes each column independently within its group
         moved = np.empty_like(part.unsupported)
         moved[order_in] = np.take_along_axis(part.unsupported, order, axis=0)
         return adjacent_pairs(moved)
@@ -119,7 +119,7 @@ def _test(
     total = (float(observed.sum()), float(centre.sum()), float(difference.sum()))
     if not able:
         return NullTest(*total, None, None, 0, permutations, seed, reason)
-    here = part.by_question(adjacent_pairs(part.unsupported)) - difference  # what part's questions are centred by
+    here = part.by_question(adjacent_pairs(part.unsupported)) - difference  # centre of the pairs in ``part``
     threshold = studentised(difference)
     extreme = 0
     for _ in range(permutations):

@@ -167,7 +167,7 @@ def _typed(value: Any) -> dict[str, Any]:
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int):
-        return {"intValue": str(value)}  # 64-bit integers are texts in protobuf's JSON
+        return {"intValue": str(value)}  # protobuf's JSON writes 64-bit integers as strings
     if isinstance(value, float):
         return {"doubleValue": value}
     if isinstance(value, list):

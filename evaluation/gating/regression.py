@@ -167,7 +167,7 @@ def _compared(
         len(compared),
         had,
         has,
-        sign * worse + 0.0,  # no -0.0
+        sign * worse + 0.0,  # avoids -0.0
         lower + 0.0,
         upper + 0.0,
         lowest,

@@ -98,7 +98,7 @@ def start_share(labels: int, alpha: float, delta: float) -> float:
         raise EvaluationError(f"{labels} labelled questions: at least one is needed")
     least = fewest_answered(alpha, delta)
     good = answered_needed(_EASY_RATE * alpha, alpha, delta) or least
-    # Enough in 99 of 100 cases: mean minus 2.33 standard deviations of the number answered, 0.5 for rounding.
+    # Expected number that gives ``least`` answers in 99 of 100 cases: 2.33 standard deviations more, 0.5 for rounding.
     sure = least + 0.5 + 2.33 * math.sqrt(least)
     return min(1.0, max(float(good), sure, _LEAST_SHARE * labels) / labels)
 

@@ -89,7 +89,7 @@ def _without_tail(text: str) -> str:
     match = _TAIL.search(text)
     if match is None or text.count('"', match.start()) % 2:
         return text
-    # "such as A, B, and C, is": the tail must end the sentence, not be inserted before its verb.
+    # In "such as A, B, and C, is", the phrase precedes the verb and is not the end of the sentence.
     head = text[: match.start()]
     if re.match(r"^(?:While|Although|Though|If|When|Because|Since|As|Unlike|Whereas|After|Before|Despite|Not)\b", head):
         return text

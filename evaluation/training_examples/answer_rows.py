@@ -101,7 +101,7 @@ def answer_rows(
         text = read_evidence(answer[0].evidence).text
         for part in parts:
             yield _row([claims[i] for i in part], question, text, tokens, mix.windows, weights, kept)
-        if len(kept) > 64:  # answers to one evidence are adjacent
+        if len(kept) > 64:  # answers with the same evidence are adjacent
             kept.clear()
 
 
