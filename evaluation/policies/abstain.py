@@ -1,4 +1,4 @@
-"""abstain: below a threshold the answer is that the documents do not say."""
+"""Implement the policy ``abstain``, which withholds an answer with a score below a threshold."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from evaluation.policies.policy import Draft, PolicyTools
 
 
 class Abstain:
-    """Withholds answers whose score, the support of their least supported claim, is below the threshold, and answers
-    without a score: a claim could not be scored, or they make none.
+    """A policy that withholds answers with a score below the threshold, and answers without a score.
+
+    The score is the support of the least supported claim. An answer has no score if a claim could not be scored or if
+    it makes no claim.
     """
 
     name = "abstain"
@@ -19,7 +21,7 @@ class Abstain:
         self._threshold = threshold
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """Each answer, or ``DECLINED`` in its place."""
+        """Return the draft with each answer, or ``DECLINED`` in its place."""
         return replace(draft, candidates=tuple(self._decided(c) for c in draft.candidates))
 
     def _decided(self, candidate: Candidate) -> Candidate:

@@ -1,4 +1,4 @@
-"""best_of_n: of several samples from one prompt, the one that the verifier supports most is given."""
+"""Implement the policy ``best_of_n``, which gives the sample of a prompt that the verifier supports most."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from evaluation.policies.policy import Draft, PolicyTools
 
 
 class BestOfN:
-    """The highest score; among equals the earlier sample. Where no score reaches the threshold, a sample that declines
-    is better than one that is not supported.
+    """A policy that selects the answer with the highest score, and the earlier one of equal scores.
+
+    If no score reaches the threshold, an answer that declines ranks above an unsupported one.
     """
 
     name = "best_of_n"
@@ -19,7 +20,7 @@ class BestOfN:
         self._threshold = threshold
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """One answer."""
+        """Return the draft with the best answer only."""
         best = max(range(len(draft.candidates)), key=lambda i: (*self._rank(draft.candidates[i]), -i))
         return replace(draft, candidates=(draft.candidates[best],))
 

@@ -1,4 +1,4 @@
-"""Candidate: a drawn answer with its verdicts, on its way through the policies."""
+"""Define Candidate, a drawn answer with its verdicts, which policies change."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from generation.completion import Completion
 from generation.prompt import Prompt
 
 DECLINED = "The documents do not say."
-"""What is answered in place of an answer that a policy withholds."""
+"""Text that replaces an answer that a policy withholds."""
 _CHANGED = "the policy changed the text, so that the drawn tokens are no longer those of the answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """A stretch that a policy took out of an answer. start, end: offsets into the text before the cut.
+    """A span that a policy removed from an answer.
 
-    support: of the claim in [0, 1], None where it was unscored or no claim. reason: why it was removed.
+    start, end: offsets in the text before the cut.
+    support: support of the claim in [0, 1]; None if it is unscored or not a claim.
+    reason: why it was removed.
     """
 
     policy: str
@@ -31,10 +33,14 @@ class Removed:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer. prompt: what it was drawn from. evaluation: the verifier's verdicts on the text as it is now.
+    """An answer with its verdicts.
 
-    score: of the answer as drawn, in [0, 1], None where it has none (see ``answer_score``). removed: what policies took
-    out of it. withheld: why it was replaced by ``DECLINED``, "" where it was not.
+    completion: the answer with its current text.
+    prompt: prompt from which it was drawn.
+    evaluation: the verifier's evaluation of the current text.
+    score: score of the answer as drawn, in [0, 1]; None if it has none (see ``answer_score``).
+    removed: spans that policies removed.
+    withheld: why it was replaced by ``DECLINED``; "" if it was not.
     """
 
     completion: Completion
@@ -46,23 +52,24 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """The answer as it is now."""
+        """Current text of the answer."""
         return self.completion.text
 
     @property
     def score_now(self) -> float | None:
-        """The score of the text as it is now."""
+        """Score of the current text; None if it has none."""
         return answer_score(self.evaluation)
 
     def unsupported(self, threshold: float) -> tuple[Verdict, ...]:
-        """Verdicts on claims whose support is below the threshold; unscored ones have no support and are left out."""
+        """Return the verdicts on claims with a support below the threshold. Unscored claims are left out."""
         return tuple(v for v in self.evaluation.verdicts if v.support is not None and v.support < threshold)
 
     def rewritten(
         self, completion: Completion, evaluation: AnswerEvaluation, removed: tuple[Removed, ...]
     ) -> Candidate:
-        """With another text, and without the log-probabilities of the drawn one and its reasoning, which may state what
-        was removed.
+        """Return the candidate with another text.
+
+        Log-probabilities of the drawn tokens are removed, and so is the reasoning, which may state removed claims.
         """
         kept = replace(
             completion, token_ids=(), token_logprobs=(), top_logprobs=(), logprobs_missing=_CHANGED, thought=""
@@ -70,7 +77,11 @@ class Candidate:
         return replace(self, completion=kept, evaluation=evaluation, removed=(*self.removed, *removed))
 
     def withhold(self, policy: str, reason: str, removed: tuple[Removed, ...] = ()) -> Candidate:
-        """With ``DECLINED`` in place of the text. removed: None given, the whole text is recorded as removed."""
+        """Return the candidate with ``DECLINED`` in place of the text.
+
+        policy, reason: the policy that withholds the answer, and why.
+        removed: removed spans. By default the complete text is recorded as removed.
+        """
         if not removed and self.text.strip():
             removed = (Removed(policy, self.text, 0, len(self.text), self.score_now, reason),)
         declined = replace(self.completion, text=DECLINED, citations=())
@@ -78,5 +89,5 @@ class Candidate:
 
 
 def judged(completion: Completion, prompt: Prompt, evaluation: AnswerEvaluation) -> Candidate:
-    """A candidate as it was drawn and judged."""
+    """Return the candidate of an answer as it was drawn and judged."""
     return Candidate(completion, prompt, evaluation, answer_score(evaluation))

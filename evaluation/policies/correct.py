@@ -1,4 +1,4 @@
-"""correct: search again for what an answer could not support, and answer again, within a budget."""
+"""Implement the policy ``correct``, which searches for unsupported claims and answers again, within a budget."""
 
 from __future__ import annotations
 
@@ -13,22 +13,26 @@ _SHOWN = 80
 
 
 class Correct:
-    """Rounds of search, answer and judgement. A new answer replaces the earlier one only where its score is higher.
+    """A policy with rounds of search, answer and judgement. A new answer replaces an earlier one with a lower score.
 
-    The query is rewritten by rule: the question followed by the least supported claim that was not searched for yet, or
-    that claim alone where the first finds no passage that the answer was not given already. A claim that leads to the
-    same prompt is passed over. A round begins only if its prompt and the longest possible answer fit what is left of
-    the token budget.
+    The query is the question followed by the least supported claim that was not yet searched for. If it finds no new
+    passage, the claim alone is the query. A claim that leads to the same prompt is skipped. A round begins only if its
+    prompt and the longest possible answer fit into the remaining token budget.
     """
 
     name = "correct"
 
     def __init__(self, threshold: float, rounds: int, tokens: int) -> None:
-        """rounds, tokens: the budget for one question; tokens of prompts and answers together."""
+        """Create the policy.
+
+        threshold: support below which a claim is searched for.
+        rounds: maximum number of rounds per question.
+        tokens: maximum number of tokens per question, of prompts and answers together.
+        """
         self._threshold, self._rounds, self._tokens = threshold, rounds, tokens
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """The answer after at most so many rounds. Expects one answer (see ``check_samples``)."""
+        """Return the draft with the answer after all rounds. The draft must have one answer (see ``check_samples``)."""
         (best,) = draft.candidates
         rounds: list[Round] = []
         questions: set[str] = set()
@@ -63,14 +67,17 @@ class Correct:
         return replace(draft, candidates=(best,), rounds=(*draft.rounds, *rounds), notes=(*draft.notes, *notes))
 
     def _open_claims(self, candidate: Candidate) -> list[str]:
-        """Claims to search for, the least supported first: of the text, or those that were cut until none was left."""
+        """Return the claims to search for, the least supported first.
+
+        These are claims of the text, or the removed claims of a withheld answer.
+        """
         failing = sorted(candidate.unsupported(self._threshold), key=lambda v: v.support or 0.0)
         cut = [r.text for r in candidate.removed] if candidate.withheld else []
         return list(dict.fromkeys([*(v.claim.text for v in failing), *cut]))
 
 
 async def _searched(question: str, claim: str, earlier: Prompt, tools: PolicyTools) -> tuple[str, Prompt, int]:
-    """Query, prompt, and how many of its passages the earlier prompt had not."""
+    """Return the query, the prompt, and the number of its passages that the earlier prompt does not have."""
     known = {chunk.retrieved.chunk.id for chunk in earlier.chunks}
     tried: list[tuple[str, Prompt, int]] = []
     for query in (f"{question[:_MOST_CHARACTERS]} {claim[:_MOST_CHARACTERS]}", claim[:_MOST_CHARACTERS]):
@@ -78,7 +85,7 @@ async def _searched(question: str, claim: str, earlier: Prompt, tools: PolicyToo
         tried.append((query, prompt, sum(chunk.retrieved.chunk.id not in known for chunk in prompt.chunks)))
         if tried[-1][2]:
             break
-    return max(tried, key=lambda one: one[2])  # the first of equals
+    return max(tried, key=lambda one: one[2])  # the first one among equals
 
 
 def _value(candidate: Candidate) -> float:

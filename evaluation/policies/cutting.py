@@ -1,4 +1,4 @@
-"""Cutting claims out of a text so that the rest still reads: whole claims, with their punctuation and citations."""
+"""Cut complete claims with their punctuation and citations out of a text, so that the rest stays readable."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ _SENTENCE_END = re.compile(r"[.!?…。！？\n]")
 
 
 def behind_marks(text: str, claim: Span) -> Span:
-    """The claim without citations at its beginning, which belong to the sentence before it; as it is in a text that
-    puts citations first, and where nothing else would be left.
+    """Return the claim without citations at its beginning, which belong to the sentence before it.
+
+    The claim is unchanged in a text that puts citations before their sentences, or if it consists of citations only.
     """
     if _marks_first(text):
         return claim
@@ -36,11 +37,14 @@ def _marks_first(text: str) -> bool:
 
 
 def cut_spans(text: str, claims: Sequence[Span], removed: Sequence[bool]) -> tuple[Span, ...]:
-    """What to cut of a text so that the removed claims are gone: disjoint, in order.
+    """Return the spans to cut so that no removed claim remains, disjoint and in order.
 
-    claims: of the text, in order of place. A claim is cut with its opening and closing punctuation, its list mark, the
-    citations behind it (those before it, in a text that puts them first) and the blanks that would be left. Claims of
-    one sentence are cut together, since half a sentence does not read.
+    claims: spans of the text's claims, in order of position.
+    removed: whether each claim is to be removed.
+
+    A claim is cut with its opening and closing punctuation, its list mark, the citations after it (those before it, in
+    a text that puts citations first) and the blanks that would remain. Claims of one sentence are cut together, because
+    half a sentence is not readable.
     """
     marks_first = _marks_first(text)
     spans: list[Span] = []
@@ -57,7 +61,7 @@ def cut_spans(text: str, claims: Sequence[Span], removed: Sequence[bool]) -> tup
 
 
 def without_spans(text: str, spans: Sequence[Span]) -> str:
-    """The text without the spans, which are disjoint and in order."""
+    """Return the text without the spans, which must be disjoint and in order."""
     kept, place = [], 0
     for span in spans:
         kept.append(text[place : span.start])
@@ -66,16 +70,16 @@ def without_spans(text: str, spans: Sequence[Span]) -> str:
 
 
 def moved(position: int, spans: Sequence[Span]) -> int:
-    """Where a position outside the spans stands once they are cut."""
+    """Return the new offset of a position outside the spans after they are cut."""
     return position - sum(span.end - span.start for span in spans if span.end <= position)
 
 
 def _sentence_groups(text: str, claims: Sequence[Span]) -> list[list[int]]:
-    """Indices of claims by sentence: claims that overlap, or stand in one sentence, belong together."""
+    """Group the indices of claims by sentence. Claims that overlap or are in one sentence form a group."""
     groups: list[list[int]] = []
     reach = 0
     for index, claim in enumerate(claims):
-        # A quotation or brackets may close behind the end of a sentence.
+        # A quotation or bracket may close after the end of a sentence.
         before = text[:reach].rstrip("\"'”’»」』)]*_")[-1:] + text[reach : claim.start]
         if groups and (claim.start < reach or not _SENTENCE_END.search(before)):
             groups[-1].append(index)
@@ -86,7 +90,7 @@ def _sentence_groups(text: str, claims: Sequence[Span]) -> list[list[int]]:
 
 
 def _opening(text: str, start: int, floor: int, marks_first: bool) -> int:
-    """Where the claim begins with its opening punctuation, list mark and, in such a text, the citations before it."""
+    """Return the start of a claim with its opening punctuation, its list mark and, if marks_first, its citations."""
     line = text.rfind("\n", 0, start) + 1
     if line >= floor and _BULLET.fullmatch(text, line, start):
         return line
@@ -101,7 +105,7 @@ def _opening(text: str, start: int, floor: int, marks_first: bool) -> int:
 
 
 def _closing(text: str, end: int, ceiling: int, marks_first: bool) -> int:
-    """Where the claim ends with its closing punctuation and the citations behind it."""
+    """Return the end of a claim with its closing punctuation and, unless marks_first, the citations after it."""
     while True:
         end = _match_end(_CLOSERS, text, end, ceiling)
         mark = None if marks_first else MARK.match(text, _match_end(_BLANKS, text, end, ceiling), ceiling)
@@ -116,8 +120,9 @@ def _match_end(pattern: re.Pattern[str], text: str, start: int, ceiling: int) ->
 
 
 def _with_blanks(text: str, start: int, end: int) -> Span:
-    """With the blanks behind it, or those before it at the end of a line; with the line break where a line is left
-    empty.
+    """Return the span with the blanks after it, or with those before it at the end of a line.
+
+    If the line would be empty, its line break is included.
     """
     end = _match_end(_BLANKS, text, end, len(text))
     if end == len(text) or text[end] == "\n":

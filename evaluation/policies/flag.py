@@ -1,4 +1,4 @@
-"""flag: unsupported spans of an answer are marked; its text stays."""
+"""Implement the policy ``flag``, which marks unsupported spans of an answer and does not change its text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evaluation.policies.policy import Draft, PolicyTools
 
 @dataclass(frozen=True, slots=True)
 class FlaggedSpan:
-    """``text[start:end]`` of the answer is a claim that is not supported. support: None where it is unscored."""
+    """An unsupported claim, ``text[start:end]`` of the answer. support: None if it is unscored."""
 
     start: int
     end: int
@@ -22,19 +22,21 @@ class FlaggedSpan:
 
 
 class Flag:
-    """Marks are computed from the verdicts of whatever is answered in the end (``flagged_spans``), so that their
-    offsets fit the text after the policies that follow.
+    """A policy that does not change the answers.
+
+    The marks are computed from the verdicts of the final answer (``flagged_spans``), so that their offsets fit the text
+    after the later policies.
     """
 
     name = "flag"
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """The same answers."""
+        """Return the draft unchanged."""
         return draft
 
 
 def flagged_spans(candidate: Candidate, threshold: float) -> tuple[FlaggedSpan, ...]:
-    """Claims with a support below the threshold, and claims that could not be scored, in order of place."""
+    """Return the claims with a support below the threshold and the unscored claims, in order of position."""
     return tuple(
         FlaggedSpan(v.claim.start, v.claim.end, v.claim.text, v.label, v.support, v.reason)
         for v in sorted(candidate.evaluation.verdicts, key=lambda v: v.claim.start)

@@ -1,4 +1,4 @@
-"""The passages of another round of correction: those found for a claim, in turns with those of the earlier prompt."""
+"""Merge the passages of a round of correction with those of the earlier prompt."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 def merged_passages(found: Sequence[RetrievedChunk], earlier: Prompt) -> tuple[RetrievedChunk, ...]:
-    """Each passage once, ranked anew from 1: the best found, the first of the earlier prompt, the second found, ..."""
+    """Return the passages of both in turns: the best found, the first of the earlier prompt, the second found, ...
+
+    Each passage occurs once, and ranks count from 1.
+    """
     before = [chunk.retrieved for chunk in earlier.chunks]
     turns = [
         chunk

@@ -1,4 +1,4 @@
-"""none: answers are given as drawn."""
+"""Implement the policy ``none``, which gives answers as drawn."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from evaluation.policies.policy import Draft, PolicyTools
 
 
 class GiveAsDrawn:
-    """Changes nothing and needs no verifier."""
+    """A policy that changes nothing and needs no verifier."""
 
     name = "none"
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """The same."""
+        """Return the draft unchanged."""
         return draft

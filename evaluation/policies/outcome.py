@@ -1,4 +1,4 @@
-"""PolicyOutcome: the answers that are given, and how the policies came to them."""
+"""Define PolicyOutcome, the answers that policies give with a record of what each policy did."""
 
 from __future__ import annotations
 
@@ -11,7 +11,12 @@ from evaluation.policies.policy import Round
 
 @dataclass(frozen=True, slots=True)
 class PolicyCost:
-    """What something cost. seconds: wall clock. Tokens are counted as drawn, judged: answers that were judged."""
+    """Cost of a step or of all policies.
+
+    seconds: wall-clock time.
+    prompt_tokens, completion_tokens: numbers of processed and of drawn tokens.
+    judged: number of answers that the verifier judged.
+    """
 
     seconds: float = 0.0
     prompt_tokens: int = 0
@@ -21,7 +26,7 @@ class PolicyCost:
 
 @dataclass(frozen=True, slots=True)
 class PolicyStep:
-    """One policy that ran. changed: whether any answer, or their number, is another one afterwards."""
+    """One policy that ran. changed: whether it changed an answer or the number of answers."""
 
     policy: str
     changed: bool
@@ -30,7 +35,7 @@ class PolicyStep:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A drawn answer before any policy. score: see ``answer_score``. chosen: whether one of the given answers is it."""
+    """A drawn answer before any policy. score: see ``answer_score``. chosen: whether a given answer comes from it."""
 
     text: str
     seed: int
@@ -40,9 +45,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class PolicyOutcome:
-    """verifier: whose scores these are, "" where none was asked. cost: of everything, the first draw included.
+    """Result of running policies on the answers to one question.
 
-    notes: what could not be done, in words. steps: in order; the first judgement is a part of the first step.
+    verifier: name of the verifier that gave the scores; "" if no policy needed one.
+    answers: the answers that are given.
+    samples: the drawn answers before any policy.
+    steps: the policies in the order in which they ran. The first step includes the first judgement.
+    rounds: rounds of correction.
+    cost: total cost, including the first draw.
+    notes: what policies could not do, as text.
     """
 
     plan: PolicyPlan

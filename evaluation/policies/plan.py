@@ -1,4 +1,4 @@
-"""PolicyPlan: which policies run, in which order, with which threshold and budgets."""
+"""Define PolicyPlan, the policies to run with their order, threshold and budgets."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from evaluation.policy_names import ORDER, PolicyName
 
 THRESHOLD = 0.5
 POLICY_SAMPLES = 4
-"""Samples that ``best_of_n`` chooses from in a run, unless the arm names another number."""
+"""Number of samples from which ``best_of_n`` chooses in a run, unless the arm gives another number."""
 ROUNDS, TOKENS = 2, 8192
 MOST_ROUNDS, MOST_TOKENS = 16, 1_000_000
 
 
 class PolicyError(EvaluationError):
-    """A policy or a setting of one that cannot be used. parameter: which."""
+    """Raised for an invalid policy or an invalid setting of a policy. parameter: name of the invalid parameter."""
 
     def __init__(self, parameter: str, message: str) -> None:
         super().__init__(message)
@@ -27,11 +27,15 @@ class PolicyError(EvaluationError):
 
 @dataclass(frozen=True, slots=True)
 class PolicyPlan:
-    """names: in running order, each once. threshold: in [0, 1], on a claim's support and on an answer's score.
+    """Policies to run with their settings.
 
-    rounds, tokens: the budget of ``correct`` for one question; tokens of prompts and answers together. certified: the
-    threshold of ``abstain`` where a certificate sets it, and the other policies keep theirs. Raises PolicyError for
-    values that cannot be.
+    names: names of the policies in running order, each once.
+    threshold: threshold in [0, 1] for a claim's support and an answer's score.
+    rounds, tokens: budget of ``correct`` for one question. Tokens of prompts and answers count together.
+    certified: threshold of ``abstain`` if a certificate sets it; None to use ``threshold``. Other policies use
+        ``threshold``.
+
+    Raises PolicyError for invalid values.
     """
 
     names: tuple[PolicyName, ...] = ("none",)
@@ -52,12 +56,12 @@ class PolicyPlan:
 
     @property
     def judges(self) -> bool:
-        """Whether a verifier is needed."""
+        """Whether the policies need a verifier."""
         return self.names != ("none",)
 
     @property
     def draws_again(self) -> bool:
-        """Whether the model may be asked again, with other passages."""
+        """Whether the model may answer again with other passages."""
         return "correct" in self.names
 
     @property
@@ -67,14 +71,16 @@ class PolicyPlan:
 
     @property
     def changes_texts(self) -> bool:
-        """Whether an answer that is given may be another one than the first that was drawn."""
+        """Whether the given answer may differ from the first drawn one (apart from an answer that is withheld)."""
         return not {"strip", "best_of_n", "correct"}.isdisjoint(self.names)
 
     def certified_name(self, samples: int) -> str:
-        """What a certificate calls the policies: those that change which answer is given, with their settings.
+        """Return the name of the policies in a certificate: those that change the answer, with their settings.
 
-        ``flag`` changes no text and is left out, so that ``flag,abstain`` is certified as ``abstain``. The threshold of
-        ``abstain`` is the certificate's own and is left out too.
+        samples: number of answers from which ``best_of_n`` chooses.
+
+        ``flag`` does not change the text and is left out, so that ``flag,abstain`` is certified as ``abstain``. The
+        threshold of ``abstain`` is left out too, because the certificate sets it.
         """
         at = f"threshold={self.threshold!r}"
         settings = {
@@ -87,8 +93,9 @@ class PolicyPlan:
 
 
 def policy_names(given: Sequence[str]) -> tuple[PolicyName, ...]:
-    """The named policies in running order. Raises PolicyError for an unknown name, one named twice, and none beside
-    others or no name at all.
+    """Return the named policies in running order.
+
+    Raises PolicyError if there is no name, an unknown name or a repeated name, or if "none" is combined with others.
     """
     names = [name.strip() for name in given]
     for name in names:
@@ -104,7 +111,7 @@ def policy_names(given: Sequence[str]) -> tuple[PolicyName, ...]:
 
 
 def check_samples(plan: PolicyPlan, samples: int, temperature: float) -> None:
-    """Raises PolicyError where the policies cannot work on so many samples drawn at this temperature."""
+    """Raise PolicyError if the policies cannot be applied to this number of samples or at this temperature."""
     if "best_of_n" in plan.names:
         if samples < 2:
             raise PolicyError("n", f"n is {samples}: best_of_n chooses among samples, ask for at least 2")

@@ -1,4 +1,4 @@
-"""The protocol every policy stands behind, and what it may ask for while it runs."""
+"""Define the interface of policies, and the tools that a policy may use while it runs."""
 
 from __future__ import annotations
 
@@ -13,28 +13,32 @@ from generation.prompt import Prompt
 
 
 class PolicyTools(Protocol):
-    """What a policy asks of the pipeline. All of it may raise what the pipeline raises."""
+    """Interface of the pipeline for policies. All methods may raise the errors of the pipeline."""
 
     async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
-        """One evaluation an answer, by the passages of its prompt."""
+        """Return one evaluation per answer, judged by the passages of its prompt."""
 
     async def search(self, query: str, earlier: Prompt) -> Prompt:
-        """A prompt for the same question, with passages found for ``query`` beside those of the earlier prompt."""
+        """Return a prompt for the same question that adds the passages found for ``query`` to the earlier ones."""
 
     async def draw(self, prompt: Prompt, number: int) -> Completion:
-        """One more answer, with the settings of the first. number: of the draw, from 1; each has its own seed."""
+        """Draw a further answer with the settings of the first. number: number of the draw, from 1, for its seed."""
 
     @property
     def longest(self) -> int:
-        """The largest number of tokens that an answer may take."""
+        """Maximum number of tokens of an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One round of correction. query: what was searched for. claim: the unsupported claim that it was for.
+    """One round of correction.
 
-    score: of the new answer. kept: whether it replaced the earlier one. found: passages that the earlier prompt had
-    not. tokens: of prompt and answer.
+    query: query of the search.
+    claim: unsupported claim for which the search was made.
+    text, score: text and score of the new answer.
+    kept: whether the new answer replaced the earlier one.
+    found: number of passages that the earlier prompt does not have.
+    prompt_tokens, completion_tokens: numbers of tokens of prompt and answer.
     """
 
     query: str
@@ -49,7 +53,11 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The answers to one question. rounds: of correction, so far. notes: what a policy could not do, in words."""
+    """The answers to one question between policies.
+
+    rounds: rounds of correction so far.
+    notes: what policies could not do, as text.
+    """
 
     question: str
     candidates: tuple[Candidate, ...]
@@ -58,11 +66,11 @@ class Draft:
 
 
 class Policy(Protocol):
-    """Turns answers with verdicts into answers with verdicts."""
+    """Interface of a policy, which changes or selects answers with verdicts."""
 
     @property
     def name(self) -> str:
-        """One of ``ORDER``."""
+        """Name of the policy, one of ``ORDER``."""
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """The answers after this policy. Raises what the tools raise."""
+        """Return the answers after this policy. Raises the errors of the tools."""

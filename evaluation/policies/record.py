@@ -1,4 +1,4 @@
-"""PolicyRecord: what a policy did with one answer of a run, as it is stored with the answer."""
+"""Define PolicyRecord, which is stored with an answer of a run and describes what its policies did."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from evaluation.policies.outcome import PolicyCost, PolicyOutcome
 
 @dataclass(frozen=True, slots=True)
 class PolicyRecord:
-    """One answer. score: of the text that is given, by the verifier that selects, in [0, 1]; None where it has none.
+    """Record of the policies of one answer.
 
-    withheld: why nothing is answered, "" where something is. removed: stretches that were cut. rounds: of correction.
-    cost: of the policy by itself: what it shares with other policies of the run counts in each.
+    score: score of the final text in [0, 1] by the selecting verifier; None if it has none.
+    withheld: why the answer was withheld; "" if it was not.
+    removed: number of removed spans.
+    rounds: number of rounds of correction.
+    cost: cost of the policies on their own. Work that policies of a run share counts in each of them.
     """
 
     score: float | None
@@ -24,12 +27,16 @@ class PolicyRecord:
     cost: PolicyCost
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON values; ``policy_record_from_json`` is the inverse."""
+        """Return the record as JSON values. ``policy_record_from_json`` is the inverse."""
         return asdict(self)
 
 
 def policy_record(outcome: PolicyOutcome, score: float | None, saved: float) -> PolicyRecord:
-    """Of an outcome with one answer. saved: seconds of work that was not repeated for it."""
+    """Return the record of an outcome with one answer.
+
+    score: score of the final text.
+    saved: seconds of work that was shared with other policies and not repeated.
+    """
     (answer,) = outcome.answers
     cost = outcome.cost
     return PolicyRecord(
@@ -42,5 +49,5 @@ def policy_record(outcome: PolicyOutcome, score: float | None, saved: float) -> 
 
 
 def policy_record_from_json(values: Mapping[str, Any]) -> PolicyRecord:
-    """The inverse of ``to_json``. Raises KeyError and TypeError for other values."""
+    """Return the record of the values of ``to_json``. Raises KeyError and TypeError for other values."""
     return PolicyRecord(**{**values, "cost": PolicyCost(**values["cost"])})

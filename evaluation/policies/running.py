@@ -1,4 +1,4 @@
-"""Running a plan's policies, in order, over the answers to one question."""
+"""Run a plan's policies in order on the answers to one question."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Returned = TypeVar("Returned")
 
 
 def open_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
-    """The policy of a name, with the plan's settings."""
+    """Return the policy with this name and the plan's settings."""
     makers: dict[PolicyName, Callable[[], Policy]] = {
         "none": GiveAsDrawn,
         "flag": Flag,
@@ -48,9 +48,12 @@ async def run_policies(
     drawing_s: float = 0.0,
     clock: Callable[[], float] = perf_counter,
 ) -> PolicyOutcome:
-    """The answers after all policies. completions: samples of one prompt. drawing_s: seconds that drawing them took.
+    """Return the answers after all policies. Raises the errors of the tools.
 
-    Raises what the tools raise.
+    completions: samples drawn from the prompt.
+    verifier: name of the verifier that judges for ``tools``.
+    drawing_s: seconds that drawing the samples took.
+    clock: returns the current time in seconds.
     """
     metered = _Metered(tools)
     begun = clock()
@@ -85,9 +88,9 @@ async def run_policies(
 
 
 def run_now(coroutine: Coroutine[Any, Any, Returned]) -> Returned:
-    """The result of a coroutine that never waits, because its tools work at once. Needs no event loop.
+    """Return the result of a coroutine that never waits. This needs no event loop.
 
-    Raises RuntimeError for one that waits.
+    Raises RuntimeError if the coroutine waits.
     """
     try:
         coroutine.send(None)
@@ -99,7 +102,7 @@ def run_now(coroutine: Coroutine[Any, Any, Returned]) -> Returned:
 
 
 class _Metered:
-    """Tools that count what was asked of them since ``spent`` was last called."""
+    """PolicyTools that count tokens and judged answers since the last call of ``spent``."""
 
     def __init__(self, tools: PolicyTools) -> None:
         self._tools = tools

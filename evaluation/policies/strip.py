@@ -1,4 +1,7 @@
-"""strip: unsupported claims are removed, and what is left still reads. Nothing left: the answer is withheld."""
+"""Implement the policy ``strip``, which removes unsupported claims from an answer.
+
+The remaining text stays readable. If no claim remains, the answer is withheld.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,9 @@ from retrieval.chunking.sentences import Span
 
 
 class Strip:
-    """Cuts whole claims with a support below the threshold. What could not be scored stays: nothing speaks against it
-    (``abstain`` withholds such answers).
+    """A policy that removes complete claims with a support below the threshold.
+
+    Unscored claims stay, because there is no evidence against them (``abstain`` withholds such answers).
     """
 
     name = "strip"
@@ -22,7 +26,7 @@ class Strip:
         self._threshold = threshold
 
     async def apply(self, draft: Draft, tools: PolicyTools) -> Draft:
-        """Each answer without its unsupported claims."""
+        """Return the draft with each answer without its unsupported claims."""
         return replace(draft, candidates=tuple(self._stripped(c) for c in draft.candidates))
 
     def _stripped(self, candidate: Candidate) -> Candidate:

@@ -1,1 +1,1 @@
-"""Evaluation of retrieval: judgements, measures with intervals, paired tests, tuning, and failures."""
+"""Evaluate retrieval: judgements, measures with intervals, paired tests, tuning, and failures."""

@@ -1,4 +1,4 @@
-"""Means over questions with intervals, and paired differences with tests. The question is the unit."""
+"""Compute means over questions with intervals, and paired differences with tests. Questions are resampled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from evaluation.statistics.permutation import holm, sign_flip_test
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
-    """Number of bootstrap resamples and sign flips; level of the intervals."""
+    """Settings of the resampling.
+
+    replicates, permutations: numbers of bootstrap resamples and of sign flips. level: level of the intervals.
+    """
 
     replicates: int = 10_000
     permutations: int = 10_000
@@ -24,8 +27,9 @@ class Resampling:
 
 @dataclass(frozen=True, slots=True)
 class MeanEstimate:
-    """mean over questions. lower, upper: BCa by question; None if the values are constant or there is one question
-    only.
+    """A mean over questions with BCa limits by question.
+
+    lower, upper: None if the values are constant, if there is only one question, or if the limits have zero width.
     """
 
     mean: float
@@ -36,7 +40,12 @@ class MeanEstimate:
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
-    """difference: mean of other - baseline. better, worse: numbers of questions. p_holm: over the family."""
+    """A difference between two settings on the same questions.
+
+    difference: mean of other minus baseline.
+    better, worse: numbers of questions on which other has the higher or the lower value.
+    p_value: p-value of the sign-flip test. p_holm: p-value corrected over the family.
+    """
 
     difference: MeanEstimate
     better: int
@@ -46,7 +55,7 @@ class PairedDifference:
 
 
 def estimate(values: Floats, resampling: Resampling) -> MeanEstimate:
-    """Mean of (Q,) values with a BCa interval (Efron 1987) over resampled questions."""
+    """Return the mean of (Q,) values with a BCa interval (Efron 1987) over resampled questions."""
     count = len(values)
     mean = float(values.mean()) if count else 0.0
     if count < 2 or float(np.ptp(values)) < 1e-12:
@@ -62,7 +71,7 @@ def estimate(values: Floats, resampling: Resampling) -> MeanEstimate:
 def compare(baseline: Floats, others: Mapping[str, Floats], resampling: Resampling) -> dict[str, PairedDifference]:
     """Compare each setting with the baseline on the same questions, by sign-flip tests with Holm's correction.
 
-    baseline, others: (Q,). The family is the set passed in; fix it before looking at the values.
+    baseline, others: (Q,), values by question. All of ``others`` are one family; fix it before you look at the values.
     """
     names = list(others)
     differences = [others[name] - baseline for name in names]

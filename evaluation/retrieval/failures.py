@@ -1,4 +1,4 @@
-"""Questions with the worst retrieval, with the documents found instead of the relevant ones."""
+"""Find the questions with the worst retrieval, and the documents found instead of the relevant ones."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """value: of the measure. first_relevant: rank of the best relevant document, None if none was found.
+    """A question with poor retrieval.
 
-    relevant: number of relevant documents. found_first: document at rank 1, None if nothing was found.
+    value: value of the measure.
+    relevant: number of relevant documents.
+    first_relevant: rank of the best relevant document; None if none was found.
+    found_first: ID of the document at rank 1; None if nothing was found.
     """
 
     question: Question
@@ -28,7 +31,10 @@ class Failure:
 def worst_questions(
     questions: Sequence[Question], values: Floats, run: Run, judgements: Judgements, count: int
 ) -> tuple[Failure, ...]:
-    """The ``count`` questions with the lowest values (Q,) below 1, worst first; ties in file order."""
+    """Return the ``count`` questions with the lowest values below 1, worst first. Ties are in file order.
+
+    values: (Q,), value of the measure for each question.
+    """
     order = sorted(range(len(questions)), key=lambda i: (values[i], i))
     failures = []
     for i in order[:count]:

@@ -1,4 +1,4 @@
-"""Relevance judgements, read from TREC and BEIR files or from questions."""
+"""Read relevance judgements from TREC and BEIR files or from questions, and check them."""
 
 from __future__ import annotations
 
@@ -16,26 +16,30 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Judgements:
-    """grades: by question id, then by document id; above 0 is relevant. where: the file, for messages."""
+    """Relevance judgements.
+
+    grades: grades by question ID and document ID. A grade above 0 means relevant.
+    where: name of the source, for messages.
+    """
 
     grades: Mapping[str, Mapping[str, int]]
     where: str
 
     @property
     def document_ids(self) -> frozenset[str]:
-        """All judged documents."""
+        """IDs of all judged documents."""
         return frozenset(document for grades in self.grades.values() for document in grades)
 
     def relevant(self, question_id: str) -> frozenset[str]:
-        """Documents judged relevant to the question."""
+        """Return the IDs of the documents judged relevant to the question."""
         return frozenset(document for document, grade in self.grades.get(question_id, {}).items() if grade > 0)
 
 
 def read_qrels(path: Path) -> Judgements:
     """Read a qrels file: TREC's four columns (question, iteration, document, grade) or BEIR's three with a header.
 
-    Raises EvaluationError, with the first bad lines, for anything else, because fewer judgements would change the
-    measures.
+    Raises EvaluationError, with the first invalid lines, for anything else. Invalid lines are not skipped, because
+    fewer judgements would change the measures.
     """
     try:
         with path.open("rb") as file:
@@ -56,7 +60,10 @@ def read_qrels(path: Path) -> Judgements:
 
 
 def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements:
-    """Relevant documents named by the questions themselves, grade 1; questions without any are left out."""
+    """Return the relevant documents that the questions themselves name, with grade 1.
+
+    Questions without any are left out.
+    """
     grades = {
         question.id: dict.fromkeys(question.relevant_document_ids, 1)
         for question in questions
@@ -67,9 +74,11 @@ def judged_by_questions(questions: Sequence[Question], where: str) -> Judgements
 
 @dataclass(frozen=True, slots=True)
 class JudgedQuestions:
-    """questions: judged questions, in file order. notes: warnings, one line each.
+    """Questions with their judgements.
 
-    own: ids of questions that are documents of the collection (evaluation.retrieval.own_documents).
+    questions: judged questions in file order.
+    notes: warnings, one line each.
+    own: IDs of questions that are documents of the collection (evaluation.retrieval.own_documents).
     """
 
     questions: tuple[Question, ...]
@@ -81,11 +90,14 @@ class JudgedQuestions:
 def judged_questions(
     questions: Sequence[Question], judgements: Judgements, known_documents: frozenset[str]
 ) -> JudgedQuestions:
-    """Questions with a relevant document, checked against the judgements and the collection.
+    """Return the questions with a relevant document, after a check against the judgements and the collection.
 
-    known_documents: ids in the searched collection. A judged document outside the collection can never be found: it
-    counts as missed, and a note gives the number. Raises EvaluationError if the judgements name unknown questions, no
-    judged document is known (ids of another collection), or nothing relevant is left.
+    known_documents: IDs of the documents in the searched collection.
+
+    A judged document outside the collection can never be found. It counts as missed, and a note gives the number.
+
+    Raises EvaluationError if the judgements name unknown questions, if no judged document is in the collection, or if
+    no question has a relevant document.
     """
     ids = {question.id for question in questions}
     missing = [key for key in judgements.grades if key not in ids]

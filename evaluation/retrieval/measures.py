@@ -1,4 +1,4 @@
-"""Measures of a ranking, by question, through ir_measures (which calls trec_eval's own code)."""
+"""Compute measures of a ranking by question with ir_measures, which calls the code of trec_eval."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from evaluation.retrieval.rankings import Run
 from evaluation.statistics.counts import Floats
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "R@100", "Success@10")
-"""Jaervelin and Kekaelaeinen 2002 (gains linear, as trec_eval has them); reciprocal rank; recall; any found."""
+"""nDCG (Järvelin and Kekäläinen 2002, with linear gains as in trec_eval), reciprocal rank, recall, and success."""
 
 
 def parsed_measure(name: str) -> Any:
-    """Measure object of ir_measures. Raises EvaluationError for an unknown name, with examples."""
+    """Return the measure object of ir_measures. Raises EvaluationError, with examples, for an unknown name."""
     import ir_measures
 
     try:
@@ -29,9 +29,10 @@ def parsed_measure(name: str) -> Any:
 
 
 def by_question(run: Run, judgements: Judgements, question_ids: Sequence[str], measure: str) -> Floats:
-    """(Q,) values of one measure; 0 for a question missing in the run. Only the order of the ranking counts.
+    """Return the (Q,) values of one measure, 0 for a question that is missing in the run.
 
-    trec_eval breaks ties of scores by document id; scores that fall by one per rank avoid ties.
+    Only the order of the ranking counts. trec_eval breaks ties of scores by document ID. Scores that decrease by one
+    per rank avoid such ties.
     """
     import ir_measures
 

@@ -1,6 +1,6 @@
-"""Questions that are documents of the collection: the document with the same id is removed from their results.
+"""Find questions that are documents of the collection, and remove the document with the same ID from their results.
 
-BEIR's ``EvaluateRetrieval.evaluate`` does so by default (``ignore_identical_ids``; Thakur et al., NeurIPS 2021). In
+BEIR's ``EvaluateRetrieval.evaluate`` does this by default (``ignore_identical_ids``; Thakur et al., NeurIPS 2021). In
 ArguAna every query is an argument of the corpus, which would otherwise be found first and has no judgement.
 """
 
@@ -22,13 +22,16 @@ _SHARED = 0.5
 
 @dataclass(frozen=True, slots=True)
 class OwnDocuments:
-    """ids: questions whose own document is removed. notes: warnings, one line each."""
+    """Questions that are documents of the collection.
+
+    ids: IDs of the questions whose own document is removed. notes: warnings, one line each.
+    """
 
     ids: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     def leave_out(self, question_id: str, ranking: Iterable[RankedDocument]) -> tuple[RankedDocument, ...]:
-        """The ranking without the question's own document."""
+        """Return the ranking without the question's own document."""
         if question_id not in self.ids:
             return tuple(ranking)
         return tuple(item for item in ranking if item.document_id != question_id)
@@ -39,8 +42,8 @@ def own_documents(
 ) -> OwnDocuments:
     """Find the questions that are documents of the collection of ``chunks``.
 
-    An equal id is enough if it is a name. Numbers are often equal by chance: then most of these questions must share
-    their words with the document. If the own document of a question is judged relevant to it, the ids have different
+    An equal ID is enough if it is a name. Numbers are often equal by chance, so most of these questions must share
+    words with the document. If the document with a question's ID is judged relevant to it, the IDs have different
     meanings, and nothing is removed.
     """
     by_id = {question.id: question for question in questions}

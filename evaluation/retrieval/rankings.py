@@ -1,4 +1,4 @@
-"""Rankings of documents, and TREC run files."""
+"""Rank documents by their chunks, and read and write TREC run files."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document ranked by its best chunk. score: of that chunk."""
+    """A document ranked by its best chunk. score: score of that chunk."""
 
     document_id: str
     score: float
 
 
 Run = Mapping[str, Sequence[RankedDocument]]
-"""By question id, best first."""
+"""Ranking of each question by its ID, best document first."""
 
 
 def ranked_documents(found: Iterable[RetrievedChunk]) -> tuple[RankedDocument, ...]:
-    """Each document once, at the rank of its best chunk (max-passage, Dai and Callan, SIGIR 2019)."""
+    """Return each document once, at the rank of its best chunk (max-passage, Dai and Callan, SIGIR 2019)."""
     best: dict[str, float] = {}
     for item in found:
         best.setdefault(item.chunk.document_id, item.score)
@@ -35,8 +35,8 @@ def ranked_documents(found: Iterable[RetrievedChunk]) -> tuple[RankedDocument, .
 def write_run(path: Path, run: Run, name: str) -> int:
     """Write lines ``question Q0 document rank score name`` and return their number.
 
-    trec_eval sorts by score only, so 1/rank is written if scores do not fall strictly (ties, MMR). White space in an id
-    is percent-encoded, because the format cannot hold it.
+    trec_eval sorts by score only, so 1/rank is written if scores do not decrease strictly (ties, MMR). White space in
+    an ID is percent-encoded, because the format does not allow it.
     """
     lines = 0
     with path.open("w", encoding="utf-8") as file:
@@ -50,8 +50,9 @@ def write_run(path: Path, run: Run, name: str) -> int:
 
 
 def read_run(path: Path) -> dict[str, tuple[RankedDocument, ...]]:
-    """Read a TREC run file, each question's documents by falling score. Raises EvaluationError with the first bad
-    line.
+    """Read a TREC run file. The documents of a question are sorted by decreasing score.
+
+    Raises EvaluationError, with the first invalid line, if the file cannot be read.
     """
     found: dict[str, list[RankedDocument]] = {}
     try:

@@ -1,4 +1,4 @@
-"""Choice of fusion settings by cross-validation over questions, with a test of the gain."""
+"""Choose fusion settings by cross-validation over questions, and test the gain."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ FEWEST_QUESTIONS = 10
 class Tuning:
     """Result of tuning.
 
-    baseline, baseline_mean: the current setting.
-    chosen, chosen_mean: the best on all questions; its mean is optimistic because it was chosen on them.
-    held_out: score of the cross-validated choice on held-out questions.
-    gain: held_out against the baseline, the only test of the family.
-    by_fold: choice of each fold. settings, means: the entire grid.
+    baseline, baseline_mean: the current setting and its mean.
+    chosen, chosen_mean: the best setting on all questions. Its mean is optimistic because it was chosen on them.
+    held_out: mean of the cross-validated choice on held-out questions.
+    gain: held_out compared with the baseline, the only test of the family.
+    by_fold: setting chosen for each fold.
+    settings, means: all settings of the grid and their means.
     """
 
     measure: str
@@ -53,9 +54,9 @@ class Tuning:
 
 
 def fusion_grid(base: RetrievalParams) -> tuple[RetrievalParams, ...]:
-    """``base``, then each retriever alone, then min-max, z-score and reciprocal rank fusion by weight.
+    """Return the grid: ``base``, each retriever alone, and min-max, z-score and reciprocal rank fusion by weight.
 
-    Fixed before any measurement; parameters other than mode, fusion and weights stay as in ``base``.
+    The grid is fixed before any measurement. Parameters other than mode, fusion and weights stay as in ``base``.
     """
     grid = [base, replace(base, mode="bm25"), replace(base, mode="dense")]
     for weight in (round(0.1 * tenth, 1) for tenth in range(1, 10)):
@@ -70,7 +71,7 @@ def fusion_grid(base: RetrievalParams) -> tuple[RetrievalParams, ...]:
 
 
 def folds_of(questions: int, folds: int, seed: int) -> NDArray[np.int64]:
-    """(Q,) fold in which each question is held out: random, sizes differ by at most one."""
+    """Return the (Q,) folds in which questions are held out. They are random, and sizes differ by at most one."""
     order = np.random.default_rng([seed, questions, folds]).permutation(questions)
     fold = np.empty(questions, dtype=np.int64)
     fold[order] = np.arange(questions) % folds
@@ -86,8 +87,12 @@ def tune(
 ) -> Tuning:
     """Score every setting on every question, choose on all folds but one, and evaluate on the held-out fold.
 
-    settings: the first is the baseline. score: setting -> (Q,) values. Ties go to the earlier setting, so nothing
-    changes without a reason. Raises EvaluationError for fewer than 10 questions or an invalid number of folds.
+    settings: settings to compare. The first is the baseline.
+    score: returns the (Q,) values of a setting.
+    measure: name of the measure, for display.
+
+    Ties go to the earlier setting, so that a setting changes only for a higher score. Raises EvaluationError for fewer
+    than 10 questions or an invalid number of folds.
     """
     resampling = resampling or Resampling()
     scores = np.stack([score(setting) for setting in settings])  # (S, Q)
