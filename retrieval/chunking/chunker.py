@@ -1,4 +1,4 @@
-"""Split documents into chunks with exact character offsets, by one of three strategies."""
+"""Split documents into chunks with exact character offsets, with one of three strategies."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _TITLE_LIMIT = 160
 def chunk_document(document: Document, count: TokenCounter, params: ChunkingParams) -> tuple[Chunk, ...]:
     """Split a document into chunks, in document order.
 
-    Complete sentences are packed until the next one does not fit (see ``ChunkingParams`` for the other strategies). A
-    sentence over a limit is split at line breaks, then at word boundaries; a word over a limit is split between
-    characters. Every non-space character is in a chunk, and ``document.text[chunk.start:chunk.end] == chunk.text``. A
-    chunk exceeds max_tokens only if it is a single character.
+    By default, complete sentences are packed until the next one does not fit; ``ChunkingParams`` describes the other
+    strategies. A sentence over a limit is split at line breaks, then at word boundaries. A word over a limit is split
+    between characters. Every non-space character is in a chunk, and ``document.text[chunk.start:chunk.end] ==
+    chunk.text``. A chunk exceeds max_tokens only if it is a single character.
 
-    Raises ValueError if the text contains an unpaired surrogate.
+    count: counts the tokens of texts. Raises ValueError if the text contains an unpaired surrogate.
     """
     return chunks_from_spans(document, chunk_spans(document.text, count, params, document.outline))
 
@@ -48,9 +48,9 @@ def chunks_from_spans(document: Document, spans: Sequence[Span]) -> tuple[Chunk,
 def chunk_spans(
     text: str, count: TokenCounter, params: ChunkingParams, outline: Outline | None = None
 ) -> tuple[Span, ...]:
-    """Return the spans of a text's chunks. See ``chunk_document``.
+    """Return the spans of a text's chunks; see ``chunk_document``.
 
-    outline: the headings of the text, used by the strategy "headings".
+    outline: headings of the text, used by the strategies "sentences" and "headings".
     """
     try:
         text.encode()
@@ -68,7 +68,7 @@ def chunk_spans(
 def searchable_text(chunk: Chunk) -> str:
     """Return the text that is embedded and indexed for a chunk: "title. text".
 
-    A chunk from the middle of an article often does not name the article's subject, but its title does. The title is
+    The title is added because a chunk from the middle of an article often does not name the article's subject. It is
     truncated to 160 characters, so that a long title cannot push the text out of the encoder's window.
     """
     title = " ".join(chunk.title.split())[:_TITLE_LIMIT].rstrip()

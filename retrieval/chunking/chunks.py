@@ -1,4 +1,4 @@
-"""Chunks, and chunks as retrieved for a query."""
+"""Chunks of documents, and chunks retrieved for a query."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A contiguous span of a document: ``document.text[start:end] == text``. Offsets are in characters.
+    """A contiguous span of a document, with ``document.text[start:end] == text``. Offsets are in characters.
 
-    title: the document's title, kept so that prompts and pages can show it.
+    title: title of the document, for prompts and pages.
     """
 
     document_id: str
@@ -24,7 +24,7 @@ class Chunk:
 
     @property
     def id(self) -> str:
-        """``document_id:start-end``."""
+        """ID of the chunk: ``document_id:start-end``."""
         return f"{self.document_id}:{self.start}-{self.end}"
 
 
@@ -32,7 +32,7 @@ class Chunk:
 class RetrievedChunk:
     """A chunk with its final score and rank (from 1), and its score and rank in each retriever.
 
-    A retriever's rank and score are None when that retriever did not return the chunk.
+    The rank and score of a retriever are None if that retriever did not return the chunk.
     """
 
     chunk: Chunk

@@ -1,4 +1,4 @@
-"""Three strategies for packing text units into chunks."""
+"""Pack text units into chunks, with one of three strategies."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ _WORDS = re.compile(r"\w")
 def by_sentences(
     text: str, count: TokenCounter, params: ChunkingParams, headings: Sequence[Heading] = ()
 ) -> tuple[Span, ...]:
-    """Pack complete sentences until the next one does not fit; each chunk repeats the last ``overlap_sentences`` of the
-    one before.
+    """Pack complete sentences until the next one does not fit.
 
-    headings: spans of the headings in the text. A heading that would end a chunk starts the next chunk instead,
-    together with the text below it.
+    Each chunk repeats the last ``overlap_sentences`` sentences of the previous chunk. headings: spans of the headings
+    in the text. A heading that would end a chunk starts the next chunk instead, together with the text below it.
     """
     units = sentence_units(text, count, params)
     return _pack(units, params, heading_units(text, units, headings))
 
 
 def heading_units(text: str, units: Sequence[Unit], headings: Sequence[Heading]) -> frozenset[Unit]:
-    """Return the units that contain a heading and no other words."""
+    """Return the units that consist of headings only."""
     found: set[Unit] = set()
     starts = [heading.start for heading in headings]
     for unit in units:
@@ -49,10 +48,9 @@ def by_headings(
 ) -> tuple[Span, ...]:
     """Pack sentences as ``by_sentences`` does, but within sections. Each heading starts a section.
 
-    headings: in text order; without headings the text is one section.
-
-    No chunk crosses a section boundary or overlaps into another section. A heading without text below it is merged with
-    the next section (the last one with the section before): on its own it would match many queries and answer none.
+    headings: spans of the headings, in text order. Without headings, the text is one section. No chunk crosses a
+    section boundary or overlaps into another section. A heading without text below it is merged with the next section,
+    and at the end with the previous one. As a separate chunk it would match many queries and answer none.
     """
     spans: list[Span] = []
     for left, right in pairwise([*_borders(text, headings), len(text)]):
@@ -79,7 +77,7 @@ def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[S
         if last + 1 == len(units):
             break
         following, repeated = last + 1, 0
-        # The repeated words must leave room for the next word, so that every window adds new text.
+        # The repeated words must leave space for the next word, so that every window adds new text.
         while (
             following - 1 > first
             and (repeated := repeated + units[following - 1].tokens) <= params.overlap_tokens
@@ -91,7 +89,7 @@ def by_tokens(text: str, count: TokenCounter, params: ChunkingParams) -> tuple[S
 
 
 def _borders(text: str, headings: Sequence[Heading]) -> list[int]:
-    """Return the start of each section: the line of every heading that has text below it."""
+    """Return the start of each section, which is the line of a heading with text below it."""
     borders = [0]
     ends = [heading.start for heading in headings[1:]] + [len(text)]
     below = headings and _WORDS.search(text, 0, headings[0].start) is not None
@@ -118,7 +116,7 @@ def _pack(units: Sequence[Unit], params: ChunkingParams, headings: frozenset[Uni
                 continue
             chunks.append(Span(current[0].start, current[-1].end))
             current = current[len(current) - params.overlap_sentences :] if params.overlap_sentences else []
-            # An overlap that leaves no room for the next sentence is shortened, so that every chunk adds new text.
+            # An overlap that leaves no space for the next sentence is shortened, so that every chunk adds new text.
             while current and not fits(_joined([*current, unit]), params):
                 current.pop(0)
         current.append(unit)
@@ -128,7 +126,7 @@ def _pack(units: Sequence[Unit], params: ChunkingParams, headings: frozenset[Uni
 
 
 def _trailing(units: Sequence[Unit], headings: frozenset[Unit]) -> int:
-    """Count the headings at the end of the units."""
+    """Return the number of headings at the end of the units."""
     count = 0
     while count < len(units) and units[-1 - count] in headings:
         count += 1

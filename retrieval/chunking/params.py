@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 TokenCounter = Callable[[Sequence[str]], Sequence[int]]
-"""Return the number of tokens of each text, without special tokens and without truncation."""
+"""A function that returns the number of tokens of each text, without special tokens and without truncation."""
 
 Strategy = Literal["sentences", "headings", "tokens"]
 
@@ -16,12 +16,13 @@ Strategy = Literal["sentences", "headings", "tokens"]
 class ChunkingParams:
     """Parameters of chunking.
 
-    max_tokens: maximum number of encoder tokens in a chunk, as the sum over its parts (for word-piece encoders this
-    equals the chunk's own count). overlap_sentences: number of sentences repeated from one chunk at the start of the
-    next, where they fit. max_characters: a second limit, because a tokenizer may map a long run of characters to a
-    single unknown token. strategy: "sentences" packs complete sentences; "headings" packs sentences within the sections
-    of the document; "tokens" makes windows of words that are as full as possible, regardless of sentences.
-    overlap_tokens: maximum number of tokens that consecutive windows of "tokens" share.
+    max_tokens: largest number of encoder tokens in a chunk, counted as the sum over its parts (for word-piece encoders
+    this equals the count of the chunk). overlap_sentences: number of sentences at the end of a chunk that the next one
+    repeats, if they fit. max_characters: largest number of characters in a chunk; a second limit, because a tokenizer
+    may map a long run of characters to a single unknown token. strategy: "sentences" packs complete sentences;
+    "headings" packs sentences within the sections of the document; "tokens" packs words into windows that are as full
+    as possible, regardless of sentences. overlap_tokens: largest number of tokens that consecutive windows of "tokens"
+    share.
     """
 
     max_tokens: int = 110
@@ -47,9 +48,7 @@ class ChunkingParams:
             raise ValueError("overlap_sentences is not for the strategy tokens, which takes overlap_tokens")
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object. Fields added after the first release are omitted at their default, so that hashes do
-        not change.
-        """
+        """Return a JSON object. Fields added after the first release are omitted at their default, to keep hashes."""
         value = asdict(self)
         for name in ("strategy", "overlap_tokens"):
             if value[name] == ChunkingParams.__dataclass_fields__[name].default:

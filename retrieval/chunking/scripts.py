@@ -1,4 +1,4 @@
-"""Script-specific rules for tokenising and sentence splitting: unspaced scripts, vowel signs, sentence marks."""
+"""Script-specific rules for tokenising and sentence splitting: scripts without spaces, vowel signs, sentence marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ UNSPACED = (
 )
 """Character class of scripts without spaces: Han, Hiragana, Katakana, Thai, Lao, Khmer, Myanmar.
 
-Hangul has spaces, but particles are attached to its words; search engines use character bigrams for it too.
+Hangul is included: it has spaces, but particles are attached to its words, so search engines use character bigrams.
 """
 
 VOWEL_SIGNS = "".join(
@@ -23,12 +23,12 @@ VOWEL_SIGNS = "".join(
 """Character class of combining signs of Indic and South-East Asian scripts, which occur within words."""
 
 SENTENCE_MARKS = "。｡！？‼⁇⁈⁉।॥۔؟።፧፨။។៕᠃᠉"
-"""Marks that always end a sentence: CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer, Mongolian."""
+"""Marks that always end a sentence, from CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Mongolian."""
 
 _OTHER_WORDS = re.compile(f"[{UNSPACED}{VOWEL_SIGNS}]")
 _CLOSING = "」』）】〉》〕］”’\"')\\]"
 _SENTENCE_END = re.compile(f"[{SENTENCE_MARKS}]+(?P<closed>[{_CLOSING}]*)\\s*")
-# A sentence continues after a closing quotation mark: 「はい。」と言った。
+# Characters with which a sentence continues after a closing quotation mark: 「はい。」と言った。
 _GOES_ON = "とっのはがをにで，、,;；"
 _THAI_SPACE = re.compile("(?<=[\u0e01-\u0e2e\u0e30-\u0e45\u0e47-\u0e4e])[ \u00a0]+(?=[\u0e01-\u0e44])")
 _THAI_CLAUSE = 15
@@ -36,20 +36,20 @@ _OWN_ENDS = re.compile(f"[{SENTENCE_MARKS}]|{_THAI_SPACE.pattern}")
 
 
 def has_other_words(text: str) -> bool:
-    """Return whether the text has words that cannot be found by white space and letters alone."""
+    """Return whether the text contains a script without spaces or with vowel signs inside words."""
     return _OTHER_WORDS.search(text) is not None
 
 
 def has_own_ends(text: str) -> bool:
-    """Return whether a sentence of the text may end with a mark that European languages do not use."""
+    """Return whether the text contains sentence ends that European languages do not have."""
     return _OWN_ENDS.search(text) is not None
 
 
 def own_starts(text: str) -> list[int]:
     """Return the ascending offsets at which a sentence starts after a sentence mark, or after a space in Thai.
 
-    Thai has no sentence mark: a space ends a sentence or a clause, and also occurs around numerals and in lists. A
-    space counts as a boundary if both sides have at least ``_THAI_CLAUSE`` characters.
+    Thai has no sentence mark. A space ends a sentence or a clause, but also occurs around numerals and in lists. It
+    counts as a boundary if both sides have at least ``_THAI_CLAUSE`` characters.
     """
     starts = {
         match.end()

@@ -20,14 +20,14 @@ _LONGEST_WORD = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """``text[start:end]``, in characters; never empty."""
+    """The part ``text[start:end]`` of a text, in characters. Never empty."""
 
     start: int
     end: int
 
 
 def strip_span(text: str, start: int, end: int) -> Span | None:
-    """Return the span without surrounding white space (as ``str.strip`` defines it), or None if nothing is left."""
+    """Return the span without surrounding white space (as ``str.strip`` defines it), or None if it is empty."""
     piece = text[start:end]
     left = len(piece) - len(piece.lstrip())
     if left == len(piece):
@@ -38,10 +38,9 @@ def strip_span(text: str, start: int, end: int) -> Span | None:
 def sentence_spans(text: str) -> tuple[Span, ...]:
     """Return the sentences of ``text`` in order: non-overlapping, stripped, and covering every non-space character.
 
-    Only the sentence starts are taken from syntok. A sentence runs from one start to the next, so that the segmenter
-    cannot lose or rewrite text. A blank line always ends a sentence, and so do the marks of other writing systems,
-    which syntok does not know (``own_starts``). Time is linear in the length of the text (about 1.5 microseconds a
-    character).
+    Only the sentence starts come from the segmenter, syntok, and a sentence extends to the next start, so that no text
+    can be lost or changed. A blank line always ends a sentence. So do the marks of other writing systems, which syntok
+    does not know (``own_starts``). Time is linear in the length of the text, about 1.5 microseconds per character.
     """
     spans: list[Span] = []
     for start, end in _paragraphs(text):
@@ -67,18 +66,16 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
 def _starts_within(text: str, start: int, end: int) -> list[int]:
     """Return the offsets at which the second and later sentences of a paragraph start.
 
-    A paragraph longer than _WINDOW is processed in overlapping windows, each starting at one of the last sentences of
-    the window before. syntok keeps some 300 bytes for each word, so that a line of 50 MB would otherwise need
-    gigabytes.
+    A paragraph longer than _WINDOW is processed in overlapping windows, because syntok needs about 300 bytes for each
+    word. A window starts at one of the last sentences of the previous window.
     """
     starts: list[int] = []
     while end - start > _WINDOW:
         cut = _last_space(text, start, start + _WINDOW)
-        # The last start is ignored: the segmenter has not seen the text after it ("Dr." at the end looks like a
-        # sentence).
+        # The last start is ignored, because the segmenter has not seen enough text after it ("Dr." at the end looks
+        # like a sentence).
         inner = _inner_starts(text[start:cut], start)[:-1]
-        # A window without a sentence boundary is treated as one sentence; a chunk could not hold such a sentence
-        # anyway.
+        # A window without a sentence boundary is treated as one sentence. It is split later, as it exceeds a chunk.
         start = inner[-1] if inner else cut
         starts += inner or [cut]
     return starts + _inner_starts(text[start:end], start)
@@ -94,8 +91,8 @@ def _last_space(text: str, start: int, end: int) -> int:
 
 def _inner_starts(paragraph: str, offset: int) -> list[int]:
     """Return the offsets at which the second and later sentences of the paragraph start."""
-    # The paragraph is passed on its own with offset 0: syntok pads the text with as many spaces as the offset, which
-    # would make documents with many paragraphs quadratic.
+    # The paragraph is passed with offset 0. syntok pads the text with as many spaces as the offset, which would make
+    # the time quadratic in the number of paragraphs.
     tokens = Tokenizer(replace_not_contraction=False).tokenize(paragraph)
     starts: list[int] = []
     previous = 0

@@ -1,4 +1,4 @@
-"""A picklable token counter based on a tokenizers file."""
+"""A picklable token counter that uses a tokenizer.json."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _SLICE = 1000
 
 
 class TokenizerCounter:
-    """Counts the tokens of each text, without special tokens and without truncation. Can be pickled."""
+    """A TokenCounter that counts without special tokens and without truncation. Can be pickled."""
 
     def __init__(self, definition: str) -> None:
         """definition: the text of a tokenizer.json."""
@@ -23,13 +23,13 @@ class TokenizerCounter:
 
     @property
     def definition(self) -> str:
-        """The tokenizer.json that is used, without truncation and padding."""
+        """Text of the tokenizer.json that is used, without truncation and padding."""
         return str(self._tokenizer.to_str())
 
     def __call__(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the number of tokens of each text."""
         counts: list[int] = []
-        # Encode in slices: the encodings of a complete book take a hundred times the memory of its text.
+        # Encode in slices, because encodings need about a hundred times the memory of their text.
         for start in range(0, len(texts), _SLICE):
             with panics_named():
                 batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)

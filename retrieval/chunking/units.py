@@ -1,4 +1,4 @@
-"""Text units that chunks are packed from: sentences, and pieces of long sentences, each with its token count."""
+"""Split text into the units that are packed into chunks: sentences and parts of long sentences, with token counts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Unit:
 
 
 def sentence_units(text: str, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """Split text into sentences; one over a limit is split at line breaks, then words, then characters."""
+    """Split text into sentences. A sentence over a limit is split at line breaks, then words, then characters."""
     sentences = _counted(text, sentence_spans(text), count, params)
     units: list[Unit] = []
     for sentence in sentences:
@@ -36,7 +36,7 @@ def sentence_units(text: str, count: TokenCounter, params: ChunkingParams) -> li
 
 
 def word_units(text: str, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """Split text into words; one over a limit is split into pieces."""
+    """Split text into words. A word over a limit is split into pieces."""
     return _words_within(text, Unit(0, len(text), 0), count, params)
 
 
@@ -61,7 +61,7 @@ def _words_within(text: str, unit: Unit, count: TokenCounter, params: ChunkingPa
 
 
 def _characters(text: str, word: Unit, count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """Split a word into pieces that fit: first by max_characters, then by halves."""
+    """Split a word into pieces that fit, first by max_characters, then by halving."""
     done: list[Unit] = []
     step = params.max_characters
     pieces = [Span(start, min(start + step, word.end)) for start in range(word.start, word.end, step)]
@@ -82,7 +82,7 @@ def _inside(text: str, unit: Unit, pattern: re.Pattern[str]) -> list[Span]:
 
 
 def _counted(text: str, spans: Sequence[Span], count: TokenCounter, params: ChunkingParams) -> list[Unit]:
-    """Attach token counts to spans. A span over max_characters is split anyway, so its tokens are not counted."""
+    """Return the spans with token counts. Tokens of a span over max_characters are not counted, as it is split."""
     short = [span for span in spans if span.end - span.start <= params.max_characters]
     counts = dict(zip(short, count([text[span.start : span.end] for span in short]), strict=True))
     return [Unit(span.start, span.end, int(counts.get(span, params.max_tokens + 1))) for span in spans]

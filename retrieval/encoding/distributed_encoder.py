@@ -1,4 +1,4 @@
-"""An encoder whose calls are blocks of work for an executor, several at once."""
+"""An encoder that distributes its calls to the workers of an executor and runs several calls at a time."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from retrieval.errors import RetrievalError
 
 
 class _Encoded(NamedTuple):
-    """A worker's answer. fingerprint: of the encoder that it opened."""
+    """A worker's answer to a call. fingerprint: fingerprint of the encoder that the worker opened."""
 
     vectors: NDArray[np.float32]
     fingerprint: str
 
 
 class _Served:
-    """A worker's part: opens the encoder, and answers calls. None asks for the encoder's properties."""
+    """The function that runs in a worker. It opens the encoder and answers calls; None requests its properties."""
 
     def __init__(self, make: Callable[[], Encoder]) -> None:
         self._encoder = make()
@@ -36,16 +36,16 @@ class _Served:
 
 
 class DistributedEncoder(ServedEncoder):
-    """The Encoder that ``make`` opens in each worker of an executor. Calls are the same as in this process.
+    """An Encoder that runs in the workers of an executor. The vectors are the same as in this process.
 
-    The first use starts the workers; ``rest`` ends them. Thread-safe.
+    The first use starts the workers, and ``rest`` ends them. Thread-safe.
     """
 
     def __init__(self, executor: BlockExecutor, make: Callable[[], Encoder]) -> None:
-        """make: picklable; its result's token counter must be as well (PicklableCounting).
+        """make: picklable function that opens the encoder in a worker. The encoder's token counter must be picklable.
 
-        Uses raise what ``make`` raises in a worker, WorkerError, and RetrievalError if two workers open encoders with
-        different fingerprints.
+        The first use raises what ``make`` raises in a worker. All uses raise WorkerError if a worker fails, and
+        RetrievalError if two workers open encoders with different fingerprints.
         """
         self._executor, self._make = executor, make
         self._known: EncoderProperties | None = None
@@ -53,7 +53,7 @@ class DistributedEncoder(ServedEncoder):
         self._lock = threading.Lock()
 
     def properties(self) -> EncoderProperties:
-        """What is known of the encoder, from the first worker."""
+        """Return the encoder's properties, which a worker reports on the first call."""
         if self._known is None:
             found = self._started().submit(None).result()
             if not isinstance(found, EncoderProperties):
@@ -62,15 +62,15 @@ class DistributedEncoder(ServedEncoder):
         return self._known
 
     def call(self, call: EncoderCall) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1, from one worker."""
+        """Return the (N, E) unit vectors of the call's texts, computed by one worker."""
         return next(self._calls((call,)))
 
     def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
-        """See ConcurrentEncoder."""
+        """Yield the (N, E) vectors of each call's passages; see ``ConcurrentEncoder``."""
         return self._calls(EncoderCall(list(texts), way) for texts in calls)
 
     def rest(self) -> None:
-        """End the workers and release their memory; the next call that needs vectors starts others."""
+        """End the workers and release their memory. The next call starts new workers."""
         with self._lock:
             workers, self._workers = self._workers, None
         if workers is not None:

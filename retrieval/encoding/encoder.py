@@ -1,4 +1,4 @@
-"""The Encoder interface: text to vectors of length 1. Does not depend on an embedding library."""
+"""Define the Encoder interface, which maps texts to unit vectors, independent of an embedding library."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ class PicklableCounting(Protocol):
     """An encoder whose token counter can be pickled, so that other processes can chunk documents while it embeds."""
 
     def portable_counter(self) -> TokenCounter:
-        """A picklable version of ``count_tokens``."""
+        """Return a picklable version of ``count_tokens``."""
 
 
 @runtime_checkable
 class CompatibleQueries(Protocol):
-    """An encoder whose queries are compatible with passages embedded in slightly different ways."""
+    """An encoder whose queries can be compared with passages of several encoders."""
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the compatible passage encoders, including its own."""
+        """Fingerprints of these encoders, including its own."""
 
 
 @runtime_checkable
@@ -34,25 +34,26 @@ class ReleasableEncoder(Protocol):
     """An encoder that can release its memory between calls."""
 
     def rest(self) -> None:
-        """Release the memory; the next call allocates it again."""
+        """Release the memory. The next call allocates it again."""
 
 
 @runtime_checkable
 class ConcurrentEncoder(Protocol):
-    """An encoder that answers several calls at once."""
+    """An encoder that runs several calls concurrently."""
 
     def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
-        """(N, E) vectors of each call's passages, in order, in the mode ``way``; the same as one call after another."""
+        """Yield the (N, E) vectors of each call's passages, in order; the same as for sequential calls.
+
+        way: fingerprint of the passage mode.
+        """
 
 
 class Encoder(Protocol):
-    """Embeds passages and queries into one space in which the inner product is the cosine similarity."""
+    """An encoder of passages and queries into one space, in which the inner product is the cosine similarity."""
 
     @property
     def fingerprint(self) -> str:
-        """Hex digest of everything that determines the vectors; encoders with equal fingerprints are
-        interchangeable.
-        """
+        """Hex digest of everything that determines the vectors. Encoders with equal fingerprints are equivalent."""
 
     @property
     def dimension(self) -> int:
@@ -60,41 +61,41 @@ class Encoder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens read from a text, special tokens included. Longer texts are truncated silently."""
+        """Largest number of tokens read from a text, including special tokens. Longer texts are truncated silently."""
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
+        """Return the (N, E) unit vectors of passages. Raises RetrievalError, naming the text, if one is not finite."""
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
+        """Return the (N, E) unit vectors of queries. Raises RetrievalError, naming the text, if one is not finite."""
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
         """Return the number of tokens of each text, without special tokens and without truncation."""
 
 
 def serves(encoder: Encoder, fingerprint: str) -> bool:
-    """Return whether the encoder's queries are compatible with passages of the encoder with this fingerprint."""
+    """Return whether the encoder's queries can be compared with passages of the encoder with this fingerprint."""
     if isinstance(encoder, CompatibleQueries):
         return fingerprint in encoder.serves
     return fingerprint == encoder.fingerprint
 
 
 def encode_calls(encoder: Encoder, calls: Iterable[Sequence[str]]) -> Iterator[NDArray[np.float32]]:
-    """(N, E) vectors of each call of ``encode_passages``, in order; at once if the encoder supports that."""
+    """Yield the (N, E) vectors of each call of ``encode_passages``, in order. Calls run concurrently if supported."""
     if isinstance(encoder, ConcurrentEncoder):
         return encoder.encode_calls_as(calls, encoder.fingerprint)
     return map(encoder.encode_passages, calls)
 
 
 def unit_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
-    """Divide (N, E) vectors by their L2 norms.
+    """Return the (N, E) vectors divided by their L2 norms.
 
-    Raises RetrievalError, naming the text, if a vector is zero or not finite: it would match nothing or everything, and
-    no search would report the error.
+    Raises RetrievalError, naming the text, if a vector is zero or not finite. Such a vector would match nothing or
+    everything, and no search would report the error.
     """
     if vectors.shape != (len(texts), dimension):
         raise RetrievalError(f"the encoder gave vectors of shape {vectors.shape} for {len(texts)} texts of {dimension}")
-    # Computed in float64: the squares of large float32 values overflow, and an infinite norm would yield a tiny vector.
+    # Computed in float64, because squares of large float32 values overflow, and an infinite norm would give a vector 0.
     norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1))
     bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
     if bad.size:

@@ -1,4 +1,4 @@
-"""Open any sentence-transformers model with the library, whose import takes seconds."""
+"""Open any sentence-transformers model with the library of that name."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from retrieval.errors import RetrievalError
 
 
 def open_from_library(name: str, device: str, batch_size: int, *, local: bool, bf16: bool) -> OpenedEncoder:
-    """Open the model ``name``: a folder (``local``) or a hub id that may be downloaded.
+    """Open a model with the library.
 
-    batch_size: texts in a forward pass of the library. bf16: whether bf16 passages will be requested. Raises
-    RetrievalError if the library cannot load the model, or if its tokenizer cannot count tokens.
+    name: a folder if ``local``, otherwise a hub ID that may be downloaded. batch_size: number of texts in a forward
+    pass of the library. bf16: whether bf16 passages will be requested. Raises RetrievalError if the library cannot load
+    the model, or if the model has no tokenizer.json to count tokens with.
     """
     model = _load(name, device, local)
     counter = _counter(model, name)
@@ -53,7 +54,7 @@ def _load(name: str, device: str, local: bool) -> Any:
 
 def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> EncodingPass:
     if device == "cpu":
-        # Imported here because it imports torch, which takes a second.
+        # Imported here because it imports torch, which is slow.
         from retrieval.encoding.bert_pass import bert_pass
 
         own = bert_pass(model, bf16)
@@ -63,7 +64,7 @@ def _pass(model: Any, device: str, batch_size: int, bf16: bool) -> EncodingPass:
 
 
 def _counter(model: Any, name: str) -> TokenizerCounter:
-    """Return a copy of the model's tokenizer that neither truncates nor pads."""
+    """Return a token counter based on a copy of the model's tokenizer that neither truncates nor pads."""
     backend = getattr(model.tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise RetrievalError(f"the encoder {name!r} has no tokenizer.json, so its tokens cannot be counted; add one")
@@ -76,7 +77,7 @@ def _fingerprint(model: Any, counter: TokenizerCounter) -> str:
         digest.update(f"{key}:{tensor.dtype}:{tuple(tensor.shape)};".encode())
         # Converted through bytes, because numpy has no bfloat16. On the CPU this copies nothing.
         digest.update(memoryview(tensor.detach().cpu().contiguous().flatten().view(_bytes()).numpy()))
-    # The transformer's own configuration is left out, because the library adds keys to it in new versions.
+    # The transformer's own configuration is omitted, because new versions of the library add keys to it.
     modules = [(type(m).__name__, m.get_config_dict() if i else None) for i, m in enumerate(model)]
     rest = {
         "modules": modules,

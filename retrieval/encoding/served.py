@@ -1,4 +1,4 @@
-"""An encoder that works elsewhere: what is known of it here, and the calls that are sent to it."""
+"""Base class of encoders that run in other processes, with their properties and the calls that are sent to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from retrieval.errors import RetrievalError
 
 @dataclass(frozen=True, slots=True)
 class EncoderProperties:
-    """Properties of an encoder, known without it. Picklable."""
+    """Properties of an encoder that runs in another process. Picklable.
+
+    serves, ways: see ``AdaptableEncoder``. counter: its token counter, which runs in this process.
+    """
 
     fingerprint: str
     dimension: int
@@ -36,7 +39,7 @@ class EncoderCall(NamedTuple):
 
 
 def encoder_properties(encoder: Encoder) -> EncoderProperties:
-    """The properties of an encoder. Raises RetrievalError if its token counter cannot be pickled."""
+    """Return the properties of an encoder. Raises RetrievalError if its token counter cannot be pickled."""
     if not isinstance(encoder, PicklableCounting):
         raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
     serves = encoder.serves if isinstance(encoder, CompatibleQueries) else frozenset((encoder.fingerprint,))
@@ -55,7 +58,7 @@ def _ways(encoder: Encoder) -> tuple[str, ...]:
 
 
 def answer_call(encoder: Encoder, call: EncoderCall) -> NDArray[np.float32]:
-    """(N, E) vectors of the call's texts. Raises what the encoder raises."""
+    """Return the (N, E) vectors of the call's texts. Raises what the encoder raises."""
     if call.way is None:
         return encoder.encode_queries(call.texts)
     if isinstance(encoder, AdaptableEncoder):
@@ -64,51 +67,54 @@ def answer_call(encoder: Encoder, call: EncoderCall) -> NDArray[np.float32]:
 
 
 class ServedEncoder(ABC):
-    """Base of AdaptableEncoders whose vectors are computed elsewhere. Tokens are counted in this process."""
+    """Base class of AdaptableEncoders that run in other processes. Tokens are counted in this process."""
 
     @abstractmethod
     def properties(self) -> EncoderProperties:
-        """What is known of the encoder; the first call opens it. Raises the errors of opening it."""
+        """Return the encoder's properties. The first call opens the encoder and raises its errors."""
 
     @abstractmethod
     def call(self, call: EncoderCall) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError if it was lost."""
+        """Return the (N, E) unit vectors of the call's texts.
+
+        Raises what the encoder raises, and RetrievalError if its process was lost.
+        """
 
     @property
     def fingerprint(self) -> str:
-        """See Encoder. Raises as ``properties`` does."""
+        """See ``Encoder.fingerprint``. Raises what ``properties`` raises."""
         return self.properties().fingerprint
 
     @property
     def dimension(self) -> int:
-        """E, the length of a vector; raises as ``properties`` does."""
+        """E, the length of a vector. Raises what ``properties`` raises."""
         return self.properties().dimension
 
     @property
     def max_tokens(self) -> int:
-        """Maximum number of tokens read from a text; raises as ``properties`` does."""
+        """Largest number of tokens read from a text. Raises what ``properties`` raises."""
         return self.properties().max_tokens
 
     @property
     def serves(self) -> frozenset[str]:
-        """Fingerprints of compatible passage encoders; raises as ``properties`` does."""
+        """See ``AdaptableEncoder.serves``. Raises what ``properties`` raises."""
         return self.properties().serves
 
     @property
     def ways(self) -> tuple[str, ...]:
-        """Fingerprints of the supported passage modes, preferred one first; raises as ``properties`` does."""
+        """Fingerprints of the supported passage modes, the preferred one first. Raises what ``properties`` raises."""
         return self.properties().ways
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises as ``call`` does."""
+        """Return the (N, E) unit vectors of passages. Raises what ``call`` raises."""
         return self.encode_passages_as(texts, self.fingerprint)
 
     def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """Encode passages in the mode ``way``, a fingerprint of ``ways``. Raises as ``call`` does."""
+        """Return the (N, E) unit vectors of passages. way: fingerprint of the mode. Raises what ``call`` raises."""
         return self.call(EncoderCall(list(texts), way))
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises as ``call`` does."""
+        """Return the (N, E) unit vectors of queries. Raises what ``call`` raises."""
         return self.call(EncoderCall(list(texts), None))
 
     def count_tokens(self, texts: Sequence[str]) -> tuple[int, ...]:
@@ -116,5 +122,5 @@ class ServedEncoder(ABC):
         return tuple(self.properties().counter(texts))
 
     def portable_counter(self) -> TokenCounter:
-        """A picklable version of ``count_tokens``."""
+        """Return a picklable version of ``count_tokens``."""
         return self.properties().counter

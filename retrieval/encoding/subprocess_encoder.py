@@ -1,6 +1,6 @@
-"""An encoder in a separate process, which ends when it is released.
+"""An encoder in a separate process, which is ended to release its memory.
 
-Its library and weights (some 0.8 GB with MiniLM) are then not in memory while a job builds the index.
+An indexing job ends it before it builds the index; with MiniLM, this releases about 0.8 GB.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class _Running(NamedTuple):
 
 
 class SubprocessEncoder(ServedEncoder):
-    """The Encoder that ``make`` opens, in another process. Vectors are the same as in this process.
+    """An Encoder that runs in a separate process. The vectors are the same as in this process.
 
-    The first call starts the process; ``rest`` and ``close`` end it. It ends by itself when this process is killed (its
-    pipe closes). Thread-safe, one call at a time.
+    The first call starts the process; ``rest`` and ``close`` end it. If this process is killed, the other one ends too,
+    because its pipe closes. Thread-safe: one call runs at a time.
     """
 
     def __init__(self, make: Callable[[], Encoder]) -> None:
-        """make: picklable. Its result need not be, but its token counter must be (PicklableCounting).
+        """make: picklable function that opens the encoder. The encoder's token counter must be picklable.
 
-        Nothing is started yet. The first use raises RetrievalError and ModelError as ``make`` does, and RuntimeError
-        with the traceback for anything else.
+        The process is not started yet. The first use raises a RetrievalError or ModelError of ``make``, and a
+        RuntimeError with the traceback for any other exception.
         """
         self._make = make
         self._known: EncoderProperties | None = None
@@ -59,11 +59,11 @@ class SubprocessEncoder(ServedEncoder):
 
     @property
     def running(self) -> bool:
-        """Whether the process is running and holds its memory."""
+        """Whether the process is running."""
         return self._running is not None
 
     def rest(self) -> None:
-        """End the process and release its memory; the next call that needs vectors starts another."""
+        """End the process and release its memory. The next call that needs vectors starts a new one."""
         with self._lock:
             running, self._running = self._running, None
             if running is None:
@@ -72,30 +72,36 @@ class SubprocessEncoder(ServedEncoder):
             end(running.process)
 
     def close(self) -> None:
-        """End the process; the same as ``rest``."""
+        """End the process, as ``rest`` does."""
         self.rest()
 
     def properties(self) -> EncoderProperties:
-        """What is known of the encoder. Raises what ``make`` raises, and RetrievalError if the process ended."""
-        if self._known is not None:  # without the lock, which an embedding call holds for seconds
+        """Return the encoder's properties.
+
+        Raises what ``make`` raises, and RetrievalError if the process ended unexpectedly.
+        """
+        if self._known is not None:  # without the lock, because an embedding call holds it for seconds
             return self._known
         with self._lock:
             return self._known or self._start()[1]
 
     def call(self, call: EncoderCall) -> NDArray[np.float32]:
-        """(N, E) vectors of length 1. Raises what the encoder raises, and RetrievalError if its process ended."""
+        """Return the (N, E) unit vectors of the call's texts.
+
+        Raises what the encoder raises, and RetrievalError if its process ended unexpectedly.
+        """
         with self._lock:
             running = self._running or self._start()[0]
             try:
                 return np.asarray(self._reply(running, call), dtype=np.float32)
             except (RetrievalError, ModelError):
                 raise
-            except BaseException:  # after an interrupt the pending reply would be taken for the next call's
+            except BaseException:  # after an interrupt, the next call would receive the pending reply
                 self.rest()
                 raise
 
     def _start(self) -> tuple[_Running, EncoderProperties]:
-        # spawn: a forked child would inherit the locks of SQLite's threads in an unknown state.
+        # Use spawn, because a forked child would inherit the locks of SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         pipe, theirs = context.Pipe()
         running = self._running = _Running(
@@ -118,7 +124,7 @@ class SubprocessEncoder(ServedEncoder):
         return running, known
 
     def _reply(self, running: _Running, call: EncoderCall | None) -> Any:
-        """Return the reply to a call; None means the start message."""
+        """Send a call and return the reply. If the call is None, return the message sent after the start."""
         try:
             if call is not None:
                 running.pipe.send(call)
@@ -137,7 +143,7 @@ class SubprocessEncoder(ServedEncoder):
 
 
 def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
-    """Run the process: open the encoder, send its properties, and answer calls until the pipe closes."""
+    """Open the encoder, send its properties, and answer calls until the pipe closes. Runs in the subprocess."""
     work_quietly()
     bound_kernel_caches()
     with suppress(EOFError, OSError):  # the parent has ended or closed the pipe
@@ -145,7 +151,7 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
             encoder = make()
             known = encoder_properties(encoder)
         except Exception as error:
-            leave_quietly()  # the receiver ends this process
+            leave_quietly()  # the receiver terminates this process
             pipe.send(_portable(error))
             return
         pipe.send(known)
@@ -160,7 +166,7 @@ def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
 
 
 def _portable(error: Exception) -> Exception:
-    """Convert an error for transport: not every library error can be unpickled in the other process."""
+    """Convert an error for the parent process, which cannot unpickle every error of a library."""
     if type(error) in (RetrievalError, ModelError):
         return error
     return RuntimeError("in the process of the encoder:\n" + "".join(traceback.format_exception(error)))

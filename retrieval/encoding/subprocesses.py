@@ -1,4 +1,4 @@
-"""Start and end subprocesses without output when the user presses Ctrl-C, which every process of the group receives."""
+"""Start and end subprocesses that print nothing on Ctrl-C, which every process of the terminal's group receives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def start_without_sigint(process: BaseProcess) -> None:
 
     Its imports take seconds, and an interrupt during them would print a traceback for each process.
     """
-    resource_tracker.ensure_running()  # the first process would start it otherwise, which unblocks SIGINT
+    resource_tracker.ensure_running()  # otherwise the first process starts it, which unblocks SIGINT
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with own_packages_first():
@@ -28,9 +28,7 @@ def start_without_sigint(process: BaseProcess) -> None:
 
 
 def work_quietly() -> None:
-    """In the subprocess: ignore Ctrl-C, which its parent handles, and exit cleanly on SIGTERM, so that libraries can
-    clean up.
-    """
+    """Ignore Ctrl-C, which the parent handles, and exit cleanly on SIGTERM. Call it in the subprocess."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _leave)
     sys.unraisablehook = _unraisable
@@ -38,12 +36,12 @@ def work_quietly() -> None:
 
 
 def leave_quietly() -> None:
-    """In the subprocess, once its work is done: ignore SIGTERM, because it is exiting anyway."""
+    """Ignore SIGTERM, because the process is exiting anyway. Call it in the subprocess when its work is done."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def end(process: BaseProcess, seconds: float = 5.0) -> None:
-    """End the process, cleanly if that takes no longer than ``seconds``."""
+    """Terminate the process, and kill it if it is still running after ``seconds``."""
     if process.pid is None:  # it could not be started
         return
     process.terminate()
@@ -54,9 +52,7 @@ def end(process: BaseProcess, seconds: float = 5.0) -> None:
 
 
 def _unraisable(found: sys.UnraisableHookArgs) -> None:
-    """End the process if SIGTERM's exit was raised in a destructor or callback, where Python would print and drop
-    it.
-    """
+    """Exit if SIGTERM's SystemExit was raised in a destructor or callback, where Python would print and ignore it."""
     if issubclass(found.exc_type, SystemExit):
         os._exit(0)
     sys.__unraisablehook__(found)

@@ -1,4 +1,4 @@
-"""Kinds of text to embed: models may use a different prompt for queries and passages."""
+"""Kinds of text to embed. A model may use different prompts for queries and passages."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Kind = Literal["query", "passage"]
 
 
 class EncodingPass(Protocol):
-    """Callable that runs texts through a model."""
+    """A function that embeds texts with a model."""
 
     def __call__(self, texts: Sequence[str], kind: Kind, bf16: bool = False) -> NDArray[np.float32]:
-        """Return the (N, E) vectors of N >= 1 texts; not validated, and normalised only if the model does that.
+        """Return the (N, E) vectors of at least one text, not validated, and normalised only if the model does that.
 
-        bf16: use bf16 products, if they were requested when the pass was created.
+        bf16: whether to use bf16 products, which must have been requested when the pass was created.
         """

@@ -1,1 +1,1 @@
-"""The stages of the indexing job: reading, chunking, embedding and assembling. They run concurrently as a pipeline."""
+"""The indexing job and its stages. Reading, chunking and embedding run concurrently; then the index is assembled."""

@@ -1,4 +1,4 @@
-"""Assemble chunks and stored vectors into the two indexes of a generation, with bounded memory."""
+"""Assemble the two indexes of a generation from chunks and stored vectors, with bounded memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _GROUP = 100
 
 
 def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
-    """Return ``ChunkTable.rows`` of these documents, which are sorted by id."""
+    """Return ``ChunkTable.rows`` of these documents, which must be sorted by ID."""
     rows = [
         np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
         for place, item in enumerate(documents)
@@ -44,10 +44,11 @@ def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class IndexAssembly:
-    """Writes the indexes of ``documents``, which are sorted by id and whose vectors are stored.
+    """A writer of the indexes of a generation.
 
-    words, vectors: callbacks for the progress of each index, as (done, total) in documents and in chunks. target: the
-    engine and the record of the new generation; None for files in its folder.
+    documents: chunked documents, sorted by ID, with vectors in the database. make_embedder: creates the embedder of
+    vectors that are missing. words, vectors: called with the progress of each index as (done, total), in documents and
+    in chunks. target: engine and record of the new generation; None for files in its folder.
     """
 
     store: Store
@@ -60,7 +61,7 @@ class IndexAssembly:
     target: EngineTarget | None = None
 
     def table(self) -> ChunkTable:
-        """Every chunk of every document."""
+        """Return the table of all chunks."""
         return ChunkTable(
             versions=tuple(DocumentVersion(item.document_id, item.version.sha256) for item in self.documents),
             rows=chunk_rows(self.documents),
@@ -69,7 +70,7 @@ class IndexAssembly:
 
     def write(self, folder: Path) -> WrittenIndexes:
         """Write both indexes, one after the other, so that only one is in memory."""
-        return_freed_memory()  # of the encoder's batches
+        return_freed_memory()  # memory of the encoder's batches
         lexical = self._count_words()
         with nullcontext(LocalWriter(folder)) if self.target is None else self.target.writer(folder) as writer:
             writer.write_words(lexical)
@@ -95,7 +96,7 @@ class IndexAssembly:
         with VectorFile(folder / "vectors.tmp", count, self.encoder.dimension) as file:
             missing = self._fill(file)
             if missing:
-                # Another collection's job may have pruned its vectors since our look-up.
+                # The job of another collection may have removed vectors since they were found.
                 with self.make_embedder() as embedder:
                     embedder.embed(self.documents, missing)
                 if self._fill(file):
@@ -103,14 +104,14 @@ class IndexAssembly:
                         f"{len(missing)} vectors that were stored cannot be read back; check the disk, and run the "
                         "same command again"
                     )
-            # Writers use VectorFile as an array: len(), shape, slices and positions.
+            # Writers use only the parts of an array that VectorFile has: len(), shape, slices and positions.
             vectors = cast(NDArray[np.float32], file)
             built = writer.write_vectors(vectors, self.params.dense, self.vectors)
         recall = asdict(built.recall) if built.recall is not None else None
         return WrittenIndexes(self.encoder.dimension, built.kind, recall)
 
     def _fill(self, file: VectorFile) -> list[MissingVector]:
-        """Copy every chunk's stored vector into the file; return those that are missing."""
+        """Copy every chunk's stored vector into the file, and return the missing ones."""
         missing: dict[str, MissingVector] = {}
         waiting: list[MissingVector] = []
         written = 0

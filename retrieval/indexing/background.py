@@ -1,4 +1,4 @@
-"""A background thread that processes items in order while the caller continues."""
+"""Process items in a background thread while the caller continues."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ T = TypeVar("T")
 
 
 class BackgroundWorker(Generic[T]):
-    """Calls ``work`` with each item, in order. Use it as a context manager: leaving it waits for all items.
+    """A thread that calls ``work`` with each item, in order. Use it as a context manager; its end waits for all items.
 
-    An exception in ``work`` is raised by the next ``put`` or ``drain``; later items are not processed. If the block is
-    left by an exception (such as Ctrl-C), queued items are still processed, because their input has already been
-    computed.
+    An exception in ``work`` is raised by the next ``put`` or ``drain``, and later items are not processed. If an
+    exception (such as Ctrl-C) leaves the block, queued items are still processed, because they are already computed.
     """
 
     def __init__(self, work: Callable[[T], None], most: int) -> None:
-        """most: maximum number of queued items; ``put`` blocks at the limit."""
+        """most: largest number of queued items; ``put`` blocks at the limit."""
         self._work = work
         self._most = most
         self._waiting: deque[T] = deque()
@@ -47,7 +46,7 @@ class BackgroundWorker(Generic[T]):
             self._thread.join()
 
     def put(self, item: T) -> None:
-        """Queue an item."""
+        """Queue an item. Raises the exception of an earlier item, if there was one."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._waiting) < self._most or self._error is not None)
             self._check()
@@ -55,7 +54,7 @@ class BackgroundWorker(Generic[T]):
             self._changed.notify_all()
 
     def drain(self) -> None:
-        """Wait until all queued items are processed."""
+        """Wait until all queued items are processed. Raises the exception of an item, if there was one."""
         with self._changed:
             self._changed.wait_for(lambda: (not self._waiting and not self._busy) or self._error is not None)
             self._check()
@@ -75,7 +74,7 @@ class BackgroundWorker(Generic[T]):
                 self._changed.notify_all()
             try:
                 self._work(item)
-            except BaseException as error:  # any exception: it is raised again in the thread that queues the items
+            except BaseException as error:  # raised again in the thread that queues the items
                 with self._changed:
                     self._error = error
                     self._waiting.clear()

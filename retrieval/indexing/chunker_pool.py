@@ -20,28 +20,31 @@ from retrieval.encoding.subprocesses import end, start_without_sigint, work_quie
 from retrieval.errors import RetrievalError
 
 Spans = NDArray[np.int64]
-"""(n, 2): start and end of each chunk, in characters."""
+"""(n, 2) start and end of each chunk, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextToChunk:
-    """A text to be split, and its headings."""
+    """A text to split, and its headings."""
 
     text: str
     outline: Outline
 
 
 class ChunkerPool:
-    """Splits many texts, with ``workers`` processes that start at the first call large enough.
+    """A pool of worker processes that split texts into chunks. They start with the first call that is large enough.
 
-    The result does not depend on their number. Use it as a context manager; the workers end with it, or when this
-    process is killed (their pipe closes).
+    The result does not depend on their number. Use it as a context manager. The workers end with it, or when this
+    process is killed, because their pipes close.
     """
 
     def __init__(
         self, counter: TokenCounter, params: ChunkingParams, workers: int = 0, worth_characters: int = 100_000
     ) -> None:
-        """counter: must be picklable if there are workers. worth_characters: smaller calls run in this process."""
+        """counter: token counter, which must be picklable if there are workers. workers: number of processes.
+
+        worth_characters: number of characters below which a call runs in this process.
+        """
         if workers < 0:
             raise RetrievalError(f"the number of workers must not be negative, not {workers}")
         self._counter = counter
@@ -59,7 +62,7 @@ class ChunkerPool:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for pipe in self._pipes:
-            pipe.close()  # a worker that waits for work sees its pipe close and ends
+            pipe.close()  # a waiting worker ends when its pipe closes
         for process in self._processes:
             end(process)
         self._pipes, self._processes = [], []
@@ -67,14 +70,14 @@ class ChunkerPool:
     def cut(self, texts: Sequence[TextToChunk]) -> list[Spans]:
         """Return the spans of each text, in order.
 
-        Raises RetrievalError if a worker died (out of memory, for example).
+        Raises RetrievalError if a worker died, for example for lack of memory.
         """
         if not self._workers or sum(len(item.text) for item in texts) < self._worth:
             return [cut_text(item, self._counter, self._params) for item in texts]
         if not self._processes:
             self._start()
         parts = _parts(texts, len(self._pipes))
-        # One task at a time for each worker: with more, both ends of a pipe may wait for the other to read.
+        # Each worker gets one task at a time. With more, both ends of a pipe could wait for the other to read.
         try:
             for pipe, part in zip(self._pipes, parts, strict=False):
                 pipe.send(part)
@@ -94,7 +97,7 @@ class ChunkerPool:
         return done
 
     def _start(self) -> None:
-        # spawn: a forked child would inherit the locks of torch's and SQLite's threads in an unknown state.
+        # Use spawn, because a forked child would inherit the locks of torch's and SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         for _ in range(self._workers):
             ours, theirs = context.Pipe()
@@ -106,7 +109,7 @@ class ChunkerPool:
 
 
 def cut_text(item: TextToChunk, counter: TokenCounter, params: ChunkingParams) -> Spans:
-    """Return the spans of one text as rows."""
+    """Return the spans of one text."""
     spans = chunk_spans(item.text, counter, params, item.outline)
     return np.asarray([(span.start, span.end) for span in spans], dtype=np.int64).reshape(-1, 2)
 
@@ -125,7 +128,7 @@ def _parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
 
 
 def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingParams) -> None:
-    """Run a worker: split incoming texts until the pipe closes."""
+    """Split incoming texts until the pipe closes. Runs in a worker process."""
     work_quietly()
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Chunk stored documents, and hash the texts that will be embedded."""
+"""Chunk stored documents, and hash the texts to be embedded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ from retrieval.indexing.vector_cache import TextHashes
 
 @dataclass(frozen=True, slots=True)
 class ChunkedDocument:
-    """A document's chunks: (n, 2) spans and the (n, 32) hashes of their searchable texts; 48 bytes a chunk."""
+    """The chunks of a document, in 48 bytes per chunk.
+
+    spans: (n, 2) start and end of each chunk. hashes: (n, 32) SHA-256 of their searchable texts.
+    """
 
     document_id: str
     version: StoredVersion
@@ -32,7 +35,7 @@ class ChunkedDocument:
 
 @dataclass(frozen=True, slots=True)
 class ChunkedBatch:
-    """A ReadBatch after chunking."""
+    """The result of chunking a ReadBatch."""
 
     collection_id: int
     documents: tuple[ChunkedDocument, ...]
@@ -41,7 +44,7 @@ class ChunkedBatch:
 
 @dataclass(slots=True)
 class ChunkingStage:
-    """Progress of chunking. Written by the chunking thread, read by others."""
+    """Progress of chunking, written by the chunking thread and read by others."""
 
     documents: int = 0
     ended: bool = False
@@ -68,7 +71,7 @@ class KnownSpans:
 
 
 def text_hash(text: str) -> bytes:
-    """SHA-256 of the text that is embedded."""
+    """Return the SHA-256 of a text."""
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -81,13 +84,16 @@ def searchable_texts(document: Document, spans: Spans) -> list[str]:
 def cut_batches(
     store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: ChunkerPool, state: ChunkingStage
 ) -> Iterator[ChunkedBatch]:
-    """Chunk stored documents, batch by batch."""
+    """Chunk stored documents and yield a result for each batch.
+
+    known: spans to reuse for unchanged documents. state: updated with the progress.
+    """
     for batch in batches:
         documents = [item.document for item in read_documents(store, [version for _, version in batch.versions])]
         spans: list[Spans | None] = []
         todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
-            # Earlier versions chunked texts with script-specific marks differently; chunking them again is cheap.
+            # Earlier versions of Plumbline chunked such documents differently. Chunking them again is cheap.
             recut = version.reoutlined or cut_otherwise_before(document)
             found = None if recut else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)

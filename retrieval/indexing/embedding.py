@@ -1,4 +1,4 @@
-"""Find or compute a vector for every chunk. Missing texts are sorted by length across documents and embedded."""
+"""Find or compute a vector for every chunk. Texts without a vector are sorted by length across documents."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from retrieval.indexing.vector_cache import read_vectors, write_vectors
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingResult:
-    """All chunked documents, whose vectors are stored.
+    """The chunked documents of a job, with their vectors in the database.
 
-    embedded: texts that were encoded; reused: chunks that were not.
+    embedded: number of texts that were encoded. reused: number of chunks that needed no encoding.
     """
 
     collection_id: int
@@ -35,7 +35,10 @@ class EmbeddingResult:
 
 
 class MissingVector(NamedTuple):
-    """A chunk without a stored vector: its document, its index in the document, and the hash of its text."""
+    """A chunk without a stored vector.
+
+    place: index of the document. chunk: index of the chunk in the document. text_sha256: SHA-256 (hex) of its text.
+    """
 
     place: int
     chunk: int
@@ -43,15 +46,18 @@ class MissingVector(NamedTuple):
 
 
 class Embedder:
-    """Embeds texts in calls of similar lengths; each call is committed while the next one runs.
+    """An embedder that groups texts of similar lengths into calls, and stores each call's vectors during the next.
 
-    Use it as a context manager: when it is left, all vectors are stored.
+    Use it as a context manager. All vectors are stored when it ends.
     """
 
     def __init__(
         self, store: Store, encoder: Encoder, collection_id: int, texts_per_call: int, progress: Callable[[int], None]
     ) -> None:
-        """progress: called in the caller's thread after each call, with the number of its texts."""
+        """texts_per_call: number of texts in a call of the encoder.
+
+        progress: called in the caller's thread after each call, with the number of its texts.
+        """
         self._store = store
         self._encoder = encoder
         self._collection_id = collection_id
@@ -67,7 +73,7 @@ class Embedder:
         self._writing.__exit__(*error)  # type: ignore[arg-type]
 
     def known(self, hashes: Sequence[str]) -> set[str]:
-        """Return which of these texts have an intact stored vector, including all calls so far."""
+        """Return the hashes of the texts that have an intact stored vector, including those of all calls so far."""
         self._writing.drain()
         found = read_vectors(self._store, self._encoder.fingerprint, sorted(set(hashes)), self._encoder.dimension)
         return set(found)
@@ -75,7 +81,7 @@ class Embedder:
     def embed(self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]) -> None:
         """Embed the texts of these chunks. Raises RetrievalError for invalid vectors.
 
-        wanted: by index in ``documents``, ascending.
+        wanted: chunks of ``documents``, sorted by document.
         """
         by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
         calls = [[text for text, _ in call] for call in batches(by_length, self._texts_per_call)]
@@ -103,8 +109,8 @@ class Embedder:
 def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
     """Return the vectors if they meet the Encoder contract: shape (N, E), finite and of length 1.
 
-    Raises RetrievalError, naming the text: an invalid vector would match nothing or everything, and no search would
-    report the error.
+    Otherwise raises RetrievalError, naming the text. An invalid vector would match nothing or everything, and no search
+    would report the error.
     """
     if vectors.shape != (len(texts), dimension):
         raise RetrievalError(
@@ -127,11 +133,11 @@ def embed_stream(
     texts_per_window: int,
     progress: Callable[[int], None],
 ) -> EmbeddingResult:
-    """Consume batches as they are chunked, until the last one is embedded.
+    """Embed the chunks of all batches, and return the result after the last batch.
 
-    texts_per_window: number of texts collected in source order before they are sorted by length and embedded. Larger
-    windows waste less padding. make_embedder: takes a collection's key. progress: called after each batch with the
-    number of texts to embed so far.
+    cut: chunked batches. make_embedder: creates an embedder for a collection's key. texts_per_window: number of texts
+    that are collected before they are sorted by length and embedded; larger windows need less padding. progress: called
+    after each batch with the number of texts to embed so far.
     """
     batches_cut = iter(cut)
     first = next(batches_cut, None)

@@ -1,4 +1,4 @@
-"""Where an indexing job writes the indexes of a generation."""
+"""The destination of an indexing job."""
 
 from __future__ import annotations
 

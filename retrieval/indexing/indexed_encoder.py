@@ -1,4 +1,4 @@
-"""Find the encoder that a collection was indexed with, published or not, and the engine that holds its indexes."""
+"""Find the encoder that a collection was indexed with, and the engine that holds its indexes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from retrieval.generations.publishing import PublishedGeneration
 
 
 def indexed_with(store: Store, collection: str, published: PublishedGeneration | None) -> str | None:
-    """Return the encoder fingerprint of the published generation's manifest.
+    """Return the fingerprint of the encoder in the published generation's manifest.
 
-    If nothing is published or the manifest cannot be read, return the fingerprint of vectors that a job on this
-    collection has stored; None if there are none.
+    If nothing is published or the manifest cannot be read, returns the encoder of vectors that a job on this collection
+    has stored, or None if there are none.
     """
     if published is not None:
         try:
             return Manifest.from_json(published.manifest, f"the published index of {collection!r}").encoder
         except RetrievalError:
-            pass  # the job is about to rebuild it
+            pass  # the job rebuilds the index
     with store.read() as connection:
         key = collection_key(connection, collection)
         if key is None:  # NULL marks vectors of deleted collections
@@ -32,7 +32,7 @@ def indexed_with(store: Store, collection: str, published: PublishedGeneration |
 
 
 def indexed_in(published: PublishedGeneration | None) -> EngineRecord | None:
-    """Return where the indexes of the published generation are; None for files, or if its manifest cannot be read."""
+    """Return the engine of the published generation's indexes; None for files, or if its manifest is unreadable."""
     if published is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The indexing job: reads a stream of documents and publishes a generation. It can be killed at any point and resumed.
+"""Index a stream of documents and publish a generation. The job can be killed at any point and resumed.
 
 Reading, chunking and embedding run concurrently. Intermediate results are in the database, not in memory.
 docs/indexing.md describes the memory use.

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class JobParams:
-    """How the work is done. The values affect speed, memory and the cost of a kill, but not the result.
+    """Parameters of an indexing job. They affect its speed, its memory and the work lost if it is killed.
 
-    workers: processes that chunk documents; 0 uses a thread of this process. documents_per_commit,
-    characters_per_commit: maximum read between two commits. texts_per_call: texts encoded between two commits.
-    texts_per_window: texts sorted by length together.
+    They do not affect its result. workers: number of processes that chunk documents; 0 uses a thread of this process. documents_per_commit,
+    characters_per_commit: largest numbers read between two commits. texts_per_call: number of texts encoded between two
+    commits. texts_per_window: number of texts sorted by length together.
     """
 
     workers: int = 0

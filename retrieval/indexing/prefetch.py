@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 class Prefetcher(Generic[T]):
-    """Yields the items of ``source`` in order, computed in a thread. Use it as a context manager.
+    """An iterator over the items of ``source``, which are computed in a thread. Use it as a context manager.
 
-    The thread starts when the block is entered and has ended when it is left: at the source's end, at its exception
-    (raised again in the consumer), or after the current item if it is closed early. The source is closed in its own
-    thread, so that a generator's ``finally`` runs in the same thread as its ``try``.
+    The thread runs inside the block. It ends at the end of the source, at an exception of the source (raised again in
+    the consumer), or after the current item if the block is left early. It also closes the source, so that a
+    generator's ``finally`` runs in the same thread as its ``try``.
     """
 
     def __init__(self, source: Iterator[T], most: int) -> None:
-        """most: maximum number of prefetched items; the thread pauses at the limit."""
+        """most: largest number of prefetched items; the thread pauses at the limit."""
         if most < 1:
             raise ValueError(f"at least one item must be allowed to wait, not {most}")
         self._source = source
@@ -65,7 +65,7 @@ class Prefetcher(Generic[T]):
                         return
                     self._waiting.append(item)
                     self._changed.notify_all()
-        except BaseException as error:  # any exception: it is raised again in the consuming thread
+        except BaseException as error:  # raised again in the consuming thread
             self._error = error
         finally:
             close = getattr(self._source, "close", None)

@@ -18,10 +18,11 @@ from retrieval.indexing.vector_cache import TextHashes, prune_vectors
 def prune_collection(
     store: Store, home: Path, collection_id: int | None, kept: Sequence[tuple[str, TextHashes]]
 ) -> int:
-    """Remove this collection's vectors that neither ``kept`` nor a published generation needs; return their number.
+    """Remove stored vectors that neither ``kept`` nor a published generation needs, and return their number.
 
-    kept: encoder fingerprints with the hashes of texts. If a published generation cannot be read, nothing is removed:
-    surplus vectors are harmless.
+    Vectors of this collection and of deleted collections are removed. collection_id: key of the collection, None for
+    deleted collections only. kept: pairs of an encoder's fingerprint and text hashes to keep. If a published generation
+    cannot be read, nothing is removed, because surplus vectors are harmless.
     """
     keep: dict[str, list[TextHashes]] = {}
     for encoder, texts in kept:

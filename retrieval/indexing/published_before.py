@@ -1,4 +1,4 @@
-"""The generation that is published while an index job runs."""
+"""Read the generation that is published before an indexing job replaces it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from retrieval.generations.publishing import PublishedGeneration, current_genera
 
 @dataclass(frozen=True, slots=True)
 class PublishedBefore:
-    """published: its row. manifest, table: None if there is none or it is damaged. versions: SHA-256 by document id."""
+    """The generation that is published when a job starts.
+
+    published: its database row, None if there is none. manifest, table: None if there is none or it is damaged.
+    versions: SHA-256 of each document by document ID.
+    """
 
     published: PublishedGeneration | None
     manifest: Manifest | None
@@ -25,7 +29,7 @@ class PublishedBefore:
 
 
 def published_before(store: Store, home: Path, collection: str) -> PublishedBefore:
-    """Read the published generation. A damaged one does not stop the job, which rebuilds it."""
+    """Read the published generation. If it is damaged, no error is raised, because the job rebuilds it."""
     try:
         with store.read() as connection:
             published = current_generation(connection, collection)

@@ -17,8 +17,9 @@ _REFUSED_KEPT = 100
 
 @dataclass(frozen=True, slots=True)
 class ReadBatch:
-    """The result of one transaction: stored versions with their document ids, in source order, and refused
-    documents.
+    """The documents of one transaction.
+
+    versions: document IDs and stored versions, in source order. refused: refused documents.
     """
 
     collection_id: int
@@ -28,11 +29,12 @@ class ReadBatch:
 
 @dataclass(slots=True)
 class Reading:
-    """Progress of reading. Written by the reading thread and read by others, except ``stopped``.
+    """Progress of reading, written by the reading thread and read by others.
 
-    Other threads set ``stopped`` to end the reading after the current document. other_words, own_ends: whether any
-    document so far needs the rules of retrieval/chunking/scripts.py for words, and whether an earlier version chunked
-    any of them differently.
+    documents: number of documents stored. ended: whether the source has ended. stopped: set by another thread to end
+    the reading after the current document. other_words: whether a document needs the rules of
+    retrieval/chunking/scripts.py for words. own_ends: whether an earlier version of Plumbline chunked a document
+    differently.
     """
 
     documents: int = 0
@@ -42,13 +44,13 @@ class Reading:
     own_ends: bool = False
 
     def look_at(self, document: Document) -> None:
-        """Record the document's scripts, before it is stored."""
+        """Record the scripts of a document before it is stored."""
         self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
         self.own_ends = self.own_ends or cut_otherwise_before(document)
 
 
 def cut_otherwise_before(document: Document) -> bool:
-    """Return whether an earlier version chunked such a document differently, at sentence ends or after headings."""
+    """Return whether an earlier version of Plumbline chunked this document differently (sentence ends, headings)."""
     return bool(document.outline.headings) or has_own_ends(document.text)
 
 
@@ -60,11 +62,11 @@ def read_source(
     characters_per_commit: int,
     state: Reading,
 ) -> Iterator[ReadBatch]:
-    """Store every document of the source, batch by batch, each in one transaction; yield what was stored.
+    """Store the documents of the source in batches, each in one transaction, and yield each batch.
 
-    The collection's row is created with the first document. A document with a repeated id, or one that cannot be
-    encoded as UTF-8, is refused. For each reason the first ``_REFUSED_KEPT`` refusals are reported, followed by the
-    number of the others. Raises RetrievalError at the end if there was no document.
+    The collection's row is created with the first document. A document with a repeated ID, or one that cannot be
+    encoded as UTF-8, is refused. For each reason, the first ``_REFUSED_KEPT`` refusals are reported, and the number of
+    the others. state: updated with the progress. Raises RetrievalError at the end if there was no document.
     """
     seen: set[str] = set()
     refused: list[Refused] = []
@@ -115,9 +117,7 @@ def read_source(
 
 
 def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Document | Refused]:
-    """Yield the source's items; a generator is closed even if iteration stops early, which ends the parsing
-    processes.
-    """
+    """Yield the source's items, and close the source even if the iteration stops early, to end parsing processes."""
     try:
         yield from source
     finally:
@@ -127,7 +127,7 @@ def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Documen
 
 
 def _unfit(document: Document, seen: bool) -> str:
-    """Return why the document is refused; empty if it is accepted."""
+    """Return why the document is refused, "" if it is accepted."""
     if seen:
         return "an earlier document has the same id and is kept; give each its own"
     try:

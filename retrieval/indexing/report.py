@@ -15,11 +15,12 @@ IndexPhase = Literal["documents", "chunks", "vectors", "words", "index", "publis
 
 @dataclass(frozen=True, slots=True)
 class IndexProgress:
-    """Progress of a phase. done, total: in the phase's own unit; total is None while unknown.
+    """Progress of a phase.
 
-    "documents": documents read and stored. "chunks": documents chunked. "vectors": chunk texts embedded, of those
-    without a stored vector. These three phases run concurrently. Then "words": documents counted for BM25, "index":
-    vectors added to their index, "publishing": 0 of 1, then 1 of 1. kind: the kind of index, in the phase "index".
+    done, total: counts in the phase's own unit; total is None while it is unknown. Three phases run concurrently:
+    "documents" counts documents read and stored, "chunks" documents chunked, "vectors" embedded texts of those without
+    a stored vector. Then "words" counts documents added to BM25, "index" counts vectors added to their index, and
+    "publishing" is 0 of 1, then 1 of 1. kind: kind of the vector index in the phase "index", otherwise None.
     """
 
     phase: IndexPhase
@@ -32,11 +33,12 @@ class IndexProgress:
 class IndexReport:
     """Result of an indexing run.
 
-    The first four fields count documents relative to the previous generation. refused lists the documents that were not
-    read, notes those that need attention; for each reason the first are listed, then the number of the others. rebuilt:
-    False if nothing had changed and the generation was kept. embedded: texts encoded in this run; reused: chunks that
-    needed no encoding. seconds: wall-clock time. index: the kind of vector index; recall: recall of an approximate one
-    against exact search, measured at build time. vectors: where the indexes are. removed_ids: sorted ids of removed
+    added, changed, unchanged, removed: numbers of documents relative to the previous generation. refused: documents
+    that were not read. notes: documents that need attention. Both list the first documents for each reason, then the
+    number of the others. documents, chunks: numbers in the new generation. embedded: number of texts encoded in this
+    run. reused: number of chunks that needed no encoding. rebuilt: False if nothing had changed and the generation was
+    kept. seconds: wall-clock time. index: kind of the vector index. recall: recall of an approximate index against
+    exact search, measured at build time. vectors: engine that holds the indexes. removed_ids: sorted IDs of the removed
     documents.
     """
 

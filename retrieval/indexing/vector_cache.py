@@ -1,6 +1,6 @@
-"""A content-addressed cache of vectors in the database: a text is embedded once, even if a run is killed.
+"""A content-addressed cache of vectors in the database, so that a text is embedded only once, even if a job is killed.
 
-A row contains a checksum over encoder, text and vector, so that a damaged or swapped row counts as missing.
+A row contains a checksum of encoder, text and vector, so that a damaged or swapped row counts as missing.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from data.store import Store
 from retrieval.generations.document_versions import batches, readable_rows
 
 TextHashes = NDArray[np.uint8]
-"""(N, 32): the SHA-256 of each embedded text."""
+"""(N, 32) SHA-256 of each embedded text."""
 
 _SUM = 16  # bytes of checksum before the vector
 
 
 def read_vectors(store: Store, encoder: str, hashes: Sequence[str], dimension: int) -> dict[str, NDArray[np.float32]]:
-    """Return the stored vectors, each (E,), by SHA-256 of the text. Damaged rows count as missing.
+    """Return the stored vectors, each (E,), by the SHA-256 (hex) of the text. Damaged rows count as missing.
 
-    encoder: fingerprint. dimension: E.
+    encoder: fingerprint of the encoder. dimension: E, the length of a vector.
     """
     found: dict[str, NDArray[np.float32]] = {}
     for part in batches(hashes, 500):
@@ -44,7 +44,10 @@ def read_vectors(store: Store, encoder: str, hashes: Sequence[str], dimension: i
 def write_vectors(
     store: Store, encoder: str, by_hash: Mapping[str, NDArray[np.float32]], collection_id: int | None
 ) -> None:
-    """Store vectors in one transaction, replacing existing rows. collection_id: the collection they are for."""
+    """Store vectors in one transaction, replacing existing rows.
+
+    by_hash: vectors by the SHA-256 (hex) of their texts. collection_id: key of the collection that needs them.
+    """
     if not by_hash:
         return
     rows = [
@@ -54,10 +57,10 @@ def write_vectors(
             "vector": _packed(encoder, key, vector),
             "collection_id": collection_id,
         }
-        for key, vector in sorted(by_hash.items())  # all writers lock rows in one order
+        for key, vector in sorted(by_hash.items())  # sorted, so that all writers lock rows in the same order
     ]
     with readable_rows("vectors"), store.write(exclusive=False) as connection:
-        if store.shared:  # two collections with a text in common may be indexed at once
+        if store.shared:  # two jobs may write the vector of the same text at the same time
             upsert = postgresql.insert(vectors)
             new = {name: upsert.excluded[name] for name in ("vector", "collection_id")}
             connection.execute(
@@ -70,10 +73,10 @@ def write_vectors(
 
 
 def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Sequence[TextHashes]]) -> int:
-    """Remove vectors of this collection, or of deleted collections, that are not in ``keep``; return their number.
+    """Remove the vectors of this collection and of deleted ones that are not in ``keep``, and return their number.
 
-    keep: by encoder, the text hashes that a generation still needs. Vectors of other collections are not touched, since
-    those may be in the middle of a job.
+    keep: text hashes that a generation still needs, by encoder. Vectors of other collections are kept, because a job
+    may be about to use them.
     """
     kept = {encoder: np.sort(_keys(np.concatenate(list(parts)))) for encoder, parts in keep.items() if parts}
     mine: ColumnElement[bool] = vectors.c.collection_id.is_(None)
@@ -101,18 +104,18 @@ def prune_vectors(store: Store, collection_id: int | None, keep: Mapping[str, Se
 
 
 def _keys(hashes: TextHashes) -> NDArray[np.bytes_]:
-    """(N,) byte strings that compare as the hashes do (numpy ignores trailing zeros in both alike)."""
+    """Return (N,) byte strings that compare as the hashes do. numpy ignores trailing zeros on both sides."""
     return np.ascontiguousarray(hashes).view("S32").reshape(-1)
 
 
 def _packed(encoder: str, text_sha256: str, vector: NDArray[np.float32]) -> bytes:
-    """Encode as checksum, then little-endian float32."""
+    """Return the checksum followed by the vector as little-endian float32."""
     values = vector.astype("<f4").tobytes()
     return _checksum(encoder, text_sha256, values) + values
 
 
 def _unpacked(packed: bytes, encoder: str, text_sha256: str, dimension: int) -> NDArray[np.float32] | None:
-    """Decode the output of ``_packed``; None unless it is intact and a vector of length 1."""
+    """Decode the output of ``_packed``. Returns None if it is damaged or not a unit vector."""
     if len(packed) != _SUM + 4 * dimension:
         return None
     if _checksum(encoder, text_sha256, packed[_SUM:]) != packed[:_SUM]:

@@ -1,4 +1,4 @@
-"""A matrix on disk that is written sequentially and read in slices, so that it is never fully in memory."""
+"""A matrix on disk that is never fully in memory. It is written and read in parts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _BLOCK = 1 << 22  # bytes
 
 
 class VectorFile:
-    """(N, E) float32 matrix in a file. It supports slices and arrays of positions; each read is a copy.
+    """An (N, E) float32 matrix in a file. It supports slices and arrays of positions, and each read is a copy.
 
-    Not a np.memmap, whose pages count as the process's memory until the system evicts them. Use it as a context
-    manager; the file is removed when it is left.
+    It is not a np.memmap, because a memmap's pages count as memory of the process until the system evicts them. Use it
+    as a context manager, which removes the file at the end.
     """
 
     def __init__(self, path: Path, count: int, dimension: int) -> None:
@@ -70,9 +70,7 @@ class VectorFile:
         return rows
 
     def _read_into(self, rows: NDArray[np.float32], start: int) -> None:
-        """Fill the contiguous ``rows`` starting at row ``start``, block by block, so that the data is in memory only
-        once.
-        """
+        """Read rows from row ``start`` on into the contiguous ``rows``, in blocks, so that memory holds them once."""
         rest, place = rows.data.cast("B"), start * self._row
         while rest:
             part = os.pread(self._descriptor, min(len(rest), _BLOCK), place)

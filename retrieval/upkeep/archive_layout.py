@@ -1,28 +1,28 @@
-"""Layout of an exported collection: member names, format number and report."""
+"""Layout of the file of an exported collection: names of its members, number of the format, report."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 ARCHIVE_FORMAT = 1
-"""Incremented when the layout changes."""
+"""Number of the format, which is incremented when the layout changes."""
 
 HEADER = "plumbline-collection.json"
-"""The first member: format, name, manifest, and the size and hash of the documents."""
+"""First member, with the format, the name, the manifest, and the size and hash of the documents."""
 
 DOCUMENTS = "documents.jsonl"
-"""One document a line."""
+"""Member with one document per line."""
 
 SEARCH = "search"
-"""Header field with the search parameters saved by a tuning run."""
+"""Header field with the search parameters that a tuning run has saved."""
 
 INDEX = "index/"
-"""Prefix of the files that the manifest lists."""
+"""Prefix of the members that are index files, which the manifest lists."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArchiveReport:
-    """Contents of an export or import. bytes: size of the file."""
+    """Summary of an export or import. documents, chunks: their numbers. bytes: size of the file."""
 
     collection: str
     generation_hash: str

@@ -1,4 +1,4 @@
-"""Export a collection to one file: a tar with a manifest, without pickle."""
+"""Export a collection to a single file, a tar archive with a manifest and without pickles."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from retrieval.upkeep.written_as_files import written_as_files
 def export_collection(store: Store, home: Path, name: str, file: Path, engines: Engines = LOCAL) -> ArchiveReport:
     """Export a collection to a new file, atomically.
 
-    Everything is verified first. Indexes in an engine are written as local files, which any machine can import; the
-    generation hash stays. Raises RetrievalError if the collection does not exist, is damaged or is being
-    written, or if the file exists; OSError if the disk is full.
+    The collection is verified first. Indexes in an engine are written as local files, which any machine can import, and
+    the generation hash does not change. Raises RetrievalError if the collection does not exist, is damaged or is being
+    written, or if the file exists. Raises OSError if the disk is full.
     """
     if file.exists() or file.is_symlink():
         raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
@@ -89,7 +89,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
 
 @contextmanager
 def _removed(path: Path) -> Iterator[None]:
-    """Remove a file at the end, if it exists."""
+    """Remove a file at the end of the block, if it exists."""
     try:
         yield
     finally:
@@ -112,7 +112,7 @@ def _document_lines(store: Store, name: str, versions: tuple[DocumentVersion, ..
 
 
 def _add(tar: tarfile.TarFile, name: str, size: int, content: IO[bytes]) -> None:
-    """Add a member without owner or time, so that equal collections give equal files."""
+    """Add a member without owner and time, so that equal collections give equal files."""
     member = tarfile.TarInfo(name)
     member.size = size
     tar.addfile(member, content)

@@ -1,4 +1,4 @@
-"""Import a collection exported on another machine. The file is untrusted: everything is checked before use."""
+"""Import a collection from an export file. The file is untrusted, so all of it is checked before use."""
 
 from __future__ import annotations
 
@@ -38,11 +38,12 @@ _BLOCK = 1 << 20
 
 
 def import_collection(store: Store, home: Path, file: Path, name: str | None = None) -> ArchiveReport:
-    """Import the output of ``export_collection``, under its own name or another.
+    """Import a file that ``export_collection`` wrote.
 
-    Names, types, sizes and hashes of the members must match the header, every document must match its hash, and the
-    whole collection is verified; otherwise it is removed again. Raises RetrievalError, naming the member, if a check
-    fails or the name is taken; OSError if the file cannot be read or the disk is full.
+    Names, types, sizes and hashes of the members must match the header, and every document must match its hash. The
+    imported collection is then verified, and removed if that fails. name: name of the new collection, None for the
+    exported name. Raises RetrievalError, naming the member, if a check fails or the name is taken. Raises OSError if
+    the file is unreadable or the disk is full.
     """
     try:
         with tarfile.open(file, mode="r|") as tar:
@@ -57,11 +58,11 @@ def import_collection(store: Store, home: Path, file: Path, name: str | None = N
 
 
 def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None) -> tuple[str, Manifest]:
-    """Read, verify and publish; stored rows are removed if that fails."""
+    """Read, check and publish the archive, and return the collection's name. A failure removes stored rows."""
     members = iter(tar)
     header = _read_header(file, tar, next(members, None))
     manifest = Manifest.from_json(header.get("manifest"), str(file))
-    if manifest.engine is not None:  # an export holds files; an untrusted address is never connected to
+    if manifest.engine is not None:  # an export holds files, and an untrusted address must not be connected to
         raise RetrievalError(f"{file} was not imported: its manifest names the engine {manifest.engine.name!r}")
     wanted = name if name is not None else header.get("name")
     if not isinstance(wanted, str):
@@ -111,14 +112,14 @@ def _search(header: dict[str, Any], file: Path) -> SavedSearch | None:
 
 
 def _plain(member: tarfile.TarInfo) -> bool:
-    """Return whether the member is a plain file: not a link, device, folder or sparse file."""
+    """Return whether the member is a plain file, not a link, device, folder or sparse file."""
     return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
 
 
 def _targets(
     header: dict[str, Any], manifest: Manifest, aside: Path, documents_folder: Path
 ) -> dict[str, tuple[FileEntry, Path]]:
-    """Return the expected members and their targets: only file names chosen by us are ever joined to a folder."""
+    """Return the expected members and their target paths. Names from the archive are never joined to a folder."""
     try:
         listed = header["documents"]
         documents = FileEntry(DOCUMENTS, int(listed["bytes"]), str(listed["sha256"]))
@@ -166,7 +167,7 @@ def _check_free(store: Store, name: str) -> None:
 
 
 def _remove_unpublished(store: Store, home: Path, name: str) -> None:
-    """Remove what a failed import has stored."""
+    """Remove the collection that a failed import has stored but not published."""
     with store.read() as connection:
         half = collection_key(connection, name) is not None and current_generation(connection, name) is None
     if half:
@@ -199,7 +200,7 @@ def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Pat
     publish_generation(
         store, key, manifest, folder.relative_to(home), [rows[version] for version in generation.table.versions]
     )
-    if "int8" not in manifest.index:  # otherwise the vectors are not the encoder's, and are recomputed when needed
+    if "int8" not in manifest.index:  # quantised vectors differ from the encoder's, which are recomputed when needed
         for positions in batches(range(generation.dense.size), 1000):
             kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
             keys = [generation.table.texts[position].tobytes().hex() for position in positions]

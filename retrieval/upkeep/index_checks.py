@@ -25,13 +25,17 @@ from retrieval.vectors.faiss_index import VectorIndex
 Progress = Callable[[str, int, int], None]
 
 _BLOCK = 5000
-_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # maximum deviation from 1 of the length of a stored vector
+_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # largest deviation of a stored vector's length from 1
 
 
 def vector_problems(
     store: Store, dense: VectorIndex, manifest: Manifest, table: ChunkTable, progress: Progress
 ) -> Iterator[str]:
-    """Check that every vector is finite, of length 1, and equal to the stored vector of its text, if there is one."""
+    """Yield the problems of a vector index, each as a message.
+
+    Every vector must be finite, of length 1, and equal to the vector in the database for its text, if there is one.
+    progress: called with ("vectors", done, total).
+    """
     if (dense.size, dense.dimension) != (manifest.chunks, manifest.dimension) or dense.size != len(table.texts):
         yield f"it holds {dense.size} vectors of {dense.dimension}, not {manifest.chunks} of {manifest.dimension}"
         return
@@ -80,10 +84,10 @@ def word_problems(
     aside: Path,
     progress: Progress,
 ) -> Iterator[str]:
-    """Check that the word index equals one rebuilt from the documents.
+    """Yield the differences between the word index and one rebuilt from the documents, each as a message.
 
-    aside: an empty folder for the rebuild. Numbers may differ in their last bits, because logarithms differ between
-    machines.
+    rows: stored version of each document. aside: an empty folder for the rebuilt index. progress: called with ("words",
+    done, total). Numbers may differ in their last bits, because logarithms differ between machines.
     """
     builder = Bm25Builder(manifest.params.bm25)
     starts = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1))
@@ -116,7 +120,7 @@ def word_problems(
 
 
 def _difference(kept: Path, counted: Path) -> str:
-    """Describe how a file differs from the rebuilt one; empty if it does not."""
+    """Return how a file differs from the rebuilt one, "" if it does not."""
     try:
         if counted.suffix != ".npy":
             same = json.loads(kept.read_text(encoding="utf-8")) == json.loads(counted.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Repair a damaged collection: its rows from its folder, its folder from its rows."""
+"""Repair a damaged collection: restore its rows from its folder, or rebuild its folder from its rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from retrieval.upkeep.verifying import VerificationReport, verify_collection
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """done: the repairs, one line each; empty if none was needed. after: result of a check afterwards."""
+    """Result of a repair. done: one line for each repair. after: result of a verification after the repair."""
 
     done: tuple[str, ...]
     after: VerificationReport
@@ -63,9 +63,8 @@ def repair_collection(
     """Check a collection and repair what its own data allows.
 
     If the index folder and its engine are intact, the database rows and stored vectors are restored from them.
-    Otherwise the index is rebuilt from the documents in the database, which gives the same generation hash. Content
-    that neither holds (a document whose text was changed) cannot be recovered: RetrievalError then names it, and
-    nothing is changed.
+    Otherwise the index is rebuilt from the documents in the database, which gives the same generation hash. Raises
+    RetrievalError, naming the documents, if their content is in neither; nothing is then changed.
     """
     before = verify_collection(store, home, name, engines=engines)
     if not before.problems:
@@ -80,7 +79,7 @@ def repair_collection(
 
 
 def _stored_documents(store: Store, name: str) -> tuple[int, dict[DocumentVersion, _StoredDocument]]:
-    """Return the collection's key, and its readable documents by id and actual hash."""
+    """Return the collection's key, and its readable documents by ID and actual hash."""
     with store.read() as connection:
         key = collection_key(connection, name)
         if key is None:
@@ -100,9 +99,9 @@ def _stored_documents(store: Store, name: str) -> tuple[int, dict[DocumentVersio
 
 
 def _intact_folder(store: Store, home: Path, name: str, engines: Engines) -> Manifest | None:
-    """Return the manifest of a generation folder that is intact according to its own copy of the manifest.
+    """Return the manifest of a generation whose folder matches its own copy of the manifest; None if there is none.
 
-    The published one comes first: an engine keeps the generation before it for open readers.
+    The published generation is tried first, because an engine keeps the previous generation for open readers.
     """
     try:
         with store.read() as connection:
@@ -153,7 +152,7 @@ def _relink(
 
 
 def _mend_row(connection: Connection, item: _StoredDocument) -> bool:
-    """Return whether the row differed from its document's content."""
+    """Correct the ID and hash in a document's row, and return whether they were wrong."""
     wrong = (documents.c.id == item.row) & or_(
         documents.c.sha256 != item.version.sha256, documents.c.document_id != item.version.document_id
     )
@@ -213,8 +212,9 @@ def _rebuild(
 
 
 def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[Manifest, ChunkTable | None]:
-    """Return how the collection was indexed, from the database or the folder, whichever can be verified, and the chunk
-    table if it is intact.
+    """Return a readable manifest from the database or a folder, and the chunk table, None if that is damaged.
+
+    A manifest with an intact chunk table is preferred. Raises RetrievalError if no manifest is readable.
     """
     candidates: list[Manifest] = []
     with store.read() as connection:
@@ -264,7 +264,7 @@ def _intact_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
 
 
 def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
-    """Return the versions that the database links to the published generation, with the data of their rows."""
+    """Return the document versions that the database links to generations of the collection, sorted by ID."""
     with store.read() as connection:
         rows = connection.execute(
             select(documents.c.id, documents.c.document_id, documents.c.sha256)
@@ -278,7 +278,7 @@ def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
 def _all_stored(
     name: str, wanted: Sequence[DocumentVersion], documents: dict[DocumentVersion, _StoredDocument]
 ) -> list[_StoredDocument]:
-    """Return the row of each version. Raises RetrievalError, naming them, if some are missing from the database."""
+    """Return the stored document of each version. Raises RetrievalError, naming the documents, if some are missing."""
     gone = [version.document_id for version in wanted if version not in documents]
     if gone:
         raise RetrievalError(
