@@ -1,1 +1,1 @@
-"""Answers in the layouts of other tools, as rows with the fields question, answer, contexts and references."""
+"""Convert answers in the layouts of other tools to rows with the fields question, answer, contexts and references."""

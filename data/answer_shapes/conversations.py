@@ -1,7 +1,7 @@
-"""Conversations: the last answer of the assistant, to the user's turn before it.
+"""Extract the last question and answer of a conversation.
 
-Ragas' MultiTurnSample (``user_input`` is a list of messages of type human, ai and tool) and DeepEval's
-ConversationalTestCase (``turns`` with role and content).
+Supported layouts are Ragas' MultiTurnSample (``user_input`` is a list of messages of type human, ai and tool) and
+DeepEval's ConversationalTestCase (``turns`` with role and content).
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ _CONTEXTS: Final = ("retrieved_contexts", "retrieval_context", "retrievalContext
 
 @dataclass(frozen=True, slots=True)
 class LastTurn:
-    """question, answer: "" if the conversation has none. contexts: of its turns and tools up to the answer."""
+    """The last turn of a conversation.
+
+    question, answer: "" if the conversation has none. contexts: passages of all turns and tools up to the answer.
+    """
 
     question: str
     answer: str
@@ -36,7 +39,10 @@ def is_conversation(value: object) -> bool:
 
 
 def last_turn(turns: Sequence[Mapping[str, Any]], answered: bool = False) -> LastTurn:
-    """Return the last answer with its question. answered: the answer is given elsewhere, only its question is not."""
+    """Return the last answer with its question.
+
+    answered: whether the answer is outside the conversation. The conversation then ends with the question.
+    """
     answer = ""
     end = len(turns)
     if not answered:
@@ -57,7 +63,7 @@ def _shown(turn: Mapping[str, Any]) -> list[str]:
 
 
 def of_conversation(row: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return the fields of a row whose field ``name`` is a conversation, with its last turn in place of it."""
+    """Return the fields of a row, with the conversation in the field ``name`` replaced by its last turn."""
     given = next((row[key] for key in ("response", "answer", "actual_output") if row.get(key)), None)
     found = last_turn(row[name], answered=given is not None)
     fields = {key: value for key, value in row.items() if key != name} | {"question": found.question}

@@ -1,7 +1,7 @@
-"""DeepEval's test runs: ``.latest_test_run.json`` and the files of DEEPEVAL_RESULTS_FOLDER.
+"""Convert DeepEval's test runs: ``.latest_test_run.json`` and the files of DEEPEVAL_RESULTS_FOLDER.
 
-Each test case is an answer, under the names of its JSON (actualOutput, expectedOutput, retrievalContext) or of its
-Python objects (actual_output, ...). Conversational test cases hold turns.
+Each test case is an answer. Its fields have the names of DeepEval's JSON (actualOutput, expectedOutput,
+retrievalContext) or of its Python objects (actual_output, ...). Conversational test cases contain turns.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NAMES: Final = {
 
 
 def test_cases(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the fields of the test cases of a test run, None if the document is none."""
+    """Return the fields of each test case of a test run, None if the document is not a test run."""
     run = next((document[name] for name in _RUNS if isinstance(document.get(name), Mapping)), document)
     lists = [run[name] for name in _LISTS if isinstance(run.get(name), list)]
     if not lists:
@@ -37,7 +37,7 @@ def test_cases(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def is_test_case(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a test case in DeepEval's JSON, or a conversation of it."""
+    """Return whether a row is a test case of DeepEval, with an answer or a conversation."""
     return (
         "actualOutput" in row
         or "retrievalContext" in row
@@ -49,7 +49,8 @@ def is_test_case(row: Mapping[str, Any]) -> bool:
 def answer_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a test case.
 
-    ``context`` (the ideal one) is used only if no retrieval context was recorded. The order in the run is the id.
+    ``context`` (the ideal context) is used only if no retrieval context was recorded. The ID contains the test case's
+    order in the run.
     """
     if is_conversation(row.get("turns")):
         fields = of_conversation(row, "turns")

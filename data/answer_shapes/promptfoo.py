@@ -1,7 +1,7 @@
-"""promptfoo's results: ``promptfoo eval --output results.json`` (also .jsonl), in the versions 1 to 3.
+"""Convert promptfoo's results, versions 1 to 3: ``promptfoo eval --output results.json`` (also .jsonl).
 
-Each result is one answer of a provider to a test's variables. A variable named like a question, contexts or
-references is read as such; without a question the rendered prompt is it.
+Each result is a provider's answer to the variables of a test. Variables are recognised as question, contexts or
+references by their names. If no variable is a question, the rendered prompt is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EQUALITY: Final = frozenset({"equals", "factuality", "similar", "model-graded-f
 
 
 def results_of(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the results of an export, None if the document is none."""
+    """Return the results of an export, None if the document is not an export."""
     inner = document.get("results")
     if isinstance(inner, Mapping) and isinstance(inner.get("results"), list):
         return list(inner["results"])
@@ -28,12 +28,12 @@ def results_of(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def is_result(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is one result."""
+    """Return whether a row is a result of promptfoo."""
     return isinstance(row.get("vars"), Mapping) and "provider" in row and ("response" in row or "error" in row)
 
 
 def answer_fields(row: Mapping[str, Any]) -> dict[str, Any] | str:
-    """Return the fields of a result; if the provider failed, its error."""
+    """Return the fields of a result, or a message with the provider's error if there is no answer."""
     variables, response = row["vars"], row.get("response")
     output = response.get("output") if isinstance(response, Mapping) else response
     answer = output if isinstance(output, str) else answer_of(output)
@@ -74,7 +74,10 @@ def _prompt(prompt: object) -> str:
 
 
 def _expected(row: Mapping[str, Any]) -> list[str]:
-    """The value of the only assertion that compares the answer with a text; several must all hold, so none is used."""
+    """Return the value of the assertion that compares the answer with a text.
+
+    Several such assertions must all hold, so they are not alternative references, and the result is empty.
+    """
     case = row.get("testCase")
     checks = case.get("assert") if isinstance(case, Mapping) else None
     if not isinstance(checks, list):

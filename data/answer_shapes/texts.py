@@ -1,4 +1,4 @@
-"""Texts of messages and retrieved passages in the layouts that tracing and evaluation tools write."""
+"""Extract texts of messages and retrieved passages from the layouts of tracing and evaluation tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LISTS: Final = (
     *("contexts", "retrieved_contexts", "retrieval_context", "retrievalContext", "documents", "source_documents"),
     *("sources", "passages", "chunks", "context", "results", "matches"),
 )
-"""Names under which an object holds its passages."""
+"""Field names of lists of passages."""
 _ANSWERS: Final = (
     "answer",
     "response",
@@ -32,9 +32,9 @@ _DEEPEST: Final = 8
 
 
 def parsed(value: object) -> object:
-    """Return the value inside a text of JSON, or of Python as data frames write lists and objects into cells.
+    """Parse a text that contains JSON, or a Python list or dict as data frames write it into cells.
 
-    A text that is neither a list nor an object (nor a JSON text) is unchanged.
+    Any other value is returned unchanged.
     """
     if not isinstance(value, str) or value.strip()[:1] not in ("{", "[", '"'):
         return value
@@ -50,8 +50,10 @@ def parsed(value: object) -> object:
 
 
 def passages_of(value: object, depth: int = 0) -> list[str]:
-    """Return the texts of passages: texts, objects with a text (also inside "document" or "node"), lists of these, or
-    an object that holds such a list. Empty if there are none.
+    """Return the texts of passages, empty if there are none.
+
+    value: a text, an object with a text (also inside "document" or "node"), a list of these, or an object that contains
+    such a list.
     """
     value = parsed(value)
     if depth > _DEEPEST or value is None:
@@ -72,7 +74,7 @@ def passages_of(value: object, depth: int = 0) -> list[str]:
 
 
 def contexts_in(value: object) -> list[str]:
-    """Return the passages that an object names as its contexts; empty for anything else."""
+    """Return the passages in an object's field for contexts, empty if there is no such field."""
     value = parsed(value)
     if not isinstance(value, Mapping):
         return []
@@ -80,9 +82,10 @@ def contexts_in(value: object) -> list[str]:
 
 
 def answer_of(value: object, depth: int = 0) -> str | None:
-    """Return the answer in a tool's output: a text, the last message of the assistant, or an object that holds one.
+    """Return the answer in a tool's output, None if there is none.
 
-    None if there is none.
+    value: a text, a list of messages, of which the assistant's last one is used, or an object that contains one of
+    these.
     """
     text = value if isinstance(value, str) else ""
     value = parsed(value)
@@ -108,7 +111,7 @@ def answer_of(value: object, depth: int = 0) -> str | None:
 
 
 def joined(content: object) -> str | None:
-    """Return a message's text: of a list of parts, the texts of the text parts."""
+    """Return the text of a message, None if it has none. The text parts of a list are joined by line breaks."""
     if isinstance(content, str):
         return content.strip() or None
     if not isinstance(content, list):
@@ -122,7 +125,7 @@ def joined(content: object) -> str | None:
 
 
 def role_of(message: Mapping[str, Any]) -> str:
-    """Return who wrote a message: "user", "assistant", "tool", another role in lower case, or ""."""
+    """Return the role of a message's author: "user", "assistant", "tool", another role in lower case, or ""."""
     role = message.get("role") or message.get("type") or ""
     name = str(role).casefold()
     if name in ("human", "humanmessage"):
@@ -131,7 +134,7 @@ def role_of(message: Mapping[str, Any]) -> str:
 
 
 def _last_answer(items: list[Any], depth: int) -> str | None:
-    """The last text of the assistant in a list of messages or choices; without roles, of all items."""
+    """Return the assistant's last text in a list of messages or choices. Items without a role count as its texts."""
     for item in reversed(items):
         if isinstance(item, Mapping) and role_of(item) not in ("", "assistant", "text"):
             continue

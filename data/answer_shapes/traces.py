@@ -1,9 +1,9 @@
-"""Traces of an application as answers: Langfuse's exports, OpenTelemetry spans (OTLP, Phoenix, TruLens 2), LangSmith.
+"""Convert traces to answers: Langfuse's exports, OpenTelemetry spans (OTLP, Phoenix, TruLens 2), LangSmith runs.
 
-Spans of one trace make one answer: the question and the answer of its root (else of its last generation), the passages
-of its retrieving spans. The questions are found as ``questions import`` finds them. Attribute names:
+All spans of a trace give one answer. Question and answer come from its root span, or else from its last generation, and
+contexts from its retrieval spans. Questions are extracted as in ``questions import``. The attribute names are those of
 OpenInference (input.value, output.value, retrieval.documents.N.document.content), OpenTelemetry's generative-AI
-conventions (gen_ai.input.messages, gen_ai.output.messages, gen_ai.retrieval.documents) and TruLens'
+conventions (gen_ai.input.messages, gen_ai.output.messages, gen_ai.retrieval.documents) and TruLens
 (ai.observability.*).
 """
 
@@ -38,14 +38,14 @@ _PLUMBLINE: Final = {
     "plumbline.question.kind": "kind",
     "plumbline.question.references": "references",
 }
-"""Attributes of our own exports (evaluation.exports.otlp)."""
+"""Attributes of Plumbline's own exports (evaluation/exports/otlp.py)."""
 _SPAN_ID: Final = re.compile(r"[0-9a-fA-F]{16}")
 _RETRIEVES: Final = re.compile(r"retriev|rerank|vector_?store|similarity_search|search_documents", re.IGNORECASE)
 _GENERATES: Final = re.compile(r"generation|llm|chat|completion", re.IGNORECASE)
 
 
 def is_trace(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a span, an observation, a run or a whole trace of a tracing tool."""
+    """Return whether a row is a span, an observation, a run or a complete trace of a tracing tool."""
     if isinstance(row.get("resourceSpans"), list) or isinstance(row.get("observations"), list):
         return True
     if exported(row) is not None:
@@ -59,9 +59,10 @@ def is_trace(row: Mapping[str, Any]) -> bool:
 
 
 def trace_rows(rows: Iterable[Row], name: str) -> Iterator[Row | LeftOut]:
-    """Yield an answer per trace, in order of first appearance, and traces without a question or an answer as left out.
+    """Yield an answer for each trace, in order of first appearance.
 
-    name: of the file, for messages. An answer without retrieved passages has no contexts.
+    A trace without a question or an answer gives a LeftOut. An answer without retrieved passages has no contexts. name:
+    name of the file, for messages.
     """
     traces: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -79,7 +80,7 @@ def trace_rows(rows: Iterable[Row], name: str) -> Iterator[Row | LeftOut]:
 
 
 def _spans(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The spans of a row, the trace itself among them."""
+    """Yield the spans of a row, including the trace itself."""
     listed = exported(document)
     if listed is not None:
         for item in listed:
@@ -101,7 +102,7 @@ def _spans(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def exported(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the list of traces, spans or runs in an export; None for anything else."""
+    """Return the list of traces, spans or runs in an export, None if the document is not an export."""
     for name in _EXPORTS:
         items = document.get(name)
         if isinstance(items, list) and items and isinstance(items[0], Mapping) and is_trace(items[0]):
@@ -114,7 +115,10 @@ def _filled(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The span with its attributes as one flat mapping: of OTLP's list, nested objects or a data frame's columns."""
+    """Return the span with its attributes as a flat mapping.
+
+    The attributes may be OTLP's list, nested objects or the columns of a data frame.
+    """
     given = parsed(record.get("attributes") or record.get("record_attributes"))
     if isinstance(given, list):
         attributes = flat_attributes(given)
@@ -150,7 +154,7 @@ def _attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _span_id(records: Iterable[Mapping[str, Any]]) -> str:
-    """The first id that is a span's (16 hexadecimal digits)."""
+    """Return the first valid span ID (16 hexadecimal digits), "" if there is none."""
     for record in records:
         context = record.get("context")
         inner = context.get("span_id") if isinstance(context, Mapping) else None
@@ -161,7 +165,7 @@ def _span_id(records: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
-    """The fields of one trace's answer."""
+    """Return the fields of the answer of a trace."""
     ordered = sorted(records, key=lambda record: (not is_root(record), _start(record)))
     roots = [record for record in ordered if is_root(record)] or ordered[:1]
     generations = [r for r in reversed(ordered) if _GENERATES.search(_kind(r)) and not _RETRIEVES.search(_kind(r))]
@@ -196,7 +200,7 @@ def _start(record: Mapping[str, Any]) -> str:
 
 
 def _kind(record: Mapping[str, Any]) -> str:
-    """What a span does, in the words of its tool."""
+    """Return the kind, operation, type and name of a span, joined, as its tool recorded them."""
     attributes = _attributes(record)
     names = ("openinference.span.kind", "gen_ai.operation.name", "ai.observability.span_type")
     kinds = [attributes.get(name) for name in names]
@@ -205,7 +209,7 @@ def _kind(record: Mapping[str, Any]) -> str:
 
 
 def _passages(record: Mapping[str, Any]) -> list[str]:
-    """The passages that a retrieving span returned."""
+    """Return the passages that a retrieval span returned."""
     attributes = _attributes(record)
     numbered = sorted(
         (int(match[1]), value) for name, value in attributes.items() if (match := _DOCUMENT.fullmatch(str(name)))
@@ -223,7 +227,7 @@ def _passages(record: Mapping[str, Any]) -> list[str]:
 
 
 def _output(record: Mapping[str, Any]) -> str:
-    """The answer of a span."""
+    """Return the answer of a span, "" if there is none."""
     attributes = _attributes(record)
     for value in (record.get("output"), record.get("outputs"), *(attributes.get(name) for name in _ANSWER_ATTRIBUTES)):
         if found := answer_of(value):
@@ -233,7 +237,7 @@ def _output(record: Mapping[str, Any]) -> str:
 
 
 def _parts(record: Mapping[str, Any]) -> tuple[object, ...]:
-    """Where a root may hold its contexts."""
+    """Return the values in which a root span may contain its contexts."""
     attributes = _attributes(record)
     return (
         *(record.get(name) for name in ("output", "outputs", "input", "inputs", "metadata")),

@@ -1,7 +1,7 @@
-"""TruLens' records: ``get_records_and_feedback()[0]`` as CSV, JSON or Parquet, and records as JSON.
+"""Convert TruLens' records: ``get_records_and_feedback()[0]`` as CSV, JSON or Parquet, and records as JSON.
 
-The record's JSON (``record_json``) holds the calls of the app; what a retrieving call returned are the contexts.
-Without one, the arguments of feedback functions on the contexts are used (the columns ``..._calls``).
+The record's JSON (``record_json``) contains the calls of the app. Contexts are the return values of retrieval calls, or
+else the context arguments of feedback functions (the columns ``..._calls``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _REFERENCES: Final = ("ground_truth", "ground_truth_output", "expected_response"
 
 
 def is_record(row: Mapping[str, Any]) -> bool:
-    """Return whether a row is a record."""
+    """Return whether a row is a record of TruLens."""
     return "record_id" in row and ("record_json" in row or "main_input" in row or ("app_id" in row and "input" in row))
 
 
@@ -59,7 +59,7 @@ def _contexts(row: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
 
 
 def _returned(call: object) -> list[str]:
-    """The passages that a call returned, if its method retrieves."""
+    """Return the passages that a call returned, empty if its method does not retrieve."""
     if not isinstance(call, Mapping):
         return []
     stack = call.get("stack")
@@ -70,7 +70,7 @@ def _returned(call: object) -> list[str]:
 
 
 def _arguments(row: Mapping[str, Any]) -> Iterator[object]:
-    """The contexts that feedback functions were given."""
+    """Yield the contexts that were passed to feedback functions."""
     for name, value in row.items():
         if not name.endswith("_calls"):
             continue

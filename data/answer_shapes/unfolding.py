@@ -1,4 +1,4 @@
-"""Turn rows in the layouts of other tools into rows with one answer each."""
+"""Convert rows in the layouts of other tools to rows with one answer each."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from data.rows import LeftOut, Row, rows_of
 
 
 def items_of(document: Mapping[str, Any]) -> list[Any] | None:
-    """Return the items of a tool's JSON document, None if it has no known layout: DeepEval's test runs, promptfoo's
-    results, and traces, which stay whole.
+    """Return the items of a tool's JSON document, None if it has no known layout.
+
+    Known layouts are DeepEval's test runs, promptfoo's results, and traces, which are not divided.
     """
     if is_trace(document):
         return [document]
@@ -23,9 +24,9 @@ def items_of(document: Mapping[str, Any]) -> list[Any] | None:
 
 
 def unfolded(rows: Iterable[Row | Refused], name: str) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the answers of rows in any layout. name: of the file, for messages.
+    """Yield the answers of rows in any layout. name: name of the file, for messages.
 
-    If the first row is a span or a trace, all rows are, and they are grouped by trace.
+    If the first row is a span or a trace, all rows are treated as spans and grouped by trace.
     """
     source = iter(rows)
     before: list[Row | Refused] = []
@@ -49,7 +50,7 @@ def unfolded(rows: Iterable[Row | Refused], name: str) -> Iterator[Row | Refused
 
 
 def _run_of(document: Mapping[str, Any]) -> list[Any] | None:
-    """The items of a whole run: of promptfoo's results or DeepEval's test runs."""
+    """Return the items of promptfoo's results or of a DeepEval test run, None for any other document."""
     found = promptfoo.results_of(document)
     return found if found is not None else deepeval.test_cases(document)
 
@@ -70,7 +71,10 @@ def _one(row: Row) -> Row | Refused:
 
 
 def _fields(given: Mapping[str, object]) -> dict[str, object] | str | None:
-    """The fields of a row in a known layout, or why it has no answer; None if it is read as it is."""
+    """Return the fields of a row in a known layout, or a message why it has no answer.
+
+    Returns None if the row has no known layout and is used unchanged.
+    """
     if promptfoo.is_result(given):
         return promptfoo.answer_fields(given)
     if trulens.is_record(given):

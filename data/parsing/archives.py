@@ -1,4 +1,4 @@
-"""Parser for .zip files: yields the documents of their members. Members are unpacked in memory, with a size limit."""
+"""Parse .zip files. Members are unpacked in memory, with a size limit, and parsed by their own parsers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import Refused, printable
 
 MemberParser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
-"""Parses one member by its file extension and yields its documents; raises ParseError. Not called for nested
-archives."""
+"""A function that parses a member by its file extension and yields its documents, or raises ParseError.
+
+It is not called for nested archives.
+"""
 
 _ENCRYPTED = 0x1
 _PIECE = 1 << 20
@@ -26,7 +28,7 @@ _PIECE = 1 << 20
 
 @dataclass(slots=True)
 class _Budget:
-    """What may still be unpacked from one file, counted over all nested archives."""
+    """Numbers of bytes and members that may still be unpacked from a file, including nested archives."""
 
     bytes: int
     members: int
@@ -75,7 +77,7 @@ def _archive(
                     yield from _archive(content, inner, limits, parse_member, budget)
                 else:
                     for item in parse_member(content, inner, limits):
-                        # Line numbers of a member would be wrong for the archive.
+                        # Omit line numbers, which refer to the member and not to the archive.
                         yield item.document if isinstance(item, NumberedDocument) else item
             except ParseError as error:
                 if budget.bytes < 0 or budget.members < 0:
@@ -84,7 +86,7 @@ def _archive(
 
 
 def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: ParsingLimits, budget: _Budget) -> bytes:
-    """Read a member and count its bytes, because the size in its header may be wrong."""
+    """Return the content of a member. Its bytes are counted, because the size in its header may be wrong."""
     pieces: list[bytes] = []
     size = 0
     try:
@@ -106,7 +108,7 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Parsing
 
 
 def _unfit(member: zipfile.ZipInfo) -> str:
-    """Return why a member is not read, or "" if it is."""
+    """Return why a member is not read, "" if it is."""
     name = member.filename
     parts = name.replace("\\", "/").split("/")
     if name.startswith(("/", "\\")) or ".." in parts or (len(name) > 1 and name[1] == ":"):

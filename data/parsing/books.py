@@ -1,4 +1,4 @@
-"""Parser for .epub files: one document with the pages of the spine in order."""
+"""Parse .epub files. A book becomes one document with the chapters in reading order."""
 
 from __future__ import annotations
 
@@ -83,11 +83,12 @@ class _Container(XmlEvents):
 
 @dataclass(slots=True)
 class _Package(XmlEvents):
-    """The OPF package.
+    """Content of the OPF package document.
 
-    about: title, creator and language, the first of each.
-    files: id -> href of each page.
-    spine: the ids in reading order.
+    about: the first title, creator and language.
+    files: href of each page by its ID.
+    spine: IDs of the pages in reading order.
+    inside: name of the open element that is recorded in ``about``, "" if there is none.
     """
 
     about: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Decodes a page by the encoding that it declares (labels of the WHATWG Encoding Standard)."""
+"""Decode a web page with the encoding that it declares (labels of the WHATWG Encoding Standard)."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import webencodings
 
 from data.parsing.decoding import DecodedText, decode, unix_lines
 
-# https://encoding.spec.whatwg.org/#names-and-labels. If a browser decodes a superset, the codec of the superset is
-# used.
+# Codecs for labels that Python and browsers decode differently (https://encoding.spec.whatwg.org/#names-and-labels). If
+# browsers decode a superset, its codec is used.
 _CODECS = {
     "gbk": ("gb18030",),
     "big5": ("big5hkscs", "cp950"),
@@ -20,7 +20,7 @@ _CODECS = {
     "utf-16le": ("utf-8",),  # a page whose declaration can be read as ASCII is not UTF-16
     "utf-16be": ("utf-8",),
 }
-# Browsers refuse to decode these labels ("replacement"); Python has the codecs.
+# Browsers do not decode these labels ("replacement"), but Python does.
 _REPLACED = {"hz-gb-2312": ("hz",), "iso-2022-kr": ("iso2022_kr",), "csiso2022kr": ("iso2022_kr",)}
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]{1,40})[\"']")
@@ -31,10 +31,10 @@ _MOST_WRONG = 0.01
 
 
 def decode_declared(raw: bytes) -> DecodedText:
-    """Decode a page: by its byte order mark, else by its declaration, else with ``decode``. Raises ParseError.
+    """Decode a page by its byte order mark, or else by its declaration, or else with ``decode``.
 
-    A declaration in the first MiB counts, as in browsers, unless it is in a comment or script. It is ignored if more
-    than 1 % of the characters are invalid in its encoding. Fewer invalid characters become U+FFFD.
+    A declaration in the first MiB is used, unless it is in a comment or script. It is ignored if more than 1 % of the
+    characters are invalid in its encoding. Fewer invalid characters become U+FFFD. May raise ParseError, as ``decode``.
     """
     if raw.startswith(_MARKS):
         return decode(raw)
@@ -47,7 +47,7 @@ def decode_declared(raw: bytes) -> DecodedText:
 
 
 def declared_label(raw: bytes) -> str:
-    """Return the label of the XML declaration or of the first meta element, or "" if there is none."""
+    """Return the encoding label of the XML declaration or of the first meta element with one, "" if there is none."""
     if match := _XML.match(raw[:400]):
         return match.group(1).decode("ascii").lower()
     page = raw[:_SEARCHED].lower()
@@ -69,8 +69,7 @@ def declared_label(raw: bytes) -> str:
 
 
 def _codecs(label: str) -> tuple[str, ...]:
-    """Return Python's codecs for a label, most likely first; empty for a label that browsers do not know (utf-7,
-    rot13)."""
+    """Return Python's codecs for a label, most likely first. Empty for a label that browsers do not know (utf-7)."""
     if label in _REPLACED:
         return _REPLACED[label]
     encoding = webencodings.lookup(label) if label else None

@@ -1,4 +1,4 @@
-"""Decodes bytes: byte order mark, then UTF-8, then a detected encoding. Independent of the file format."""
+"""Decode bytes to text by a byte order mark, as UTF-8, or with a detected encoding, in this order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DETECTABLE: Mapping[str, str] = MappingProxyType(
         "cp949": "euc-kr",
     }
 )
-"""Python codecs that can be detected in text without a declaration -> their names in the WHATWG Encoding Standard.
+"""Names in the WHATWG Encoding Standard of the Python codecs that are detected in text without a declaration.
 
 Other encodings (DOS, EBCDIC, Macintosh) are so rare that a match in a short text is usually a false positive.
 """
@@ -47,8 +47,8 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class DecodedText:
     r"""Decoded text.
 
-    text: line ends are ``\n``; no byte order mark and no NUL.
-    encoding: the name of a detected encoding; "" if it was declared or is UTF-8.
+    text: the text, with line ends ``\n`` and without byte order mark and NUL.
+    encoding: name of the encoding if it was detected; "" if it was declared or is UTF-8.
     """
 
     text: str
@@ -56,20 +56,20 @@ class DecodedText:
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
-        """Metadata that records a detected encoding."""
+        """Metadata of the document, which records a detected encoding."""
         return (("encoding", self.encoding),) if self.encoding else ()
 
 
 def decode(raw: bytes) -> DecodedText:
-    """Decode a file. Raises ParseError with the position of the first invalid byte.
+    """Decode a file. Raises ParseError, with the position of the first invalid byte, if that is impossible.
 
-    Characters are not normalised (no NFC), so that offsets refer to the original text.
+    Characters are not normalised, so that offsets refer to the original text.
     """
     encoding = encoding_of(raw)
     skipped = len(codecs.BOM_UTF8) if raw.startswith(codecs.BOM_UTF8) else 0
     try:
         text = raw[skipped:].decode(encoding)
-    except UnicodeDecodeError as error:  # encoding_of checks all of a UTF-8 file, but only a sample of the others.
+    except UnicodeDecodeError as error:  # encoding_of checks only a sample of a file that is not UTF-8.
         if encoding == "utf-16":
             raise ParseError(f"it starts as UTF-16 but is invalid at byte {error.start}: convert it to UTF-8") from None
         raise ParseError(
@@ -84,8 +84,8 @@ def decode(raw: bytes) -> DecodedText:
 def encoding_of(raw: bytes) -> str:
     """Return the Python codec of a text: utf-16 by its byte order mark, utf-8, or a key of ``DETECTABLE``.
 
-    Raises ParseError if no encoding is recognised. UTF-8 with a few damaged bytes is not decoded as another encoding,
-    because every other non-ASCII character would then be wrong.
+    Raises ParseError if no encoding is recognised. UTF-8 with a few damaged bytes is also refused, because another
+    encoding would make every other non-ASCII character wrong.
     """
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
@@ -120,12 +120,12 @@ def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
 
 def _detected(raw: bytes) -> str:
     """Return the codec that chardet detects, or "" if the decoded letters are implausible."""
-    import chardet  # Imported here because its models take memory that most collections never need.
+    import chardet  # Imported here because its models take memory that most collections do not need.
 
     sample = _sample(raw)
     western = _decoded(sample, _WESTERN)
     if western is not None and not any(map(str.isalpha, _beyond_ascii(western).replace("µ", ""))):
-        return _WESTERN  # Quotation marks, degree and currency signs: most code pages agree on these bytes.
+        return _WESTERN  # Only signs such as quotation marks and currencies, on which most code pages agree.
     detected = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
     name = detected["encoding"] or ""
     if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _DECISIVE:
@@ -140,7 +140,10 @@ def _detected(raw: bytes) -> str:
 
 
 def _sample(raw: bytes) -> bytes:
-    """Return at most ``_SAMPLE`` bytes of the lines that are not ASCII; ASCII lines do not distinguish encodings."""
+    """Return a sample of the lines that are not ASCII, because ASCII lines do not distinguish encodings.
+
+    A file of at most ``_SAMPLE`` bytes is returned completely.
+    """
     if len(raw) <= _SAMPLE:
         return raw
     lines: list[bytes] = []
@@ -159,8 +162,7 @@ def _beyond_ascii(text: str) -> str:
 
 
 def _decoded(raw: bytes, codec: str) -> str | None:
-    """Decode the bytes, or return None if they are invalid in this encoding. An incomplete last character is
-    ignored."""
+    """Decode the bytes. Returns None if they are invalid in this encoding. An incomplete last character is ignored."""
     try:
         return codecs.getincrementaldecoder(codec)().decode(raw, final=False)
     except UnicodeDecodeError:
@@ -181,10 +183,10 @@ def unix_lines(text: str) -> str:
 
 
 def storable_text(text: str) -> str:
-    r"""Make extracted text storable in a database: no NUL, no unpaired surrogate, line ends as ``\n``."""
+    r"""Return text that a database can store: without NUL and unpaired surrogates, with line ends ``\n``."""
     return _SURROGATE.sub("\ufffd", unix_lines(text).replace("\0", ""))
 
 
 def one_line(text: str, limit: int = 1000) -> str:
-    """Clean a title or metadata value: storable, white space collapsed, at most ``limit`` characters."""
+    """Return a title or metadata value as storable text of at most ``limit`` characters, with single spaces."""
     return " ".join(storable_text(text[: 4 * limit]).split())[:limit].rstrip()

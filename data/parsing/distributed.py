@@ -1,7 +1,7 @@
-"""Parses many files with the workers of an executor, several at once, and yields their documents in input order.
+"""Parse many files concurrently with the workers of an executor, and yield their documents in input order.
 
-A file travels as bytes, so that workers need no access to the folder. Each worker parses in a child process with the
-same limits as on one machine.
+Files are sent as bytes, so that workers need no access to the folder. Each worker parses in a child process with the
+same limits as on a single machine.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from data.parsing.process import ParserProcess
 from data.refused import Refused
 
 MOST_BYTES = 32 << 20
-"""Larger files are parsed on this machine, as are archives and tables: their documents would fill a worker's memory."""
+"""Largest file in bytes that is sent to a worker. Larger files, archives and tables are parsed on this machine, because
+their documents would fill a worker's memory.
+"""
 
 
 class FileBytes(NamedTuple):
-    """A file to parse. name: its own, which tells its kind."""
+    """A file to parse in a worker. name: name of the file without folder, which determines its kind."""
 
     name: str
     content: bytes
@@ -37,17 +39,17 @@ class FileBytes(NamedTuple):
 
 
 class FileParser:
-    """A worker's part: parses one file after another in a child process, which is replaced when it dies."""
+    """A function that runs in a worker and parses files in a child process, which is replaced when it dies."""
 
     def __init__(self, limits: ParsingLimits) -> None:
         self._limits = limits
         self._children: list[ParserProcess] = []
         self._folder = tempfile.TemporaryDirectory(prefix="plumbline-parse-")
-        # What it started ends with it, in whatever order the interpreter takes things down.
+        # End the child and the folder with this object, also if the interpreter is shutting down.
         self.close = weakref.finalize(self, _end, self._children, self._folder)
 
     def __call__(self, file: FileBytes) -> tuple[Item, ...]:
-        """All items of the file. Raises DataError if no child can be started."""
+        """Return all items of the file. Raises DataError if no child process can be started."""
         if self._children and not self._children[0].usable:
             self._children.pop().close()
         if not self._children:
@@ -72,7 +74,7 @@ ParserWorkers = BlockWorkers[FileBytes, tuple[Item, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A file that is parsed by a worker, or will be parsed here."""
+    """A file whose items are pending. elsewhere: the worker's result; None if the file is parsed in this process."""
 
     found: FileToParse | Refused
     elsewhere: Future[tuple[Item, ...]] | None
@@ -81,10 +83,10 @@ class _Begun:
 def parse_files_on(
     parsers: ParserWorkers, files: Iterable[FileToParse | Refused], limits: ParsingLimits, workers: int = 1
 ) -> Generator[ParsedItem, None, None]:
-    """``parse_files`` with workers of FileParsers: the same items in the same order.
+    """Yield the items of ``parse_files`` in the same order, with workers that run a FileParser.
 
-    Up to ``parsers.ahead`` files are read and parsed before their turn. workers: children on this machine, for what is
-    not sent. Raises as ``parse_files`` does, and WorkerError.
+    Up to ``parsers.ahead`` files are sent to workers ahead of the consumer. workers: number of child processes on this
+    machine, for files that are not sent. Raises what ``parse_files`` raises, and WorkerError if a worker fails.
     """
     source = iter(files)
     waiting: deque[_Begun] = deque()
@@ -115,7 +117,10 @@ def parse_files_on(
 
 
 def _portable(file: FileToParse) -> FileBytes | None:
-    """The file's bytes; None if it is to be parsed on this machine, which also reports a file that cannot be read."""
+    """Return the file as bytes, or None if it must be parsed on this machine.
+
+    An unreadable file is also parsed on this machine, which reports the error.
+    """
     kind = kind_of_file(file.path)
     if kind is None or not kind.in_child or kind.streamed or kind.archive:
         return None
@@ -127,6 +132,6 @@ def _portable(file: FileToParse) -> FileBytes | None:
         after = file.path.stat()
     except OSError:
         return None
-    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):  # it is being written
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):  # the file is being written
         return None
     return FileBytes(file.path.name, content, file.origin)

@@ -1,7 +1,7 @@
-"""The error of the parsers."""
+"""The exception that parsers raise."""
 
 from __future__ import annotations
 
 
 class ParseError(Exception):
-    """The content cannot be parsed. The message becomes the reason of a Refused: what is wrong and what to do."""
+    """The content cannot be parsed. The message, which is shown as the reason of a Refused, says why and what to do."""

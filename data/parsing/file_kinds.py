@@ -1,4 +1,4 @@
-"""Maps file extensions to parsers and says which of them run in a child process."""
+"""Map file extensions to parsers."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Origin
 
 Parser = Callable[[IO[bytes], Origin, ParsingLimits], Iterator[Item]]
-"""Yields the documents of one open file and refusals for parts of it; raises ParseError for the entire file."""
+"""A function that yields the documents of an open file and the refusals of parts of it.
+
+It raises ParseError if the file cannot be parsed.
+"""
 ArchiveParser = Callable[[IO[bytes], Origin, ParsingLimits, Parser], Iterator[Item]]
-"""A Parser for files that contain files. It takes the parser for the members as well."""
+"""A Parser for files that contain files. Its last argument parses the members."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How files with one extension are parsed.
+    """The way in which files with an extension are parsed.
 
-    module, function: the Parser, imported when it is first needed.
-    in_child: whether to parse in a child process. Formats that need no third-party parser and a single pass of bounded
-    memory and time are parsed in this process.
+    module, function: names of the parser, which is imported when it is first needed.
+    in_child: whether to parse in a child process. A format is parsed in this process if it needs no third-party parser
+    and a single pass of bounded memory and time.
     streamed: whether documents are yielded before the entire file has been read.
-    archive: whether it contains files of other kinds.
+    archive: whether the file contains files of other kinds.
     """
 
     module: str
@@ -63,14 +66,17 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
 )
 
 NO_ENDING = Kind("plain_text", "parse_unnamed", in_child=False)
-"""For names without an extension (README): parsed if they contain text."""
+"""Kind of files without an extension (README), which are parsed if they contain text."""
 
 SHOWN_KINDS = ", ".join(KINDS)
 """All supported extensions, for messages."""
 
 
 def kind_of_file(path: Path | str) -> Kind | None:
-    """Return the kind for a file's extension (case-insensitive), ``NO_ENDING`` without one, None if unsupported."""
+    """Return the kind for a file's extension, in any case.
+
+    Returns ``NO_ENDING`` for a name without an extension, and None for an unsupported one.
+    """
     name = str(path).lower().replace("\\", "/").rpartition("/")[2]
     stem, dot, last = name.rpartition(".")
     if not dot:
@@ -82,7 +88,7 @@ def kind_of_file(path: Path | str) -> Kind | None:
 
 
 def parser_of(kind: Kind) -> Parser:
-    """Return the parser for files of this kind; an archive parser is bound to the parser of its members."""
+    """Return the parser for files of this kind, which must not be an archive."""
     return cast(Parser, getattr(import_module(f"data.parsing.{kind.module}"), kind.function))
 
 

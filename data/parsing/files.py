@@ -1,4 +1,4 @@
-"""Parses one file in this process: opens it safely and calls the parser of its kind. Reports errors as refusals."""
+"""Parse a file in this process: open it safely, call the parser of its kind, and report errors as refusals."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ CHANGED = "the file changed while it was read"
 
 
 def parse_file(path: Path, origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Yield the documents of one file, or why it was refused.
+    """Yield the documents and refusals of a file.
 
-    A file whose size or modification time changes while it is read is refused, because the content read may never have
-    existed. For streamed kinds the documents already yielded are kept and the change is reported at the end.
+    A file whose size or modification time changes while it is read is refused, because the content may be a mixture of
+    two versions. For streamed kinds, the change is reported after the documents, which have already been yielded.
     """
     kind = kind_of_file(path)
     if kind is None:
@@ -41,7 +41,7 @@ def read_unchanged(
     *,
     streamed: bool,
 ) -> Iterator[Item]:
-    """Yield what ``parse`` yields, and a refusal for any error while the file is opened, read or parsed."""
+    """Yield the items of ``parse``, and a refusal for any error while the file is opened, read or parsed."""
     try:
         with _opened(path) as file:
             before = _state(file)
@@ -66,7 +66,7 @@ def read_unchanged(
 
 
 def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Limit the items: of identical refusals the first few and a count, and at most ``limits.rows`` items."""
+    """Yield at most ``limits.rows`` items, and of identical refusals only the first few and the number of others."""
     log = RefusalLog(_REFUSED_KEPT)
     for number, item in enumerate(items):
         if number >= limits.rows:
@@ -92,7 +92,7 @@ def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[
             yield from parser_of(kind)(file, origin, limits)
     except (ParseError, OSError, RecursionError, MemoryError):
         raise
-    except Exception as error:  # A third-party parser may raise anything for a damaged file; only this file must fail.
+    except Exception as error:  # A third-party parser may raise anything for a damaged file.
         raise ParseError(f"cannot be parsed ({type(error).__name__}: {one_line(str(error), 200)})") from error
 
 
@@ -108,7 +108,7 @@ def _state(file: IO[bytes]) -> _State:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    """Open a regular file without waiting for a pipe. Raises ParseError for any other kind."""
+    """Open a regular file. Raises ParseError for anything else, without blocking on a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Writes MathML and Word (OMML) formulas on one line of text: 1/2, x^2, √(a+b)."""
+"""Write MathML and Word (OMML) formulas as one line of text, such as 1/2, x^2 or √(a+b)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOWERED = frozenset(("msub", "munder", "sSub"))
 
 @dataclass(slots=True)
 class Formula:
-    """An element of a formula. parts: its text and child elements in order."""
+    """An element of a formula. name: tag without namespace. parts: its text and child elements, in order."""
 
     name: str
     parts: list[str | Formula] = field(default_factory=list)
@@ -29,7 +29,7 @@ class Formula:
 def _linear(node: Formula, depth: int) -> str:
     if depth > MAX_DEPTH or node.name in _UNSEEN:
         return ""
-    # Each part is rendered once: rendering twice at every level would take exponential time.
+    # Each part is rendered only once. Rendering it twice at every level would take exponential time.
     pieces = [part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts]
     inner = [
         piece
@@ -67,7 +67,7 @@ def _linear(node: Formula, depth: int) -> str:
 
 
 def _delimited(node: Formula, inner: list[str]) -> str:
-    """Render Word's delimiters: round brackets, unless the first element (dPr) states others."""
+    """Return an expression in Word's delimiters: parentheses, unless the element dPr names others."""
     marks = {"begChr": "(", "endChr": ")"}
     for part in node.parts:
         if isinstance(part, Formula) and part.name == "dPr":
@@ -77,7 +77,7 @@ def _delimited(node: Formula, inner: list[str]) -> str:
 
 
 def _nary(inner: list[str]) -> list[tuple[str, str]]:
-    """Render a sum or integral: its sign, and the lower limit, upper limit and body that are present."""
+    """Return the limits of a sum or integral that are present, as pairs of "_" or "^" and the limit."""
     return [(mark, part) for mark, part in zip("_^", inner[1:-1], strict=False) if part]
 
 

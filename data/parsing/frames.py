@@ -1,6 +1,7 @@
-"""Frames between this process and its parser children: a length of four bytes (big-endian), then a JSON object.
+"""Encode and decode the frames between this process and its parser processes.
 
-JSON instead of pickle: a compromised child can send wrong text, but cannot execute code here.
+A frame is a length of four bytes (big-endian), followed by a JSON object. JSON is used instead of pickle, so that a
+compromised child can send wrong text, but cannot execute code in this process.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from data.parsing.origin import Item, NumberedDocument
 from data.refused import Refused, RefusedKind
 
 MAX_FRAME = 1 << 29
-"""The largest frame in bytes that either side accepts: the longest text, escaped, and its outline."""
+"""Largest frame in bytes that either side accepts. It fits the longest text, escaped, and its outline."""
 
 _LENGTH = struct.Struct(">I")
 
 
 class FrameError(Exception):
-    """The other side sent an invalid frame. ended: the stream has ended."""
+    """A frame is invalid or too large. ended: whether the stream has ended within a frame."""
 
     def __init__(self, message: str, *, ended: bool = False) -> None:
         super().__init__(message)
@@ -39,7 +40,10 @@ def packed(value: Mapping[str, Any]) -> bytes:
 
 
 def read_frame(read: Callable[[int], bytes]) -> dict[str, Any] | None:
-    """Return the next frame, or None at the end. read(n) returns n bytes, fewer only at the end. Raises FrameError."""
+    """Return the next frame, None at the end of the stream. Raises FrameError if the frame is invalid.
+
+    read: takes n and returns n bytes, or fewer at the end of the stream.
+    """
     head = read(_LENGTH.size)
     if not head:
         return None
@@ -61,7 +65,7 @@ def read_frame(read: Callable[[int], bytes]) -> dict[str, Any] | None:
 
 
 def item_to_json(item: Item) -> dict[str, Any]:
-    """Return a document or refusal as a frame value."""
+    """Return a document or refusal as the JSON object of a frame."""
     match item:
         case Refused():
             return {"refused": [item.where, item.reason, item.kind, item.count]}
@@ -73,7 +77,7 @@ def item_to_json(item: Item) -> dict[str, Any]:
 
 
 def item_from_json(value: Mapping[str, Any]) -> Item:
-    """Invert ``item_to_json``. Raises FrameError for any other value."""
+    """Parse the output of ``item_to_json``. Raises FrameError if it is invalid."""
     try:
         if "refused" in value:
             where, reason, kind, count = value["refused"]

@@ -1,4 +1,4 @@
-"""Detects HTML elements whose text is hidden: hidden, display:none, zero size, white on white."""
+"""Detect HTML elements with hidden text: hidden, display:none, zero size, or white on white."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def style_of(attributes: Mapping[str, str]) -> dict[str, str]:
 
 
 def background_of(attributes: Mapping[str, str], style: Mapping[str, str]) -> Colour | None:
-    """Return the background colour that an element sets; black for an image, whose colours are unknown."""
+    """Return the background colour that an element sets, None if it sets none. An image counts as black."""
     stated = style.get("background-color") or style.get("background") or attributes.get("bgcolor", "")
     if "url(" in stated or "gradient" in stated:
         return (0, 0, 0)
@@ -30,7 +30,10 @@ def background_of(attributes: Mapping[str, str], style: Mapping[str, str]) -> Co
 
 
 def is_hidden(attributes: Mapping[str, str], style: Mapping[str, str], background: Colour | None) -> bool:
-    """Return whether browsers hide the element's text. background: the nearest one set; None for the page's default."""
+    """Return whether browsers hide the element's text.
+
+    background: the background colour of the nearest element that sets one, None for the page's default.
+    """
     if "hidden" in attributes:
         return True
     if style.get("display") == "none" or style.get("visibility") in ("hidden", "collapse"):

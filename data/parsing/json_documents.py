@@ -1,4 +1,4 @@
-"""Parsers for .json files (one object, a list of objects, or SQuAD articles) and .jsonl files (one object per line)."""
+"""Parse .json files (an object, a list of objects, or SQuAD articles) and .jsonl files (an object per line)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from data.refused import Refused, part
 def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
     """Yield the documents of a .json file. Raises ParseError for any other layout.
 
-    Accepted layouts: ``{"text", "title", ...}`` (the file's name is the id if there is none), ``[{"id", "text"},
-    ...]``, the same list under "documents", and SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``. Each
-    SQuAD paragraph becomes a document of its own, named ``title/number``, so that answer offsets stay valid.
+    Accepted layouts are ``{"text", "title", ...}`` (without an ID, the file's name is used), ``[{"id", "text"}, ...]``,
+    the same list under "documents", and SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``. Each SQuAD
+    paragraph becomes a separate document named ``title/number``, so that answer offsets stay valid.
     """
     value = _parsed(read_limited(file, limits.file_bytes))
     if isinstance(value, dict) and isinstance(value.get("data"), list):
@@ -51,27 +51,29 @@ def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
 
 def parse_jsonl(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Yield one document per line: ``{"id" or "_id", "title", "text", "metadata"}``. Invalid lines are refused by
-    number. Only one line is held in memory."""
+    """Yield a document for each line ``{"id" or "_id", "title", "text", "metadata"}``.
+
+    Invalid lines are refused by their number. Only one line is in memory at a time.
+    """
     for line in json_lines(file, origin.where, limits.line_bytes):
         item = line if isinstance(line, Refused) else _document(line.fields, line.where, origin)
         yield NumberedDocument(item, line.number) if isinstance(line, JsonLine) and isinstance(item, Document) else item
 
 
 def parse_jsonl_gzip(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """As ``parse_jsonl``, after gzip."""
+    """Unpack a gzip file and parse it with ``parse_jsonl``."""
     with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
         yield from parse_jsonl(cast(IO[bytes], unpacked), origin, limits)
 
 
 def parse_jsonl_bzip2(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """As ``parse_jsonl``, after bzip2."""
+    """Unpack a bzip2 file and parse it with ``parse_jsonl``."""
     with bz2.BZ2File(file, mode="rb") as unpacked:
         yield from parse_jsonl(cast(IO[bytes], unpacked), origin, limits)
 
 
 def _parsed(raw: bytes) -> object:
-    """Parse JSON in UTF-8, or in UTF-16 and UTF-32 as ``json`` detects them."""
+    """Parse JSON in UTF-8, UTF-16 or UTF-32. Raises ParseError if it is invalid."""
     try:
         return json.loads(raw, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -80,7 +82,7 @@ def _parsed(raw: bytes) -> object:
         raise ParseError(f"not JSON: {error.msg} at line {error.lineno}, column {error.colno}") from None
     except RecursionError:
         raise ParseError("unsupported JSON: nested too deeply") from None
-    except ValueError as error:  # A constant that JSON lacks, or a number with more digits than Python converts.
+    except ValueError as error:  # A constant that JSON does not have, or a number with too many digits for Python.
         raise ParseError(f"unsupported JSON: {error}") from None
 
 

@@ -1,4 +1,4 @@
-"""Limits on the cost of parsing one file."""
+"""Limits on the cost of parsing a file."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True, slots=True)
 class ParsingLimits:
-    """Limits for one file.
+    """Limits for parsing a file.
 
-    cpu_seconds, wall_seconds: for each document of a file, in the child process. Time spent waiting for the consumer
-    does not count.
-    memory_bytes: address space of a child.
-    text_bytes: the largest .txt and .md file.
-    file_bytes: the largest file of the kinds that are held in memory (html, pdf, docx, json, zip members).
+    cpu_seconds, wall_seconds: time for each document of a file in the child process, without the time spent waiting for
+    the consumer.
+    memory_bytes: address space of a child process.
+    text_bytes: size of a .txt or .md file.
+    file_bytes: size of a file of a kind that is held in memory (html, pdf, docx, json, zip members).
     expanded_bytes: total unpacked size of a zip file, including nested ones.
-    members: number of its members.
-    depth: nesting depth of zip files (1: no zip within a zip).
-    rows: number of documents and refused rows of one file.
-    line_bytes: the longest line of a .csv or .jsonl file, and the longest cell.
-    files_per_process: a child is replaced after this many files.
+    members: number of members of a zip file, including nested ones.
+    depth: nesting depth of zip files; 1 allows no zip within a zip.
+    rows: number of documents and refused rows of a file.
+    line_bytes: length of a line of a .csv or .jsonl file, and of a cell.
+    files_per_process: number of files after which a child process is replaced.
     """
 
     cpu_seconds: int = 60

@@ -1,4 +1,4 @@
-"""Parser for .eml files: the message text and its attachments."""
+"""Parse .eml files: the message and its attachments."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ _MOST_ATTACHMENTS = 1000
 
 
 def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser) -> Iterator[Item]:
-    """Yield the message as one document, then each attachment of a supported kind as ``mail.eml/name``.
+    """Yield the message as one document, then the documents of each attachment as ``mail.eml/name``.
 
-    The text (plain form if there is one) follows the lines From, To, Cc and Date. The title is the subject. Metadata:
-    ``from``, ``date``; for attachments ``member``. Raises ParseError.
+    The text starts with the lines From, To, Cc and Date; the plain form of the message is preferred. The title is the
+    subject. The metadata are ``from`` and ``date``, and ``member`` for attachments. Raises ParseError if the file has
+    no mail headers or too many attachments.
     """
     message = email.message_from_bytes(read_limited(file, limits.file_bytes), policy=email.policy.default)
     if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):

@@ -1,4 +1,4 @@
-"""Parser for .md files: one document with the unchanged source and the positions of its headings."""
+"""Parse .md files. A file becomes one document with the unchanged source and the positions of its headings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _FRONT_MATTER_LINES = 200
 def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
     """Yield the source as one document, so that citation offsets refer to the file.
 
-    A first line ``# Title`` becomes the title and is removed from the text with the blank lines after it. Raises
-    ParseError.
+    A first line ``# Title`` becomes the title. It is removed from the text, together with the blank lines after it.
+    Raises ParseError if the file has no text or is too large.
     """
     decoded = decode(read_limited(file, limits.text_bytes))
     title, content = "", decoded.text
@@ -41,9 +41,9 @@ def parse_markdown(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
 
 
 def markdown_headings(text: str, *, front_matter: bool = True) -> tuple[Heading, ...]:
-    """Return the positions of CommonMark headings (not ``#`` lines in code), without their markers.
+    """Return the positions of CommonMark headings, without their markers. ``#`` lines in code are not headings.
 
-    front_matter: whether a leading ``---`` starts YAML, which CommonMark would read as a heading.
+    front_matter: whether a leading ``---`` starts YAML, which CommonMark would parse as a heading.
     """
     parser = MarkdownIt("commonmark")
     parser.core.ruler.enableOnly(["normalize", "block"])
@@ -63,7 +63,7 @@ def markdown_headings(text: str, *, front_matter: bool = True) -> tuple[Heading,
 
 
 def _front_matter(lines: list[str]) -> int:
-    """Return the number of lines of YAML before the text."""
+    """Return the number of lines of the YAML before the text."""
     if lines[0].rstrip() != "---":
         return 0
     for number, line in enumerate(lines[1:_FRONT_MATTER_LINES], start=2):

@@ -1,4 +1,4 @@
-"""Checks zipped office files before a library opens them: unpacked size, entities, passwords."""
+"""Check zipped office files before a library opens them: unpacked size, entities and passwords."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ _XML = (".xml", ".rels", ".vml", ".opf", ".ncx")
 
 
 def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kind: str) -> io.BytesIO:
-    """Return the entire file in memory after checks that make it safe for a library. Raises ParseError.
+    """Return the entire file in memory after checks that make it safe for a library.
 
-    needed: a member that every file of this kind has.
-    kind: the extension for messages, such as ".pptx".
+    needed: name of a member that every file of this kind has.
+    kind: extension for messages, such as ".pptx".
 
-    The parts together may unpack to ``limits.file_bytes``: zipfile never returns more of a member than its directory
-    declares. A part with a document type declaration is refused, because entities could expand without bound.
+    Raises ParseError if the file is damaged, is encrypted, or unpacks to more than ``limits.file_bytes``. The declared
+    sizes suffice for this check, because zipfile never returns more of a member than its directory declares. A part
+    with a document type declaration is also refused, because its entities could expand without bound.
     """
     content = io.BytesIO(read_limited(file, limits.file_bytes))
     try:
@@ -56,7 +57,7 @@ def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kin
 
 
 def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
-    """Raise ParseError for a document type declaration. Other errors in the XML are left to the library."""
+    """Raise ParseError for a document type declaration. The library reports other errors in the XML."""
 
     def refuse(*_: object) -> None:
         raise ParseError(f"{member.filename} has a document type declaration: its entities could expand without bound")

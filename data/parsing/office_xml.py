@@ -1,7 +1,7 @@
-"""Reads the XML parts of office files as a stream of events, without a tree and without entities.
+"""Read the XML parts of office files as a stream of events, without a tree and without entities.
 
-Document type declarations can declare entities that expand without bound. These formats forbid them (ECMA-376 part 2,
-8.1.1; ODF 1.3 part 2, 3.1), so they are refused.
+Document type declarations are refused, because they can declare entities that expand without bound. The formats forbid
+them anyway (ECMA-376 part 2, 8.1.1; ODF 1.3 part 2, 3.1).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from data.parsing.errors import ParseError
 
 _PIECE = 1 << 16
 LONGEST_TOKEN = 1 << 23
-"""Largest unfinished tag in bytes: expat scans an unfinished tag again for every block it is given."""
+"""Largest unfinished tag in bytes. It is limited because expat scans an unfinished tag again for every block."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """Bytes of XML that may still be unpacked."""
+    """Number of bytes of XML that may still be unpacked."""
 
     left: int
 
@@ -34,8 +34,10 @@ class Budget:
 
 
 class XmlEvents:
-    """Callbacks for the elements of a part. Names come without namespace, because there are strict and transitional
-    ones."""
+    """Callbacks for the elements of a part.
+
+    Names have no namespace, because the strict and the transitional variant of a format use different ones.
+    """
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
@@ -48,7 +50,7 @@ class XmlEvents:
 
 
 def read_xml(archive: zipfile.ZipFile, name: str, events: XmlEvents, budget: Budget) -> None:
-    """Parse a part and call ``events``. Raises ParseError if it is not well-formed or too large."""
+    """Parse a part and call the methods of ``events``. Raises ParseError if it is not well-formed or too large."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
 

@@ -1,4 +1,4 @@
-"""Parser for .odt files: one document with the paragraphs, headings and tables of the body."""
+"""Parse .odt files. A file becomes one document with the paragraphs, headings and tables of its body."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from data.parsing.origin import Origin
 from data.parsing.superscripts import Level, raised_text
 from data.parsing.text_builder import TextBuilder
 
-# Deleted text, comments, notes (as in .docx), field names, and elements without text.
+# Elements that are omitted: deleted text, comments, notes (as in .docx), field names, and elements without text.
 _UNSEEN = frozenset(
     re.findall(
         r"\S+",
@@ -27,10 +27,10 @@ _MOST_SPACES = 100
 
 
 def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Yield one document. Paragraphs are separated by blank lines, table rows by lines, cells by tabs.
+    """Yield one document. Paragraphs are separated by blank lines, table rows by line breaks, and cells by tabs.
 
-    Headers, footers, notes and comments are omitted. The title is the title property; metadata: ``author``. Raises
-    ParseError.
+    Headers, footers, notes and comments are omitted. The title is the title property, and the metadata are ``author``.
+    Raises ParseError if the file is invalid or has no text.
     """
     content = checked_office_file(file, limits, "content.xml", ".odt")
     import odfdo
@@ -46,7 +46,7 @@ def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 
 
 def _raising_styles(document: Any) -> dict[str, str]:
-    """Return style name -> "sup" or "sub"."""
+    """Return "sup" or "sub" for each style that raises or lowers text, by its name."""
     found: dict[str, str] = {}
     for part in ("content.xml", "styles.xml"):
         for style in document.get_part(part).get_elements("//style:style"):
@@ -59,7 +59,7 @@ def _raising_styles(document: Any) -> dict[str, str]:
 
 
 class _Walk:
-    """Walks the elements in order and writes their text."""
+    """A writer of the text of all elements, in order."""
 
     def __init__(self, raising: dict[str, str]) -> None:
         self.text = TextBuilder()

@@ -1,4 +1,4 @@
-"""The origin of some content: the names of its documents and refusals, and the line on which one begins."""
+"""The origin of content, from which the names of its documents and refusals are derived."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where content comes from.
+    """The origin of content.
 
-    where: its name in messages (a path, ``archive.zip/member.txt``).
-    document_id: the id of its document, or the prefix of the ids of several.
-    metadata: metadata of each of its documents (such as the member path).
-    depth: the number of archives around it.
+    where: name of the content in messages, such as a path or ``archive.zip/member.txt``.
+    document_id: ID of the document, or the prefix of the IDs of several documents.
+    metadata: metadata of each document, such as the member path.
+    depth: number of archives around the content.
     """
 
     where: str
@@ -28,17 +28,17 @@ class Origin:
         return tuple(sorted({**dict(self.metadata), key: value}.items()))
 
     def metadata_with(self, *more: tuple[str, str]) -> tuple[tuple[str, str], ...]:
-        """Return sorted metadata: the given pairs with a value, overridden by the origin's."""
+        """Return the given pairs that have a value and the origin's metadata, which take precedence, sorted by key."""
         return tuple(sorted({**{key: value for key, value in more if value}, **dict(self.metadata)}.items()))
 
 
 @dataclass(frozen=True, slots=True)
 class NumberedDocument:
-    """A document from a file with one document per line or row. line: where it begins, from 1."""
+    """A document from a file with one document per line or row. line: line on which it starts, from 1."""
 
     document: Document
     line: int
 
 
 Item = Document | NumberedDocument | Refused
-"""What a parser yields."""
+"""An item that a parser yields."""

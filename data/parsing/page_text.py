@@ -1,6 +1,6 @@
-"""Extracts the visible text of an HTML page from its tags.
+"""Extract the visible text of an HTML page.
 
-The page is read as a stream of tags, without a tree: ten million nested tags take linear time and constant stack.
+The page is read as a stream of tags, without a tree, so that deeply nested tags need linear time and a constant stack.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _SCRIPT_WANTED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
 
 
 class PageText(HTMLParser):
-    """Collects ``body`` and ``title`` from a stream of tags. Unclosed and overlapping tags are accepted.
+    """A parser that collects the text and the title of a page. Unclosed and overlapping tags are accepted.
 
-    main_only: keep only the page's main part, without navigation.
-    body: the builder to append to, instead of an empty one.
-    hidden: the number of characters omitted because the page hides them.
+    main_only: whether to keep only the main part of the page, without navigation.
+    body: builder to which the text is appended, None for a new one.
+    hidden: number of characters that were omitted because the page hides them.
     """
 
     def __init__(self, *, main_only: bool = False, body: TextBuilder | None = None) -> None:
@@ -109,7 +109,7 @@ class PageText(HTMLParser):
             elif tag in self._skipped:
                 del self._skipped[len(self._skipped) - 1 - self._skipped[::-1].index(tag) :]
             elif self._open[tag]:
-                self._skipped = []  # The enclosing element ends, so this one ends too.
+                self._skipped = []  # The enclosing element ends, and so does this one.
                 self.handle_endtag(tag)
             return
         if self._formula:
@@ -164,7 +164,7 @@ class PageText(HTMLParser):
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
         """Handle ``<![``."""
-        # The base class asserts that it knows the section's keyword; in HTML it is a comment up to the next ">".
+        # The base class fails on unknown keywords. In HTML, the section is a comment that ends at the next ">".
         end = self.rawdata.find(">", i + 3)
         return end + 1 if end >= 0 else -1
 
@@ -206,7 +206,7 @@ class PageText(HTMLParser):
                     self.body.add(content)
 
     def _settle(self, after: str) -> None:
-        """Write pending superscript or subscript text, now that the following text is known."""
+        """Write pending superscript or subscript text. after: the text that follows it."""
         self.body.add(self._raised.take(self.body.tail, after))
 
     def _end_formula(self) -> None:
@@ -231,7 +231,7 @@ class PageText(HTMLParser):
         return self._main_only and (tag == "nav" or role in ("navigation", "search"))
 
     def _ends_skipped(self, tag: str) -> bool:
-        """Return whether a start tag implicitly ends the omitted element."""
+        """Return whether a start tag implicitly ends the element that is being omitted."""
         root, inner = self._skipped[0], self._skipped[1:]
         match root:
             case "svg":
@@ -281,7 +281,7 @@ class PageText(HTMLParser):
 
 
 def _is_permalink(data: str, link: dict[str, str]) -> bool:
-    """Return whether a link's text is only the permalink mark of a heading."""
+    """Return whether a link's text is the permalink mark of a heading."""
     text = data.strip()
     if text in _PERMALINKS:
         return "#" in link.get("href", "") or _PERMALINK_CLASS.search(link.get("class", "").lower()) is not None

@@ -1,4 +1,4 @@
-"""Reads what people entered into a PDF's form or wrote on its pages: field values, notes, XFA data."""
+"""Extract the values of PDF forms (also XFA) and the text of annotations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _PARENTS = 20
 _MOST_ANNOTATIONS = 10_000
 _LONGEST = 100_000
 _WRITTEN = frozenset(("/FreeText", "/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Stamp", "/Caret"))
-# Generated field names carry no meaning: f1_02, Text7, undefined_3.
+# Generated field names, which have no meaning: f1_02, Text7, undefined_3.
 _MADE_UP = re.compile(r"(?:[a-z]{1,2}\d.*|(?:text|check ?box|field|undefined|group|button|topmost\w*)[\s_]*\d*)", re.I)
 
 
@@ -41,7 +41,7 @@ def page_notes(page: Any) -> list[str]:
 
 
 def xfa_values(reader: Any) -> list[str]:
-    """Return the values of an XFA form as ``name: value``; empty if there are none that can be read."""
+    """Return the values of an XFA form as ``name: value``, empty if there are none or they are unreadable."""
     try:
         parts = reader.xfa or {}
         raw = parts.get("datasets") or b""
@@ -51,10 +51,10 @@ def xfa_values(reader: Any) -> list[str]:
 
 
 def has_xfa(reader: Any) -> bool:
-    """Return whether the form is an XFA form, whose pages show only a placeholder."""
+    """Return whether the file has an XFA form. Its pages often show only a placeholder."""
     try:
         return bool(reader.xfa)
-    except Exception:  # As above.
+    except Exception:  # See xfa_values.
         return False
 
 
@@ -104,7 +104,7 @@ def _text(value: Any) -> str:
 
 
 def _leaves(raw: bytes) -> Iterator[str]:
-    """Return ``name: text`` for each element that contains text."""
+    """Yield ``name: text`` for each element that contains text. Stops at invalid XML."""
     lines: list[str] = []
     names: list[str] = []
     pieces: list[str] = []

@@ -1,4 +1,4 @@
-"""Checks whether the text of a PDF page consists of letters, and of words separated by spaces."""
+"""Check whether the text of a PDF page consists of letters, and of words separated by spaces."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ _LONGEST_MEAN = 14.0
 
 
 def without_letters(text: str) -> str:
-    """Return why the extracted text is unusable: its fonts give glyph names, or codes of no letter. "" if it is
-    text."""
+    """Return why the extracted text is unusable, "" if it is usable.
+
+    It is unusable if the fonts give mostly glyph names or codes that are not letters.
+    """
     seen = [character for character in text if not character.isspace()]
     if not seen:
         return ""
@@ -32,14 +34,14 @@ def without_letters(text: str) -> str:
 
 
 def lacks_spaces(text: str) -> bool:
-    """Return whether spaces are missing: the mean run of Latin letters exceeds that of any language that has them."""
+    """Return whether spaces are missing, because runs of Latin letters are on average too long for any language."""
     runs = _RUN.findall(re.sub(r"-\n", "", text))
     letters = sum(map(len, runs))
     return letters >= _FEW and letters / len(runs) > _LONGEST_MEAN
 
 
 def page_list(pages: list[int]) -> str:
-    """Format page numbers for messages: ``3, 5-7``."""
+    """Return page numbers for a message, such as ``3, 5-7``."""
     groups: list[list[int]] = []
     for page in pages:
         if groups and page == groups[-1][-1] + 1:

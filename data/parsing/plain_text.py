@@ -1,4 +1,4 @@
-"""Parser for .txt files: one document with the unchanged text."""
+"""Parse .txt files. A file becomes one document with the unchanged text."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SNIFFED = 8192
 
 
 def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Yield the text without trailing white space. Raises ParseError.
+    """Yield the text without trailing white space. Raises ParseError if it is blank or cannot be decoded.
 
-    The title is empty: a file name (scan_0001) is not text by the author, and the id contains it.
+    The title is empty, because a file name such as scan_0001 is not text by the author, and the ID contains it.
     """
     decoded = decode(read_limited(file, limits.text_bytes))
     text = decoded.text.rstrip()
@@ -37,7 +37,7 @@ def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Ite
 
 
 def read_limited(file: IO[bytes], max_bytes: int) -> bytes:
-    """Read a file that must be held in memory. Raises ParseError if it is empty or larger than max_bytes."""
+    """Return the content of a file. Raises ParseError if it is empty or larger than ``max_bytes``."""
     raw = file.read(max_bytes + 1)
     if len(raw) > max_bytes:
         raise ParseError(f"more than the {max_bytes:,} bytes allowed for a file of this kind: split it")

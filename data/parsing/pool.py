@@ -1,4 +1,4 @@
-"""Parses many files in a pool of child processes and yields their documents in input order."""
+"""Parse many files in a pool of child processes, and yield their documents in input order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _AHEAD = 64
 
 @dataclass(frozen=True, slots=True)
 class FileToParse:
-    """A file, and the name and id of its documents."""
+    """A file to parse. origin: names and IDs of its documents."""
 
     path: Path
     origin: Origin
@@ -27,26 +27,26 @@ class FileToParse:
 
 @dataclass(frozen=True, slots=True)
 class ParsedItem:
-    """An item that a file yielded. file: None if it was refused before it could be parsed."""
+    """An item of a file. file: the file, None if it was refused before it could be parsed."""
 
     item: Item
     file: FileToParse | None
 
 
 FileParsing = Callable[[Iterable[FileToParse | Refused], ParsingLimits, int], Generator[ParsedItem, None, None]]
-"""``parse_files``, or a function with the same result."""
+"""The type of ``parse_files`` and of functions with the same result."""
 
 
 def parse_files(
     files: Iterable[FileToParse | Refused], limits: ParsingLimits, workers: int = 1
 ) -> Generator[ParsedItem, None, None]:
-    """Yield the items of all files in input order, for any number of ``workers``; refusals come at their positions.
+    """Yield the items of all files in input order, including refusals. The result does not depend on ``workers``.
 
-    Each of up to ``workers`` children parses one file and blocks on its full pipe until that file's turn. Only the
-    current document is held here, however large the files are. Children start when the first file needs one, parse many
-    files, and are replaced when they die. All end when the iterator is closed.
+    Up to ``workers`` child processes each parse one file, and wait with a full pipe until that file's turn. This
+    process holds only the current document, even if files are large. Child processes start when a file needs one, parse
+    many files, and are replaced when they die. They end when the iterator is closed.
 
-    Raises DataError if no child can be started.
+    Raises DataError if no child process can be started.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
@@ -103,7 +103,7 @@ def _needs_child(file: FileToParse) -> bool:
 
 
 def _fresh(idle: list[ParserProcess]) -> ParserProcess | None:
-    """Return an idle child that can take another file; unusable ones are ended."""
+    """Return an idle child that can parse another file, None if there is none. Ends unusable children."""
     while idle:
         child = idle.pop()
         if child.usable:

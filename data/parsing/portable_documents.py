@@ -1,4 +1,4 @@
-"""Parser for .pdf files: one document with the text of the pages and the positions of pages and bookmarked headings."""
+"""Parse .pdf files. A file becomes one document with the text of its pages and its bookmarks as headings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from data.refused import Refused, note, part
 
 _BOOKMARKS = 10_000
 _EMPTY_SHEET = 200
-_NARROWER = (0.7, 0.6, 0.6)  # relative to the previous width: 0.7, 0.42, 0.25
+_NARROWER = (0.7, 0.6, 0.6)  # relative to the previous width, so in total 0.7, 0.42 and 0.25
 _RECOGNISE = "Run OCR first, for example ocrmypdf --force-ocr"
 _WAITING = re.compile(r"\s*Please wait")
 _TOOL_NAME = re.compile(
@@ -31,19 +31,19 @@ _NO_TITLE = re.compile(r"^(untitled|unbenannt|sans titre|document\d*|slide 1)?$"
 
 
 def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """Yield the text of the pages, each on a new line, followed by form values and annotations. Raises ParseError.
+    """Yield the text of the pages, each on a new line and followed by its form values and annotations.
 
-    Headings are the bookmarks whose words occur on the page they point to. Metadata: ``author``, ``pages`` (their
-    number). Pages that cannot be read, have no text, or whose fonts map to no letters are refused by number; the others
-    are kept. Pages whose words still run together are named in a note. A damaged or encrypted file, and one without
-    text (a scan), raises ParseError.
+    Headings are the bookmarks whose words occur on the page that they point to. The metadata are ``author`` and
+    ``pages`` (number of pages). Pages that are unreadable, have no text, or have fonts that do not map to letters are
+    refused by number, and the others are kept. A note lists pages on which spaces between words are missing. Raises
+    ParseError for a damaged or encrypted file, and for a file without text, such as a scan.
     """
     import io
 
     import pypdf
     from pypdf.errors import DependencyError, PyPdfError
 
-    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # Its log messages are reported as refusals.
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)  # Problems are reported as refusals.
     raw = read_limited(file, limits.file_bytes)
     if b"%PDF-" not in raw[:1024]:
         raise ParseError("it is not a PDF (no %PDF- in its first 1,024 bytes)")
@@ -79,7 +79,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 
 
 class _Pages:
-    """The text of the pages read so far, and the pages that could not be read."""
+    """The text of the pages that were read so far, and the pages with problems."""
 
     def __init__(self, origin: Origin, count: int) -> None:
         self.text = TextBuilder()
@@ -90,7 +90,7 @@ class _Pages:
         self._without_spaces: list[int] = []
 
     def add(self, number: int, reader: Any) -> None:
-        """Add page ``number``, from 0."""
+        """Add a page. number: index of the page, from 0."""
         self.text.begin_page()
         written: list[str] = []
         try:
@@ -101,7 +101,7 @@ class _Pages:
                 self._without_text.append(number + 1)
         except MemoryError:
             raise
-        except Exception as error:  # A broken content stream fails in many ways; the other pages may be good.
+        except Exception as error:  # A damaged page fails in many ways, and the other pages may be readable.
             reason = one_line(f"{type(error).__name__}: {error}", 200)
             where = f"{self._origin.where} page {number + 1}"
             self._refused.append(part(where, f"the page cannot be read ({reason})"))
@@ -119,7 +119,7 @@ class _Pages:
             self.text.add_exactly(line)
 
     def _letters(self, page_number: int, page: Any) -> str:
-        """Return the page's text, with missing spaces restored from the positions of the letters."""
+        """Return the page's text. Missing spaces are restored, if possible, with a narrower width of the space."""
         text = str(page.extract_text()).strip()
         if reason := without_letters(text):
             self._without_letters.setdefault(reason, []).append(page_number)
@@ -133,7 +133,7 @@ class _Pages:
         return text
 
     def refusals(self) -> Iterator[Refused]:
-        """Return the refusals for pages."""
+        """Yield the refusals and notes of pages."""
         yield from self._refused
         for reason, pages in self._without_letters.items():
             yield part(self._where(pages), f"{reason}: {_RECOGNISE}")
@@ -146,7 +146,7 @@ class _Pages:
             )
 
     def why_nothing(self) -> str:
-        """Return why there is no text at all."""
+        """Return why the file has no text."""
         if self._without_letters:
             reason, pages = next(iter(self._without_letters.items()))
             return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}: {reason}. {_RECOGNISE}"
@@ -160,10 +160,10 @@ class _Pages:
 
 
 def _with_narrower_spaces(page: Any) -> Iterator[str]:
-    """Return the page's text, extracted again with smaller and smaller gaps counted as a space.
+    """Yield the page's text, extracted again with narrower and narrower gaps counted as spaces.
 
-    pypdf writes a space for a gap wider than half of the font's space, and some fonts state a space that is too wide.
-    The stated width is reduced, in fonts with a width for each character (not in composite fonts).
+    pypdf writes a space for a gap wider than half of the font's space, and some fonts declare a space that is too wide.
+    The declared width is reduced in fonts that have a width for each character, but not in composite fonts.
     """
     try:
         resources = page["/Resources"].get_object()
@@ -192,7 +192,10 @@ def _shows_something(page: Any) -> bool:
 
 
 def _decrypt(reader: Any) -> None:
-    """Decrypt a file with an empty user password (many files are encrypted only to forbid printing)."""
+    """Decrypt a file with an empty user password, because many files are encrypted only to forbid printing.
+
+    Raises ParseError if that fails.
+    """
     from pypdf.errors import DependencyError
 
     if not reader.is_encrypted:
@@ -208,23 +211,23 @@ def _decrypt(reader: Any) -> None:
 
 
 def _information(reader: Any, name: str) -> str:
-    """Return an entry of the document information, or "" if it is damaged."""
+    """Return an entry of the document information, "" if it is missing or damaged."""
     try:
         information = reader.metadata
         value = information.get(name) if isinstance(information, Mapping) else None
         return one_line(str(value)) if isinstance(value, str) else ""
-    except Exception:  # Document information is optional: an error in it must not refuse the file.
+    except Exception:  # Document information is optional.
         return ""
 
 
 def _title(title: str) -> str:
-    """Return the title without the prefixes and extensions that word processors add; "" if nothing else is left."""
+    """Return the title without prefixes and extensions that word processors add, "" if no title remains."""
     kept = _TOOL_NAME.sub("", title).strip()
     return "" if (kept != title and "_" in kept) or _NO_TITLE.match(kept) else kept
 
 
 def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
-    """Return (page from 0, level from 1, words) of the bookmarks, outermost first; empty if they are damaged."""
+    """Return (page from 0, level from 1, title) of the bookmarks, in document order; empty if they are damaged."""
     found: list[tuple[int, int, str]] = []
     try:
         stack = [(entry, 1) for entry in reversed(reader.outline)]
@@ -246,7 +249,7 @@ def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
 def bookmarked_headings(
     text: str, pages: tuple[int, ...], bookmarks: list[tuple[int, int, str]]
 ) -> tuple[Heading, ...]:
-    """Return the bookmarks whose words occur on their page, in order, ignoring white space."""
+    """Return headings for the bookmarks whose words occur on their page, ignoring differences in white space."""
     found: list[Heading] = []
     position = 0
     for page, level, title in sorted(bookmarks, key=lambda bookmark: bookmark[0]):

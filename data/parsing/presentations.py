@@ -1,4 +1,4 @@
-"""Parser for .pptx files: one document with the text, tables and speaker notes of the slides, each slide a page."""
+"""Parse .pptx files. A file becomes one document with text, tables and speaker notes; each slide is a page."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _DEPTH = 20
 
 
 def parse_pptx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Yield one document. Shapes keep their order; paragraphs are lines, cells are separated by tabs, notes follow
-    their slide.
+    """Yield one document. Shapes keep their order, each paragraph is a line, and notes follow their slide.
 
-    Headings are the slide titles. The title is the title property. Metadata: ``author``, ``pages`` (slides). Pictures,
-    charts and SmartArt are not read. Raises ParseError.
+    Cells of tables are separated by tabs. Headings are the slide titles, and the title is the title property. The
+    metadata are ``author`` and ``pages`` (number of slides). Pictures, charts and SmartArt are ignored. Raises
+    ParseError if the file is invalid or has no text.
     """
     content = checked_office_file(file, limits, "ppt/presentation.xml", ".pptx")
     import pptx

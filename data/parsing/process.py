@@ -1,4 +1,4 @@
-"""Parser child process, seen from the parent: start it, send a file, read its items with a time limit, end it."""
+"""Control a parser child process: start it, send files, read their items with a time limit, and end it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from data.refused import Refused
 _START_SECONDS = 120.0
 _END_SECONDS = 5.0
 _PIECE = 1 << 18
-# The path is appended, so that no file in the package's folder shadows a standard module.
+# The path is appended, so that files in the package's folder do not shadow standard modules.
 _PROGRAM = (
     "import sys; sys.path.append(sys.argv[3]); "
     "from data.parsing.worker import main; main(int(sys.argv[1]), sys.argv[2], int(sys.argv[4]))"
@@ -34,8 +34,10 @@ _PROGRAM = (
 
 
 class ParserProcess:
-    """A child that parses one file at a time. ``usable`` becomes False when it dies, hangs, or has parsed enough
-    files."""
+    """A child process that parses one file at a time.
+
+    usable: whether it can parse another file. False once it has died, hangs, or has parsed enough files.
+    """
 
     def __init__(self, limits: ParsingLimits) -> None:
         """Start the child. Raises DataError if it cannot be started."""
@@ -46,7 +48,7 @@ class ParserProcess:
         self._deadline = 0.0
         self._ready = False
         self.usable = True
-        # Only this process holds the writing end: when it ends for any reason, the system notifies the child.
+        # Only this process has the writing end, so the system notifies the child when this process ends.
         watched, self._life = os.pipe()
         command = [sys.executable, "-I", "-c", _PROGRAM]
         command += [str(os.getpid()), json.dumps(asdict(limits)), str(Path(data.__path__[0]).parent), str(watched)]
@@ -57,8 +59,8 @@ class ParserProcess:
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
                 pass_fds=(watched,),
-                env={},  # The child must not see secrets in the environment.
-                start_new_session=True,  # Interrupts from the terminal are handled by this process.
+                env={},  # hides secrets in the environment from the child
+                start_new_session=True,  # only this process handles interrupts from the terminal
             )
         except OSError as error:
             self._errors.close()
@@ -69,11 +71,11 @@ class ParserProcess:
 
     @property
     def pid(self) -> int:
-        """The child's process id."""
+        """Process ID of the child."""
         return self._process.pid
 
     def ask(self, path: Path, origin: Origin) -> None:
-        """Send a file to the child; ``items`` returns the result. A dead child is detected there."""
+        """Send a file to the child. ``items`` returns the result, or reports that the child has died."""
         request = {"path": os.fsencode(path).hex(), "where": origin.where, "document_id": origin.document_id}
         self._parsed += 1
         try:
@@ -83,9 +85,9 @@ class ParserProcess:
             self.usable = False
 
     def items(self, origin: Origin) -> Iterator[Item]:
-        """Yield the items of the file. If the child dies or hangs, the last item is a Refused that says why.
+        """Yield the items of the file. If the child dies or hangs, the last item is a Refused with the reason.
 
-        Raises DataError if the child never started: then no file can be parsed, and no file is at fault.
+        Raises DataError if the child could not start.
         """
         try:
             if not self._ready:
@@ -105,13 +107,13 @@ class ParserProcess:
                 origin.where, f"parsing produced nothing for {self._limits.wall_seconds:g} seconds and was stopped"
             )
         except FrameError as error:
-            with suppress(subprocess.TimeoutExpired):  # A child that has ended has an exit code to report.
+            with suppress(subprocess.TimeoutExpired):  # A child that has ended has an exit code.
                 self._process.wait(timeout=_END_SECONDS if error.ended else 0)
             self.close()
             yield Refused(origin.where, self._why(error))
 
     def close(self) -> None:
-        """End the child at once. May be called again."""
+        """Kill the child. Further calls have no effect."""
         self.usable = False
         if self._process.poll() is None:
             self._process.kill()
@@ -120,7 +122,7 @@ class ParserProcess:
             os.close(self._life)
             self._life = -1
         for pipe in (self._process.stdin, self._process.stdout):
-            # Unsent data has no receiver left.
+            # Closing fails if there is unsent data, because the child has ended.
             with suppress(OSError):
                 _piped(pipe).close()
         self._errors.close()
@@ -145,11 +147,11 @@ class ParserProcess:
         self._ready = True
 
     def _read(self, size: int) -> bytes:
-        """Read ``size`` bytes, fewer at the end. Raises TimeoutError if nothing arrives in time."""
+        """Read ``size`` bytes, or fewer at the end of the stream. Raises TimeoutError after the deadline."""
         descriptor = _piped(self._process.stdout).fileno()
         while len(self._buffer) < size:
             left = self._deadline - time.monotonic()
-            poller = select.poll()  # Not select(): it fails for descriptors above 1023.
+            poller = select.poll()  # select() fails for descriptors above 1023
             poller.register(descriptor, select.POLLIN | select.POLLHUP)
             if left <= 0 or not poller.poll(left * 1000):
                 raise TimeoutError
@@ -162,7 +164,7 @@ class ParserProcess:
         return taken
 
     def _why(self, error: FrameError) -> str:
-        """Return why a child died."""
+        """Return why the child was stopped or died, for a message."""
         code = self._process.returncode
         if code == -signal.SIGXCPU:
             return f"parsing took more than {self._limits.cpu_seconds} seconds of CPU time and was stopped"

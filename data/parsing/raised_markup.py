@@ -1,4 +1,4 @@
-"""Tracks superscript and subscript text in HTML: sup, sub, vertical-align, and links to notes."""
+"""Track superscript and subscript text in HTML: sup, sub, vertical-align, and links to notes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _NOTE_CLASS = re.compile(
     r"\b(?:foot-?note|end-?note|note|fn|cite|citation|reference)-?_?(?:ref(?:erence)?|anchor|mark|call|link)\b|\bnoteref\b"
 )
 _NOTE_TARGET = re.compile(r"#(?:_?ftn|_?edn|fn|foot-?note|end-?note|cite_note|note)[-_:.]?\w{0,40}$")
-# Inline elements; vertical-align means something else on others.
+# Inline elements. On other elements, vertical-align has another meaning.
 _INLINE = frozenset(re.findall(r"\w+", "a abbr b cite code em font i ins mark q s small span strong u var"))
 
 
 class RaisedMarkup:
-    """The element that raises or lowers text, from its start tag until the following text is known."""
+    """State of the element that raises or lowers text, from its start tag until the text after it is known."""
 
     def __init__(self) -> None:
         self._level: Level = "sup"
@@ -29,7 +29,7 @@ class RaisedMarkup:
 
     @property
     def is_open(self) -> bool:
-        """Whether text belongs to this element."""
+        """Whether the following text belongs to the element."""
         return self._parts is not None and not self._waiting
 
     def begin(self, tag: str, attributes: Mapping[str, str], *, in_link: bool) -> None:
@@ -63,7 +63,7 @@ class RaisedMarkup:
         self._waiting = self._parts is not None
 
     def take(self, before: str, after: str) -> str:
-        """Return the text to write for an ended element after ``before``; "" if none has ended."""
+        """Return the text of the element if it has ended, otherwise "". before, after: the text around it."""
         if not self._waiting or self._parts is None:
             return ""
         content = "".join(self._parts)
@@ -74,7 +74,7 @@ class RaisedMarkup:
 
 
 def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
-    """Return whether an element raises ("sup") or lowers ("sub") its text: by its tag or by ``vertical-align``."""
+    """Return "sup" or "sub" if an element raises or lowers its text by its tag or ``vertical-align``, else None."""
     if tag == "sup" or tag == "sub":
         return "sup" if tag == "sup" else "sub"
     if tag not in _INLINE or "vertical-align" not in attributes.get("style", "").lower():

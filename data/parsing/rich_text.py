@@ -1,4 +1,4 @@
-"""Parser for .rtf files: one document, extracted by the library striprtf."""
+"""Parse .rtf files. A file becomes one document, whose text is extracted by the library striprtf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.plain_text import read_limited
 
-# The library drops these marks, so that 10{\super 3} would become 103.
+# Superscripts and subscripts. The library drops these marks, so that 10{\super 3} would become 103.
 _RAISED = re.compile(
     r"(?<=[\w)])(\s{0,9}\{?[^{}\\]{0,20}(?:\\(?!super|sub|up\d|dn\d)[a-z]{1,20}-?\d{0,6} ?){0,8})"
     r"(\\(super|sub|up[1-9]\d?|dn[1-9]\d?)(?![a-z\d]))( ?)(?=[-+\w(])"
@@ -23,10 +23,9 @@ _BLANK_LINES = re.compile(r"\n[ \t]*\n[ \t\n]*")
 
 
 def parse_rtf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
-    """Yield one document. Paragraphs are lines, cells are separated by tabs; raised text follows ``^``, lowered text
-    ``_``.
+    """Yield one document. Each paragraph is a line, cells are separated by tabs, and the title is the title property.
 
-    The title is the title property. Raises ParseError.
+    Superscripts are preceded by ``^`` and subscripts by ``_``. Raises ParseError if the file is not RTF or has no text.
     """
     from striprtf.striprtf import rtf_to_text
 

@@ -1,7 +1,7 @@
-"""Restricts this process permanently: no network, no writing of files, no other programs or processes.
+"""Restrict this process permanently, so that it cannot use the network, write files or start programs or processes.
 
-Uses a seccomp filter (Linux, seccomp(2)): a classic BPF program that the kernel runs before every system call and that
-cannot be removed. Denied calls fail with EPERM. Files can still be read, and open pipes can be written to.
+The restriction is a seccomp filter (Linux, seccomp(2)), a classic BPF program that the kernel runs before every system
+call and that cannot be removed. Denied calls fail with EPERM. The process can still read files and write to open pipes.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _MODE_FILTER = 38, 22, 2
 
 
 def confine() -> bool:
-    """Restrict this process and the threads it starts from now on. Return False if the system has no such filter.
+    """Restrict this process and the threads that it starts from now on. Return whether that succeeded.
 
-    Implemented for x86-64 Linux only. Elsewhere, and where seccomp is forbidden, nothing changes.
+    Only x86-64 Linux is supported. On other systems, or if seccomp is forbidden, nothing changes.
     """
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return False
@@ -67,7 +67,7 @@ def confine() -> bool:
 
 
 def _program(pid: int) -> bytes:
-    """Build the filter. Each test is followed by its verdict, so that every jump is short."""
+    """Return the filter program. Each test is followed by its result, so that every jump is short."""
     denied = _ERRNO | _EPERM
     steps = [
         _step(_LOAD, _ARCH),
@@ -91,7 +91,11 @@ def _program(pid: int) -> bytes:
 
 
 def _argument(number: int, index: int, test: bytes, verdict: int) -> list[bytes]:
-    """Test the low 32 bits of an argument of one call: jump over the verdict, or not."""
+    """Return steps that test the low 32 bits of an argument of a system call.
+
+    number: number of the call. index: index of the argument. test: a step that skips the next step, the return of
+    ``verdict``, to allow the call.
+    """
     return [
         _step(_EQUAL, number, unmet=4),
         _step(_LOAD, 16 + 8 * index),

@@ -1,4 +1,4 @@
-"""Parser for .xlsx files: one document per row of each sheet, as for .csv files."""
+"""Parse .xlsx files. Each row of each sheet becomes a document, as for .csv files."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _PERCENT = "%"
 
 
 def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Yield one document per row, with the values that the saving program computed. Raises ParseError.
+    """Yield one document per row, with the values that the saving program computed.
 
-    The first row with more than one cell may be the header. Rows are named ``name#sheet!row``. An id from the table is
-    prefixed with the sheet's name on all sheets but the first. Metadata: ``row``, ``sheet``.
+    The first row with more than one cell may be the header. Rows are named ``name#sheet!row``. An ID from the table is
+    prefixed with the sheet's name, except on the first sheet. The metadata are ``row`` and ``sheet``. Raises ParseError
+    if the file is invalid or has no rows.
     """
     content = checked_office_file(file, limits, "xl/workbook.xml", ".xlsx")
     import openpyxl
@@ -28,7 +29,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
     book = openpyxl.load_workbook(content, read_only=True, data_only=True)
     nothing = True
     for index, sheet in enumerate(book.worksheets):
-        sheet.reset_dimensions()  # The dimensions that a file declares may be wrong.
+        sheet.reset_dimensions()  # the declared dimensions may be wrong
         inner = Origin(
             f"{origin.where} {sheet.title}",
             f"{origin.document_id}#{sheet.title}",
@@ -65,7 +66,7 @@ def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
 
 
 def _distinct(header: list[str]) -> list[str]:
-    """Number repeated names, which occur when a header repeats for groups of columns."""
+    """Return the header with numbers after repeated names, which occur if names repeat for groups of columns."""
     seen: dict[str, int] = {}
     names: list[str] = []
     for name in header:
@@ -75,7 +76,7 @@ def _distinct(header: list[str]) -> list[str]:
 
 
 def _with_sheet(item: Item, sheet: str) -> Item:
-    """Prefix an id with the name of its sheet."""
+    """Return the item with its ID prefixed by the sheet's name, unless the ID contains it already."""
     document = item.document if isinstance(item, NumberedDocument) else item
     if not isinstance(document, Document) or f"#{sheet}!" in document.id:
         return item
@@ -84,7 +85,7 @@ def _with_sheet(item: Item, sheet: str) -> Item:
 
 
 def _formatted(cell: Any) -> str:
-    """Format a cell: integers without a decimal point, dates as ISO 8601, percentages as displayed."""
+    """Return a cell as text: integers without a decimal point, dates as ISO 8601, and percentages with a % sign."""
     value = cell.value
     if value is None:
         return ""

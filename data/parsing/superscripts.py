@@ -1,4 +1,4 @@
-"""Writes superscripts and subscripts as plain text: powers, indices, note marks and fractions keep their meaning."""
+"""Write superscripts and subscripts as plain text that distinguishes powers, indices, note marks and fractions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Level = Literal["sup", "sub"]
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|ème|º|ª|o|a|TM|SM|®|©|™)\.?", re.IGNORECASE)
 _NOTE = re.compile(r"[\d*†‡§,–-]{1,7}|[a-z]")
 _WORD = re.compile(r"[^\W\d_]{3,}$|[.,;:!?\"'”’»)\]]$")
-_SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of": no units
+_SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of", but not units
 _GROUPED = re.compile(r"(?:\d[.,]\d+|(?<![\d^])\d{4,})$")
 _CHEMICAL = re.compile(r"(?:(?<![a-z])[A-Z][a-z]?|[)\]])$")
 _NUMBER = re.compile(r"(?<!\w)[^\w\s]{0,3}\d[\d.,]*$")
@@ -24,11 +24,12 @@ _SIMPLE = re.compile(r"[-+−]?\w+")
 
 
 def raised_text(before: str, content: str, level: Level, after: str = "", *, is_link: bool = False) -> str:
-    """Return the text for ``content`` raised ("sup") or lowered ("sub") after ``before``.
+    """Return the plain text for raised ("sup") or lowered ("sub") text.
 
-    before: the characters directly before it, without white space; "" at the beginning of a word.
-    after: the characters directly after it.
-    is_link: whether it is a link, as note marks are.
+    before: characters directly before it, without white space; "" at the beginning of a word.
+    content: the raised or lowered text.
+    after: characters directly after it.
+    is_link: whether it is a link, as note marks often are.
 
     Examples: 10 and 3 give ``^3``; 300 and 4 give the note mark `` [4]``; $19 and 99 give ``.99``; H and 2 give ``2``;
     x and 1 give ``_1``; 2 and 1 before a slash give `` 1``, a mixed number.
@@ -50,21 +51,20 @@ def raised_text(before: str, content: str, level: Level, after: str = "", *, is_
 
 
 def is_note_mark(content: str) -> bool:
-    """Return whether the text of a link to a note is only its mark, not words of a sentence."""
+    """Return whether the text of a link to a note is only the note's mark, not part of a sentence."""
     return _MARK.fullmatch(content.strip()) is not None
 
 
 def _is_price(before: str, after: str) -> bool:
-    """Return whether two raised digits are the cents of a price: after a number, with a currency sign on either
-    side."""
+    """Return whether two raised digits are cents: they follow a number with a currency sign before or after it."""
     number = _NUMBER.search(before)
     return number is not None and not _CURRENCIES.isdisjoint((number[0][0], after.lstrip()[:1]))
 
 
 def _is_note(before: str, content: str, after: str) -> bool:
-    """Return whether a mark is a note mark: after words, punctuation and numbers.
+    """Return whether raised text is a note mark, as after words and punctuation.
 
-    After a number it is a power if the base is 2 or 10, or within a calculation.
+    After a number it is a note mark, unless the base is 2 or 10 or the number is part of a calculation.
     """
     if not content[0].isalnum() and content[0] != "-":
         return True

@@ -1,8 +1,8 @@
-"""Converts characters of the fonts Symbol and Wingdings, which have no standard codes, to Unicode."""
+"""Convert characters of the fonts Symbol and Wingdings, which have no standard codes, to Unicode."""
 
 from __future__ import annotations
 
-# Adobe's Symbol encoding (PDF 32000-1:2008, annex D.5), where it differs from ASCII.
+# Characters of Adobe's Symbol encoding (PDF 32000-1:2008, annex D.5) that differ from ASCII.
 _SYMBOL = dict(zip(range(0x41, 0x5B), "ΑΒΧΔΕΦΓΗΙϑΚΛΜΝΟΠΘΡΣΤΥςΩΞΨΖ", strict=True))
 _SYMBOL |= dict(zip(range(0x61, 0x7B), "αβχδεφγηιϕκλμνοπθρστυϖωξψζ", strict=True))
 _SYMBOL |= dict(zip(range(0xA0, 0xBD), "€ϒ′≤⁄∞ƒ♣♦♥♠↔←↑→↓°±″≥×∝∂•÷≠≡≈…", strict=True))
@@ -15,7 +15,7 @@ _PRIVATE = 0xF000
 
 
 def symbol_character(code: int, font: str) -> str:
-    """Return the character for a code (0xF0B3 or 0xB3) of a font; U+FFFD for an unknown one of Wingdings."""
+    """Return the character for a code (0xF0B3 or 0xB3) of a font, U+FFFD for an unknown code."""
     offset = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
     if offset > 0xFF:
         return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
@@ -27,7 +27,7 @@ def symbol_character(code: int, font: str) -> str:
 
 
 def without_private_codes(text: str, font: str) -> str:
-    """Convert codes of symbol fonts (U+F020 to U+F0FF) in the text."""
+    """Return the text with the codes of symbol fonts (U+F020 to U+F0FF) converted."""
     if not any("\uf020" <= character <= "\uf0ff" for character in text):
         return text
     return "".join(symbol_character(ord(c), font) if "\uf020" <= c <= "\uf0ff" else c for c in text)

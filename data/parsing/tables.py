@@ -1,4 +1,4 @@
-"""Parsers for .csv and .tsv files: one document per row. Rows are streamed, so memory does not grow with the table."""
+"""Parse .csv and .tsv files. Each row becomes a document. Rows are streamed, so memory does not grow with the table."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ _YEAR = re.compile(r"[12]\d{3}")
 
 
 def parse_csv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Parse comma-separated values with quoting. The delimiter is inferred from the first hundred lines
-    (``table_layout``)."""
+    """Parse comma-separated values with quoting. ``table_layout`` infers the delimiter from the first lines."""
     return _parse(file, origin, limits, quoted=True)
 
 
 def parse_tsv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
-    """Parse tab-separated values, where quotes are ordinary characters (IANA text/tab-separated-values)."""
+    """Parse tab-separated values, in which quotes are ordinary characters (IANA text/tab-separated-values)."""
     return _parse(file, origin, limits, quoted=False)
 
 
@@ -40,8 +39,8 @@ def parse_tsv(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
 class Columns:
     """The columns of a table.
 
-    names: one per cell.
-    id, title, text: their positions; None if there is no such column.
+    names: name of each column.
+    id, title, text: index of the column of this name, None if there is none.
     """
 
     names: tuple[str, ...]
@@ -53,10 +52,10 @@ class Columns:
 def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bool) -> Iterator[Item]:
     """Yield one document per row. Raises ParseError if the file is not a table.
 
-    With a column "text", it is the row's text, "title" its title, "id" (or "_id") its id; the other columns are
-    metadata. Without one, the text is a line "column: value" for each cell. Rows without an id are named ``name#row``.
-    Metadata: ``row``, numbered as in a spreadsheet. A row shorter than the header lacks the last cells. Cells beyond
-    the header are kept as "column N" and reported in a note.
+    The columns "text", "title" and "id" (or "_id") give the text, title and ID of a row, and the other columns are
+    metadata. Without a column "text", the text has a line "column: value" for each cell. Rows without a column for the
+    ID are named ``name#row``. The metadata ``row`` is numbered as in a spreadsheet. In a short row, the last cells
+    count as empty. Cells beyond the header are kept as "column N" and reported in a note.
     """
     encoding = _encoding(file)
     noted = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
@@ -97,20 +96,23 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
 
 
 class TableRows:
-    """Converts the rows of one table to documents. The first row may be the header."""
+    """A converter of the rows of a table to documents. The first row may be the header."""
 
     def __init__(self, origin: Origin, noted: tuple[tuple[str, str], ...] = (), mark: str = "#") -> None:
         """Create the converter.
 
+        origin: origin of the table.
         noted: metadata of every row.
-        mark: separator between the table's name and the row number in ids.
+        mark: separator between the table's name and the row number in IDs.
         """
         self.columns: Columns | None = None
         self._origin, self._noted, self._mark = origin, noted, mark
 
     def add(self, cells: Sequence[str], row: int, line: int) -> Iterator[Item]:
-        """Return the document of a row or its refusal; None for the header and blank rows. Raises ParseError if the
-        header is unusable."""
+        """Yield the document of a row or its refusal, and notes about it. Nothing is yielded for the header.
+
+        row: number of the row. line: number of its first line. Raises ParseError if the header has a repeated name.
+        """
         if self.columns is None:
             self.columns = _columns(cells)
             if _is_header(cells):
@@ -128,7 +130,10 @@ class TableRows:
 
 
 def _encoding(file: IO[bytes]) -> str:
-    """Read the file once, in blocks, to detect its encoding, then rewind. Raises ParseError."""
+    """Detect the encoding from the entire file, which is read in blocks and then rewound.
+
+    Raises ParseError if the file is empty or not text.
+    """
     piece = file.read(_PIECE)
     if not piece:
         raise ParseError("the file is empty")
@@ -151,7 +156,7 @@ def _encoding(file: IO[bytes]) -> str:
 
 
 class _Lines(Iterator[str]):
-    """The decoded lines of a file. For lines longer than ``limit`` characters only the number is kept."""
+    """An iterator over the decoded lines of a file. Lines longer than ``limit`` characters are skipped and recorded."""
 
     def __init__(self, file: IO[bytes], encoding: str, limit: int) -> None:
         self.limit = limit
@@ -161,7 +166,7 @@ class _Lines(Iterator[str]):
         self._refused: list[int] = []
 
     def leave(self) -> None:
-        """Detach from the file without closing it."""
+        """Detach from the file, which is not closed."""
         self._text.detach()
 
     def layout(self) -> TableLayout:
@@ -177,7 +182,7 @@ class _Lines(Iterator[str]):
         return table_layout(seen[blank:] if blank else seen, complete=len(seen) < _AHEAD)
 
     def take_refused(self) -> list[int]:
-        """Return the numbers of overlong lines since the last call."""
+        """Return the numbers of the lines that were too long since the last call."""
         taken, self._refused = self._refused, []
         return taken
 
@@ -204,7 +209,10 @@ class _Lines(Iterator[str]):
 
 
 def _columns(cells: Sequence[str]) -> Columns:
-    """Return the columns: the first row's cells as names, or "column 1", ... if it is not a header."""
+    """Return the columns. Their names are the cells of the first row, or "column 1", ... if it is not a header.
+
+    Raises ParseError if a name is repeated.
+    """
     header = _is_header(cells)
     names = [cell.strip() or f"column {n}" if header else f"column {n}" for n, cell in enumerate(cells, start=1)]
     lower = [name.lower() for name in names]
@@ -216,8 +224,10 @@ def _columns(cells: Sequence[str]) -> Columns:
 
 
 def _is_header(cells: Sequence[str]) -> bool:
-    """Return whether the first row is a header. A row with a number other than a year counts as data, so that no data
-    is lost."""
+    """Return whether the first row is a header.
+
+    A row with a number that is not a year counts as data, so that no data is lost.
+    """
     stripped = [cell.strip() for cell in cells]
     return all(not _NUMBER.fullmatch(cell) or _YEAR.fullmatch(cell) is not None for cell in stripped) and any(
         cell and not _YEAR.fullmatch(cell) for cell in stripped

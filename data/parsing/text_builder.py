@@ -1,4 +1,4 @@
-"""Builds a text from pieces, with the white space between them and its outline."""
+"""Build a text and its outline from pieces and the white space between them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,12 @@ class _Table:
     """A table that is being written.
 
     gap: white space requested before the current row.
-    spans: column -> number of rows below that a cell still covers.
-    column: the next column of the row.
-    tabs: tabs to write before more text.
+    spans: number of following rows that a cell still covers, by column.
+    column: column of the current cell.
+    width: number of columns of the current cell.
+    tabs: number of tabs to write before the next text.
+    has_text: whether the row has text.
+    in_cell: whether a cell of the row has started.
     """
 
     gap: str = ""
@@ -32,8 +35,10 @@ class _Table:
 
 
 class TextBuilder:
-    """Builds one text. Added text is made storable. White space is written only before more text; the widest request
-    wins."""
+    """A builder of a text. Characters that a database cannot store are replaced or removed.
+
+    White space is written only before more text. If several kinds were requested, the widest is used.
+    """
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -55,7 +60,7 @@ class TextBuilder:
             self._gap = gap
 
     def add(self, text: str) -> None:
-        """Add running text; white space collapses to single spaces."""
+        """Add running text. White space is collapsed to single spaces."""
         words = " ".join(storable_text(text).split())
         if not words:
             self.gap(" " if text else "")
@@ -67,7 +72,7 @@ class TextBuilder:
             self.gap(" ")
 
     def add_exactly(self, text: str) -> None:
-        """Add text with significant white space (code). It is stripped at the beginning of the text."""
+        """Add text with significant white space, such as code. White space before the first text is omitted."""
         text = storable_text(text)
         if not text.strip():
             self.gap("\n" if "\n" in text else " ")
@@ -80,15 +85,15 @@ class TextBuilder:
         self._level = level
 
     def end_heading(self) -> None:
-        """End the current heading, if any. A heading without words is dropped."""
+        """End the current heading, if any. A heading without text is dropped."""
         if self._level and self._heading_start is not None:
             self._headings.append(Heading(self._heading_start, self._length, min(self._level, 9)))
         self._level, self._heading_start = 0, None
 
     def begin_table(self) -> None:
-        """Start a table; tables may be nested in cells."""
+        """Start a table. Tables may be nested in cells."""
         if self._tabs:
-            self._put("")  # of the cell that contains the table
+            self._put("")  # write the tabs of the cell that contains the table
         self._tables.append(_Table())
         self.gap("\n\n")
 
@@ -109,7 +114,10 @@ class TextBuilder:
         table.has_text = table.in_cell = False
 
     def begin_cell(self, columns: int = 1, rows: int = 1) -> None:
-        """Start a cell; every column, even an empty one, gets a tab. columns, rows: the spans of the cell."""
+        """Start a cell. A tab is written for every column, even an empty one.
+
+        columns, rows: number of columns and rows that the cell spans.
+        """
         if not self._tables:
             self.gap("\t")
             return
@@ -125,19 +133,19 @@ class TextBuilder:
         self._gap = "" if table.has_text else table.gap
 
     def widen(self, columns: int) -> None:
-        """Widen the current cell by this many columns; before the first cell of a row they are skipped."""
+        """Widen the current cell by a number of columns. Before the first cell of a row, skip the columns."""
         if self._tables:
             self._tables[-1].width += max(0, min(columns, _MOST_COLUMNS))
 
     def end_row(self) -> None:
-        """End the row; trailing empty cells leave no tabs."""
+        """End the row. No tabs are written for empty cells at its end."""
         if self._tables:
             self._tables[-1].tabs, self._tables[-1].in_cell = 0, False
         self.gap("\n")
 
     @property
     def tail(self) -> str:
-        """Return the last 20 or so characters if the next text follows without white space, else ""."""
+        """Last characters (at most 20) of the text, or "" if white space follows before the next text."""
         return self._tail if not self._gap and not self._tabs else ""
 
     @property
@@ -145,7 +153,7 @@ class TextBuilder:
         return self._tables[-1].tabs if self._tables else 0
 
     def begin_page(self) -> None:
-        """Start a page on a new line, because a sentence may continue from the page before."""
+        """Start a page on a new line. There is no blank line, because a sentence may continue from the last page."""
         self.gap("\n")
         self._pages.append(-1)
 

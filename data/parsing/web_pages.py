@@ -1,4 +1,4 @@
-"""Parser for .html files: one document with the visible text, headings, title, language and address."""
+"""Parse .html files. A page becomes one document with its visible text, headings, title, language and address."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LEAST_MAIN = 80
 
 
 def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """Yield the visible text in source order, with the positions of its headings. Raises ParseError.
+    """Yield the visible text in source order, with the positions of its headings.
 
-    If the page marks its main part (``main``, ``role=main``), only that is kept, without navigation. The title is
-    ``<title>``, else the first h1. Metadata: ``url`` (canonical link or og:url), ``language``. Hidden text is omitted
-    and counted in a note. A page that is not text or shows none raises ParseError.
+    If the page marks its main part (``main``, ``role=main``), only this part is kept, without navigation. The title is
+    ``<title>``, or else the first h1. The metadata are ``url`` (canonical link or og:url) and ``language``. Hidden text
+    is omitted, and a note tells its length. Raises ParseError if the page cannot be decoded or shows no text.
     """
     decoded = decode_declared(read_limited(file, limits.file_bytes))
     page = read_page(decoded.text)
@@ -45,7 +45,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
 
 
 def read_page(source: str) -> PageText:
-    """Parse a page: its main part if that has more than a few words, else all of it."""
+    """Parse the main part of a page, or the entire page if the main part is missing or has only a few words."""
     if _MAIN.search(source):
         page = PageText(main_only=True)
         page.feed(source)

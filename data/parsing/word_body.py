@@ -1,4 +1,4 @@
-"""Converts the body of a .docx file to text: numbered paragraphs, tables, text boxes, formulas, superscripts."""
+"""Convert the body of a .docx file to text: numbered paragraphs, tables, text boxes, formulas and superscripts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from data.parsing.text_builder import TextBuilder
 from data.parsing.word_numbering import Numbering
 from data.parsing.word_styles import RAISED, Styles, level_of
 
-# Deleted text, field codes, and the fallback form of content that is stored twice.
+# Elements that are omitted: deleted text, field codes, and the fallback form of content that is stored twice.
 _UNSEEN = frozenset(("del", "moveFrom", "instrText", "delText", "Fallback"))
 _ENGLISH_ID = re.compile(r"(?:heading([1-9])|title)$", re.IGNORECASE)
 _GAPS = {"tab": "\t", "br": "\n", "cr": "\n"}
 
 
 class WordBody(XmlEvents):
-    """Builds ``text`` from the body. Files without styles use the names of the English ones.
+    """A converter of the body to ``text``. If a file has no styles, style IDs are matched with the English names.
 
-    put_in: returns the text of a part that an altChunk names by its relationship id; "" if it cannot be read.
+    put_in: returns the text of an embedded part (altChunk) for its relationship ID, "" if it is unreadable.
     """
 
     def __init__(self, styles: Styles, numbering: Numbering, put_in: Callable[[str], str]) -> None:
@@ -147,7 +147,7 @@ class WordBody(XmlEvents):
         self.text.add_exactly(text)
 
     def _settle(self, after: str) -> None:
-        """Write pending superscript or subscript text, now that the following text is known."""
+        """Write pending superscript or subscript text. after: the text that follows it."""
         level, content = self._pending
         if level:
             self._pending = ("", "")
@@ -189,7 +189,7 @@ class WordBody(XmlEvents):
                 self.text.widen(columns)
 
     def _number(self) -> None:
-        """Write the automatic number of the paragraph whose properties have ended."""
+        """Write the automatic number of a paragraph. Called at the end of the paragraph's properties."""
         num, level = self._styles.numbered.get(self._style, ("", 0))
         if num and not level:
             level = self._numbering.level_of_style(num, self._style)

@@ -1,4 +1,4 @@
-"""Parser for .docx files: one document with the text of the body and headings by style."""
+"""Parse .docx files. A file becomes one document with the text of its body and headings by style."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _PUT_IN_DEPTH = 3
 
 
 def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
-    """Yield one document. Paragraphs are separated by blank lines, table rows by lines, cells by tabs. Raises
-    ParseError.
+    """Yield one document. Paragraphs are separated by blank lines, table rows by line breaks, and cells by tabs.
 
     Automatic numbers, text boxes and embedded parts (altChunk) are included at their positions. Headers, footers, notes
-    and comments are omitted. The title is the title property, else the first paragraph of style Title. Metadata:
-    ``author``. An embedded part that cannot be read is refused by name.
+    and comments are omitted. The title is the title property, or else the first paragraph of the style Title. The
+    metadata are ``author``. An unreadable embedded part is refused by name. Raises ParseError if the file is invalid or
+    has no text.
     """
     document = _Docx(Budget(limits.file_bytes))
     body = document.read(file)
@@ -49,7 +49,11 @@ def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
 @dataclass(slots=True)
 class _Docx:
-    """One file with its embedded parts. lost: (part, reason) of what could not be read."""
+    """A file with its embedded parts.
+
+    budget: number of bytes that may still be unpacked. depth: nesting depth of the file. lost: (name, reason) of each
+    embedded part that is unreadable.
+    """
 
     budget: Budget
     depth: int = 0
@@ -82,7 +86,7 @@ class _Docx:
             raise ParseError(f"a part of it cannot be read ({one_line(str(error), 100)})") from None
 
     def put_in(self, archive: zipfile.ZipFile, target: str) -> str:
-        """Return the text of an embedded part; "" if it cannot be read, which is recorded in ``lost``."""
+        """Return the text of an embedded part. If it is unreadable, return "" and record it in ``lost``."""
         name = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"word/{target}")
         try:
             with archive.open(name) as stored:

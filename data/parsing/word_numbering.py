@@ -1,4 +1,4 @@
-"""The automatic numbers that Word displays before paragraphs: 1., (a), § 2, 3.1."""
+"""Compute the automatic numbers that Word displays before paragraphs, such as 1., (a), § 2 or 3.1."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ _ROMAN_UNITS = (*_ROMAN, (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
 @dataclass(slots=True)
 class ListLevel:
-    """One level of a list.
+    """A level of a list.
 
-    text: the format, with %1 for the number of the first level, and so on.
-    style: the style of its paragraphs.
+    start: first number.
+    format: number format, such as "decimal" or "lowerRoman".
+    text: text of the label, with %1 for the number of the first level, and so on.
+    decimal_only: whether the numbers of all levels are shown as decimals.
+    style: ID of the style of its paragraphs.
     """
 
     start: int = 1
@@ -30,7 +33,12 @@ class ListLevel:
 
 @dataclass(slots=True)
 class Numbering(XmlEvents):
-    """The lists of word/numbering.xml and their current counts."""
+    """The lists of word/numbering.xml and their current counts.
+
+    lists: levels of each abstract list, by its ID and the level's index.
+    used: ID of the abstract list of each list.
+    overrides: first numbers that a list sets, by its ID and the level's index.
+    """
 
     lists: dict[str, dict[int, ListLevel]] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
@@ -73,12 +81,12 @@ class Numbering(XmlEvents):
                 level.style = value
 
     def level_of_style(self, num: str, style: str) -> int:
-        """Return the level that a list assigns to a paragraph style, or 0."""
+        """Return the level that a list assigns to a paragraph style, 0 if it assigns none."""
         levels = self.lists.get(self.used.get(num, ""), {})
         return next((number for number, level in levels.items() if level.style and level.style == style), 0)
 
     def label(self, num: str, level: int) -> str:
-        """Return and count the number of the next paragraph of this list and level; "" for bullets."""
+        """Count the next paragraph of a list and level, and return its label, "" for bullets."""
         abstract = self.used.get(num, "")
         levels = self.lists.get(abstract)
         if levels is None or level not in levels or not 0 <= level < _LEVELS:
@@ -105,7 +113,7 @@ class Numbering(XmlEvents):
 
 
 def formatted_number(number: int, kind: str) -> str:
-    """Format a number in one of Word's formats (ECMA-376 part 1, 17.18.59). Formats of other scripts become digits."""
+    """Return a number in one of Word's formats (ECMA-376 part 1, 17.18.59). Formats of other scripts give digits."""
     match kind:
         case "lowerLetter" | "upperLetter" if number > 0:
             letters = chr(97 + (number - 1) % 26) * min((number - 1) // 26 + 1, 100)

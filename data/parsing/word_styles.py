@@ -1,4 +1,4 @@
-"""Reads the parts of a .docx file besides its text: styles, relationships, properties."""
+"""Read the styles, relationships and properties of a .docx file."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ _HEADING_STYLE = re.compile(r"heading ([1-9])$", re.IGNORECASE)
 
 @dataclass(slots=True)
 class Styles(XmlEvents):
-    """Paragraph and character styles by style id: name, outline level, base style, numbering (list, level), and whether
-    the style raises ("sup") or lowers ("sub") text."""
+    """Paragraph and character styles, by style ID.
+
+    named: name of the style.
+    outlined: outline level, from 1.
+    based: ID of the base style.
+    numbered: list and level of its numbering.
+    raised: "sup" or "sub" if the style raises or lowers text.
+    current: ID of the style that is being read.
+    """
 
     named: dict[str, str] = field(default_factory=dict)
     outlined: dict[str, int] = field(default_factory=dict)
@@ -53,7 +60,7 @@ class Styles(XmlEvents):
         found: dict[str, int] = {}
         for style in self.named:
             at, seen = style, 0
-            while at and seen < 20:  # Base styles may form a cycle.
+            while at and seen < 20:  # limited, because base styles may form a cycle
                 level = self._own_level(at)
                 if level is not None:
                     if level <= 9:
@@ -88,7 +95,7 @@ class Properties(XmlEvents):
         self.inside = ""
 
     def characters(self, text: str) -> None:
-        """Keep about the first thousand characters of the value."""
+        """Keep about a thousand characters of the value."""
         if self.inside == "title":
             self.title += text[:1000]
         elif self.inside == "creator":
@@ -96,18 +103,18 @@ class Properties(XmlEvents):
 
 
 RAISED = {"superscript": "sup", "subscript": "sub"}
-_LEAST_HALF_POINTS = 3  # Smaller offsets are fine adjustment.
+_LEAST_HALF_POINTS = 3  # smaller offsets are fine adjustments
 
 
 def level_of(position: str) -> str:
-    """Return "sup", "sub" or "" for the value of w:position, in half-points above the baseline."""
+    """Return "sup", "sub" or "" for a value of w:position, which is in half-points above the baseline."""
     height = int(position) if re.fullmatch(r"-?\d{1,4}", position) else 0
     return "" if abs(height) < _LEAST_HALF_POINTS else "sup" if height > 0 else "sub"
 
 
 @dataclass(slots=True)
 class Relations(XmlEvents):
-    """id -> target of the parts that a part refers to."""
+    """Relationships of a part. targets: target of each relationship to another part, by its ID."""
 
     targets: dict[str, str] = field(default_factory=dict)
 

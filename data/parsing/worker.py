@@ -1,7 +1,7 @@
-"""The child process: parses one file after the other, within limits, until its input ends.
+"""Parse files within limits until the input ends. This module runs in a child process.
 
-Runs in a separate interpreter (see process.py) without environment or terminal. Where the system supports it, it has no
-network access and cannot write files (sandbox.py).
+The process is a separate interpreter without environment and terminal (process.py). If the system supports it, it has
+no network access and cannot write files (sandbox.py).
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _OPEN_FILES = 64
 
 
 def main(parent: int, settings: str, life: int) -> None:
-    """Serve requests on standard input.
+    """Parse the files that are requested on standard input, until it ends.
 
-    parent: id of the process to end with.
+    parent: ID of the parent process. This process ends when the parent ends.
     settings: ParsingLimits as JSON.
-    life: the reading end of a pipe whose writing end only the parent holds.
+    life: file descriptor of the reading end of a pipe; only the parent has the writing end.
     """
     limits = ParsingLimits(**json.loads(settings))
-    # Frames go to the original standard output; whatever a library prints goes to standard error.
+    # Frames are written to the original standard output. Output of libraries is redirected to standard error.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     requests = os.fdopen(os.dup(0), "rb")
@@ -57,7 +57,7 @@ def main(parent: int, settings: str, life: int) -> None:
 
 
 def _serve(request: dict[str, Any], limits: ParsingLimits, out: IO[bytes]) -> bool:
-    """Parse one file. Return whether this process must not parse another one because it ran out of memory."""
+    """Parse one file. Return whether this process must end because it ran out of memory."""
     path = Path(os.fsdecode(bytes.fromhex(request["path"])))
     origin = Origin(request["where"], request["document_id"])
     _allow_time(limits)
@@ -90,19 +90,19 @@ def _limit(which: int, value: int) -> None:
 
 
 def _allow_time(limits: ParsingLimits) -> None:
-    """Allow cpu_seconds more for the next document. After that the system ends this process (SIGXCPU)."""
+    """Allow ``cpu_seconds`` more for the next document. After that, the system ends this process (SIGXCPU)."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     until = int(time.process_time()) + 1 + limits.cpu_seconds
     resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))
 
 
 def _watch(parent: int, life: int) -> None:
-    """End this process with its parent, in two ways.
+    """Arrange that this process ends when its parent ends.
 
-    The system sends SIGIO, which ends the process, when the writing end of the pipe is closed. That works even within a
-    regular expression that never releases the interpreter. If a fork of the parent holds that end too, a thread checks
-    the parent. prctl's PR_SET_PDEATHSIG is not used: it follows the thread that started the child, and jobs run in
-    threads that end.
+    When the writing end of the pipe is closed, the system sends SIGIO, which ends the process even within a regular
+    expression that does not release the interpreter. A thread also checks the parent, in case a fork of the parent
+    holds the writing end. prctl's PR_SET_PDEATHSIG is not used, because it signals the end of the thread that started
+    the child, and jobs run in threads that end.
     """
     fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
     fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)

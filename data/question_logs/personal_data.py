@@ -1,6 +1,6 @@
-"""Rule-based detection and replacement of e-mail addresses, telephone numbers and payment card numbers.
+"""Detect and replace e-mail addresses, telephone numbers and payment card numbers by rules.
 
-Other personal data (names, addresses, account numbers) is not detected: a person should review a set before it is
+Other personal data (names, addresses, account numbers) is not detected, so a person should review a set before it is
 shared.
 """
 
@@ -24,7 +24,7 @@ _FEWEST, _MOST = 7, 15  # digits of a telephone number (ITU-T E.164: at most 15)
 
 @dataclass(frozen=True, slots=True)
 class PersonalData:
-    """A replaced item. start, end: in the original text."""
+    """An item that was replaced. start, end: its offsets in the original text."""
 
     kind: PersonalKind
     start: int
@@ -32,7 +32,7 @@ class PersonalData:
 
 
 def without_personal_data(text: str) -> tuple[str, tuple[PersonalData, ...]]:
-    """Replace each item by its kind in brackets; returns the text and the items, in order."""
+    """Replace each item of personal data by its kind in brackets, and return the text and the items, in order."""
     found: list[PersonalData] = [PersonalData("e-mail", m.start(), m.end()) for m in _EMAIL.finditer(text)]
     for match in _DIGITS.finditer(text):
         digits = re.sub(r"\D", "", match.group())
@@ -51,8 +51,9 @@ def without_personal_data(text: str) -> tuple[str, tuple[PersonalData, ...]]:
 
 
 def luhn(digits: str) -> bool:
-    """Return whether a number's check digit is valid (ISO/IEC 7812-1, annex B); a single repeated digit is not a
-    card number.
+    """Return whether a number's check digit is valid (ISO/IEC 7812-1, annex B).
+
+    Returns False for a single repeated digit, which is not a card number.
     """
     if len(set(digits)) == 1:
         return False

@@ -1,4 +1,4 @@
-"""Read a log file: JSON Lines, one JSON document, or CSV; every record gives a question or a reason why not."""
+"""Read a log file (JSON Lines, a JSON document, or CSV). Each record gives a question or the reason why it has none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ CHILD: Final = "it is part of another trace, whose question is taken"
 
 @dataclass(frozen=True, slots=True)
 class LoggedQuestion:
-    """where: ``path, record N`` (from 1). text: the question, stripped; "" if there is none, with the reason."""
+    """A record of a log.
+
+    where: ``path, record N``, from 1. text: the question, stripped; "" if there is none. reason: why there is none.
+    """
 
     where: str
     text: str
@@ -31,9 +34,10 @@ class LoggedQuestion:
 
 
 def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
-    """Yield every record of a log. column: the question column of a CSV file (by default found by name).
+    """Yield every record of a log.
 
-    Raises DataError for a file that cannot be read, is empty, or is a table without such a column.
+    column: name of the question column of a CSV file, None to find it by its usual names. Raises DataError for a file
+    that is unreadable or empty, and for a table without such a column.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
@@ -67,7 +71,7 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
 
 
 def _records(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    """Yield records with their location; an invalid line gives its reason."""
+    """Yield the records, or the reason why a line is invalid, each with its location."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError):

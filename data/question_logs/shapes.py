@@ -1,8 +1,8 @@
 """Extract the question of a log record: OpenAI requests, Langfuse, OpenTelemetry (Phoenix) spans, LangSmith runs.
 
-Field names: OpenAI's chat and batch formats; Langfuse's trace export (input); OpenInference (input.value,
-llm.input_messages) and OpenTelemetry's generative-AI conventions (gen_ai.input.messages, gen_ai.prompt.N.content);
-LangSmith's run export (inputs).
+The field names are those of OpenAI's chat and batch formats, Langfuse's trace export (input), OpenInference
+(input.value, llm.input_messages), OpenTelemetry's generative-AI conventions (gen_ai.input.messages,
+gen_ai.prompt.N.content), and LangSmith's run export (inputs).
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ _DEEPEST: Final = 6
 
 
 def records_in(document: object) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of a JSON document: of a list, of an export's list, of OTLP's resourceSpans, or the document
-    itself.
+    """Yield the records of a JSON document.
+
+    The records are the items of a list, of a list inside an export, or of OTLP's resourceSpans. Any other object is
+    itself a record.
     """
     if isinstance(document, list):
         for item in document:
@@ -41,7 +43,7 @@ def records_in(document: object) -> Iterator[Mapping[str, Any]]:
 
 
 def is_root(record: Mapping[str, Any]) -> bool:
-    """Whether a record is not a child of another span or run: a child repeats its parent's question."""
+    """Return whether a record is not a child of another span or run. A child repeats its parent's question."""
     return not any(record.get(name) not in (None, "", "0000000000000000") for name in _PARENTS)
 
 
@@ -80,7 +82,7 @@ def _found(value: object, depth: int) -> str | None:
 
 
 def _of_text(text: str, depth: int) -> str | None:
-    """The text, or the question inside it if it is a JSON document."""
+    """Return the text, or the question inside it if it is a JSON document."""
     stripped = text.strip()
     if stripped[:1] in "{[" and stripped:
         try:
@@ -100,9 +102,9 @@ def _messages_field(value: object) -> str | None:
 
 
 def _of_messages(messages: list[Any]) -> str | None:
-    """The last user message."""
+    """Return the text of the last user message."""
     for message in reversed(messages):
-        if isinstance(message, list):  # LangChain keeps a list for each prompt of a batch
+        if isinstance(message, list):  # LangChain has a list of messages for each prompt of a batch
             return _of_messages(message)
         if not isinstance(message, dict):
             continue
@@ -161,7 +163,7 @@ def _listed(value: object, name: str) -> list[Any]:
 
 
 def flat_attributes(attributes: list[Any]) -> dict[str, Any]:
-    """Convert OTLP's list of keys and typed values to a mapping; values of arrays become lists."""
+    """Convert OTLP's list of keys and typed values to a mapping. Arrays become lists."""
     found: dict[str, Any] = {}
     for item in attributes:
         if isinstance(item, dict) and isinstance(item.get("value"), dict):
@@ -170,7 +172,7 @@ def flat_attributes(attributes: list[Any]) -> dict[str, Any]:
 
 
 def _typed(value: dict[str, Any], depth: int) -> Any:
-    """The value inside OTLP's {"stringValue": ...}, {"arrayValue": {"values": [...]}} and the like."""
+    """Return the value inside an OTLP value such as {"stringValue": ...} or {"arrayValue": {"values": [...]}}."""
     kind, inner = next(iter(value.items()), ("", None))
     if kind == "arrayValue" and isinstance(inner, dict) and depth < _DEEPEST:
         return [_typed(item, depth + 1) for item in _listed(inner, "values") if isinstance(item, dict)]

@@ -1,4 +1,4 @@
-"""Alembic environment: runs revisions on the connection (and in the transaction) of data/migrations.py."""
+"""Alembic environment. It runs revisions on the connection of data/migrations.py, inside its transaction."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ from sqlalchemy import (
 from data.columns import UtcDateTime, utc_now
 from data.tables.shared import OBJECT, metadata
 
-# sqlite_autoincrement: the number of a deleted row is never reused, so that a folder or a cache named after it cannot
-# become another one's. (PostgreSQL's sequences do that anyway.)
+# sqlite_autoincrement: keys of deleted rows are never reused, so that a folder or cache named after a key cannot belong
+# to two rows. PostgreSQL's sequences have this property anyway.
 
 
 class _CollectionColumns(TypedColumns):
@@ -35,8 +35,8 @@ class _CollectionColumns(TypedColumns):
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
     tenant = Column(String(64), nullable=False, default="", server_default="")
     label: Named[str | None] = Column(String(255))
-    # collections and generations refer to each other, so this key is added after both tables exist (PostgreSQL) or
-    # written into the table (SQLite, which cannot add keys later but checks them late).
+    # collections and generations refer to each other. On PostgreSQL the key is therefore added after both tables exist.
+    # SQLite cannot add keys later, but accepts a key to a table that does not exist yet.
     current_generation_id: Named[int | None] = Column(
         Integer,
         ForeignKey("generations.id", ondelete="SET NULL", use_alter=True, name="fk_collections_current_generation_id"),
@@ -44,9 +44,12 @@ class _CollectionColumns(TypedColumns):
 
 
 collections = Table("collections", metadata, _CollectionColumns, sqlite_autoincrement=True)
-"""What a person indexes and asks under one name. current_generation_id: the generation that answers, if any. tenant:
-whose it is, "" for this machine's own. label: what its tenant calls it, NULL where that is the name; names are unique
-among all tenants (they name folders), labels within one."""
+"""Collections of documents.
+
+name: internal name, unique among all tenants, because it names a folder. tenant: the owner, "" for the local user.
+label: the name that the tenant uses, unique within the tenant; NULL if it equals the name. current_generation_id: the
+published generation, if any.
+"""
 
 Index("uq_collections_tenant_label", collections.c.tenant, collections.c.label, unique=True)
 
@@ -71,10 +74,13 @@ documents = Table(
     UniqueConstraint("collection_id", "document_id", "sha256"),
     sqlite_autoincrement=True,
 )
-"""One *version* of a document a row, its text never updated (metadata and outline may be): a published generation
-keeps answering from the version it was built from while a later one waits to be indexed. sha256: of title and text
-(Document.sha256). outline: where its headings and pages are; NULL where nothing is known of them. uploaded: whether
-it came over HTTP, so that indexing a folder does not remove it."""
+"""Document versions, one in a row.
+
+A published generation answers from the versions that it was built from while later ones are indexed, so the text of a
+version is not updated; its metadata and outline may be. sha256: SHA-256 of title and text (Document.sha256). outline:
+positions of headings and pages, NULL if unknown. uploaded: whether the document was uploaded over HTTP, so that
+indexing a folder does not remove it.
+"""
 
 
 class _GenerationColumns(TypedColumns):
@@ -96,17 +102,20 @@ generations = Table(
     CheckConstraint("status IN ('building', 'published', 'retired')", name="status"),
     sqlite_autoincrement=True,
 )
-"""An index of a collection: a folder of files and the manifest they are checked against."""
+"""Indexes of collections. folder: the folder of the files, relative to the home. manifest: the list of the files.
+
+status: building, published or retired.
+"""
 
 
 class _GenerationDocumentColumns(TypedColumns):
     generation_id = Column(Integer, ForeignKey("generations.id", ondelete="CASCADE"), primary_key=True)
-    # No cascade: a document version cannot be deleted while a generation still uses it.
+    # No cascade, so that a document version cannot be deleted while a generation uses it.
     document_row = Column(Integer, ForeignKey("documents.id"), primary_key=True, index=True)
 
 
 generation_documents = Table("generation_documents", metadata, _GenerationDocumentColumns)
-"""Document versions of each generation."""
+"""The document versions of each generation."""
 
 
 class _VectorColumns(TypedColumns):
@@ -117,8 +126,10 @@ class _VectorColumns(TypedColumns):
 
 
 vectors = Table("vectors", metadata, _VectorColumns)
-"""Embeddings by content: an index job that was killed resumes here, and unchanged text is never embedded again.
-encoder: its fingerprint. vector: as the encoder's owner packs it. collection_id: whom it was made for, and who may
-remove it once no generation needs it; NULL when that collection is gone."""
+"""Vectors of texts, so that a killed indexing job can resume and unchanged texts are not embedded again.
+
+encoder: fingerprint of the encoder. text_sha256: SHA-256 of the text. vector: packed by retrieval/indexing/
+vector_cache.py. collection_id: the collection for which it was computed; NULL if that collection was deleted.
+"""
 
 Index("ix_generations_collection_id_status", generations.c.collection_id, generations.c.status)

@@ -1,4 +1,4 @@
-"""Tables of measurements: runs, their questions, samples, verdicts and human labels."""
+"""Tables of evaluations: runs, their questions, samples, verdicts and human labels."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class _RunColumns(TypedColumns):
 runs = Table("runs", metadata, _RunColumns)
 """Evaluation runs.
 
-id: hash of everything that determines the run, so that the same command finds its samples again (for a tenant's runs it
-includes the tenant). tenant: the owner, "" for the local user.
+id: hash of everything that determines the run, including the tenant if there is one, so that the same command finds its
+samples again. tenant: the owner, "" for the local user.
 """
 
 
@@ -51,7 +51,7 @@ class _RunQuestionColumns(TypedColumns):
 
 
 run_questions = Table("run_questions", metadata, _RunQuestionColumns)
-"""The questions of a run, as of its start. position: from 0, in the order of the question file."""
+"""The questions of a run, as they were at its start. position: position in the question file, from 0."""
 
 
 class _SampleColumns(TypedColumns):
@@ -59,7 +59,7 @@ class _SampleColumns(TypedColumns):
     question_id = Column(Text, primary_key=True)
     arm = Column(String(64), primary_key=True)
     decoding = Column(Text, primary_key=True)
-    # autoincrement=False: these integers come from the run, and the database must not generate them.
+    # autoincrement=False, because the run determines these integers.
     sample = Column(Integer, primary_key=True, autoincrement=False)
     seed = Column(BigInteger, nullable=False)
     completion: Named[dict[str, Any]] = Column(OBJECT, nullable=False)
@@ -69,9 +69,9 @@ class _SampleColumns(TypedColumns):
 
 
 samples = Table("samples", metadata, _SampleColumns)
-"""One completion a row, committed as soon as it is judged.
+"""Completions with their judgements, one in a row.
 
-prompt: the shown chunks (ids, offsets, ranks, scores); evaluation: outcome and reason.
+prompt: the chunks in the prompt (IDs, offsets, ranks, scores). evaluation: outcome and reason.
 """
 
 
@@ -103,9 +103,9 @@ verdicts = Table(
         ondelete="CASCADE",
     ),
 )
-"""A verifier's verdict on one claim of one sample.
+"""Verdicts of verifiers on the claims of samples. Several verifiers may judge the same claim.
 
-claim: its index from 0; support: V(c) in [0, 1] or NULL if unscored. Several verifiers may judge the same claim.
+claim: index of the claim, from 0. support: V(c) in [0, 1], NULL if unscored.
 """
 
 
@@ -126,8 +126,8 @@ class _LabelColumns(TypedColumns):
     decoding = Column(Text, primary_key=True)
     sample = Column(Integer, primary_key=True, autoincrement=False)
     annotator = Column(String(64), primary_key=True)
-    # Whether this label resolves a disagreement of annotators; part of the key, since an adjudicator may have annotated
-    # too.
+    # Whether this label resolves a disagreement of annotators. It is part of the key, because the person who resolves
+    # it may be one of the annotators.
     settles = Column(Boolean, primary_key=True)
     label = Column(String(32), nullable=False)
     created_at = Column(UtcDateTime, nullable=False, default=utc_now)
@@ -145,4 +145,4 @@ labels = Table(
     ),
     CheckConstraint("label IN ('hallucinated', 'supported', 'abstained', 'unscored')", name="label"),
 )
-"""A person's label of one response. Labels are removed when a response is generated again and may differ."""
+"""Labels of responses by people. They are removed if a response is generated again, because it may differ."""

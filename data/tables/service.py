@@ -1,4 +1,4 @@
-"""Tables of the running service: jobs, keys and their rate limits, queries."""
+"""Tables of the service: jobs, API keys, rate limits and queries."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class _JobColumns(TypedColumns):
 jobs = Table("jobs", metadata, _JobColumns)
 """Background jobs.
 
-status: queued, running, succeeded, failed or cancelled. owner: the worker that runs it, "" while it is queued;
-heartbeat_at: the worker's last sign of life; lease_until: when another worker may take over. attempts: how often it was
-started. stopping: whether cancellation was requested. request: the input; result: the output. idempotency_key: the
-client's name of the request, whose content request_sha256 identifies. run_id: of an evaluation.
+status: queued, running, succeeded, failed or cancelled. owner: the worker that runs the job, "" while it is queued.
+heartbeat_at: time of the worker's last heartbeat. lease_until: time from which another worker may take over. attempts:
+number of starts. stopping: whether cancellation was requested. request: input of the job. result: output of the job.
+idempotency_key: key that the client gave to the request. request_sha256: SHA-256 of the request with that key. run_id:
+ID of the run of an evaluation.
 """
 
 Index("uq_jobs_tenant_idempotency_key", jobs.c.tenant, jobs.c.idempotency_key, unique=True)
@@ -61,8 +62,8 @@ class _ApiKeyColumns(TypedColumns):
 api_keys = Table("api_keys", metadata, _ApiKeyColumns)
 """API keys and their rights.
 
-secret_sha256: of the entire key, which is not stored; it has 256 random bits, so that a slow hash would add no
-protection. limits: empty for the service's defaults.
+secret_sha256: SHA-256 of the entire key, which is not stored. A key has 256 random bits, so a slow hash would add no
+protection. limits: rate limits of the key, empty for the service's defaults.
 """
 
 
@@ -74,7 +75,7 @@ class _RateBucketColumns(TypedColumns):
 rate_buckets = Table("rate_buckets", metadata, _RateBucketColumns)
 """Rate limits that several processes share.
 
-name: of the limit and the key. full_at: when the whole quota of a minute is available again.
+name: name of the limit and of the key. full_at: time at which the full quota of a minute is available again.
 """
 
 
@@ -88,4 +89,4 @@ class _QueryColumns(TypedColumns):
 
 
 queries = Table("queries", metadata, _QueryColumns)
-"""Questions and their answers."""
+"""Questions to the service and their answers."""

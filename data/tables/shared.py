@@ -1,4 +1,4 @@
-"""Shared by all tables: schema version, constraint names, JSON types, and the table of facts about the database."""
+"""Definitions that all tables share: schema version, constraint names, JSON types and the table ``meta``."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 from sqlalchemy import JSON, Column, MetaData, String, Table, Text, TypedColumns
 
 SCHEMA_VERSION = "7"
-"""Incremented with every change to the tables, with a revision of that number in data/revisions/versions.
+"""Version of the tables. Every change increments it and adds a revision of that number to data/revisions/versions.
 
-The store compares it with meta.schema_version at start.
+The store compares it with ``schema_version`` in the table ``meta`` at start.
 """
 
 # Every constraint has a predictable name, because a migration can only drop a named one.
@@ -23,7 +23,7 @@ metadata = MetaData(
     }
 )
 
-# none_as_null: a Python None is SQL NULL, never the JSON text 'null', so that NOT NULL works.
+# none_as_null: a Python None becomes SQL NULL, not the JSON text 'null', so that NOT NULL works.
 OBJECT: JSON[dict[str, Any]] = JSON(none_as_null=True)
 OBJECTS: JSON[list[dict[str, Any]]] = JSON(none_as_null=True)
 WORDS: JSON[list[str]] = JSON(none_as_null=True)

@@ -1,4 +1,4 @@
-"""Tables of the watch on answers in service: audited answers, their labels, checks of the verifier's anchors."""
+"""Tables that monitor answers in service: audited answers, their labels, and checks of the verifier's anchors."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ class _AuditColumns(TypedColumns):
 
 
 audits = Table("audits", metadata, _AuditColumns, sqlite_autoincrement=True)
-"""Answers in service that were drawn for an audit, one a query.
+"""Answers in service that were drawn for an audit, at most one for each query.
 
-number: the order of the audit, which no clock can change. certificate: its id, "" for none. probability: with which the
-query was drawn. answered: False if a policy withheld the answer. score: of the answer, NULL for none. distance: of the
-question from those of the calibration, NULL until it is computed. content: question, answer and passages; NULL once
-they were pruned.
+number: position in the order of audits, independent of clocks. certificate: ID of the certificate, "" for none.
+probability: probability with which the query was drawn. answered: False if a policy withheld the answer. score: score
+of the answer, NULL for none. distance: distance of the question from those of the calibration, NULL until it is
+computed. content: question, answer and passages, NULL after they were pruned.
 """
 
 
@@ -60,7 +60,7 @@ audit_labels = Table(
     _AuditLabelColumns,
     CheckConstraint("label IN ('hallucinated', 'supported', 'abstained', 'unscored')", name="label"),
 )
-"""A person's label of an audited answer. settles: whether it resolves a disagreement of annotators."""
+"""Labels of audited answers by people. settles: whether the label resolves a disagreement of annotators."""
 
 
 class _AnchorCheckColumns(TypedColumns):
@@ -72,6 +72,8 @@ class _AnchorCheckColumns(TypedColumns):
 
 
 anchor_checks = Table("anchor_checks", metadata, _AnchorCheckColumns)
-"""Judgements of a certificate's anchors: number 0 fixes the set, with the scores of the calibration; later ones have
-the scores of the verifier that was installed then.
+"""Judgements of a certificate's anchors.
+
+number: 0 defines the set of anchors and has the scores of the calibration. Later numbers have the scores of the
+verifier that was installed at the time.
 """

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class JobParams:
     """Parameters of an indexing job. They affect its speed, its memory and the work lost if it is killed.
 
-    They do not affect its result. workers: number of processes that chunk documents; 0 uses a thread of this process. documents_per_commit,
-    characters_per_commit: largest numbers read between two commits. texts_per_call: number of texts encoded between two
-    commits. texts_per_window: number of texts sorted by length together.
+    They do not affect its result. workers: number of processes that chunk documents; 0 uses a thread of this process.
+    documents_per_commit, characters_per_commit: largest numbers read between two commits. texts_per_call: number of
+    texts encoded between two commits. texts_per_window: number of texts sorted by length together.
     """
 
     workers: int = 0

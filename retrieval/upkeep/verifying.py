@@ -1,4 +1,4 @@
-"""Verify a collection: every hash, count, offset, vector, word weight and database row."""
+"""Verify every hash, count, offset, vector, word weight and database row of a collection."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """what: the damaged artefact. reason: the problem."""
+    """A problem found by a verification. what: the damaged part of the collection. reason: what is wrong with it."""
 
     what: str
     reason: str
@@ -46,13 +46,17 @@ class Problem:
 
     @property
     def in_engine(self) -> bool:
-        """Whether it is in the tables of an engine, which the files' hashes do not cover."""
+        """Whether the problem is in an engine, whose content is not covered by the hashes of files."""
         return self.what.partition(":")[0] in ENGINE_NAMES
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """problems: empty if everything is intact. The counts say how many items of each kind were checked."""
+    """Result of a verification.
+
+    generation_hash: hash of the published generation, None if there is none. documents, chunks, vectors, files: numbers
+    of items that were checked. problems: empty if the collection is intact.
+    """
 
     collection: str
     generation_hash: str | None
@@ -65,7 +69,7 @@ class VerificationReport:
 
 @dataclass(slots=True)
 class _Check:
-    """The findings so far."""
+    """A verification in progress, with the findings so far."""
 
     store: Store
     home: Path
@@ -88,16 +92,16 @@ def verify_collection(
     progress: Callable[[str, int, int], None] = lambda *_: None,
     engines: Engines = LOCAL,
 ) -> VerificationReport:
-    """Verify a collection's consistency.
+    """Verify the consistency of a collection.
 
-    Checked: the rows of the collection, its generation and its documents; size and SHA-256 of every file; both copies
-    of the manifest and the recomputed generation hash; every document's hash; every chunk's offsets and the hash of its
-    embedded text; every vector's length, and its equality to the stored vectors; the word index, rebuilt. Indexes in an
-    engine are read from there. progress: (phase, done, total).
+    The checks cover the rows of the collection, its generation and its documents; the size and SHA-256 of every file;
+    both copies of the manifest and the generation hash; the hash of every document; the offsets of every chunk and the
+    hash of its text; the length of every vector and its equality to the vector in the database; and the word index,
+    which is rebuilt and compared. Indexes in an engine are read from the engine. progress: called with (phase, done,
+    total).
 
     Raises EngineUnavailableError if that engine does not answer. Raises RetrievalError if the collection does not
-    exist, or if SQLite reports that its file is damaged: rows missing from its indexes can neither be trusted nor
-    repaired individually.
+    exist, or if SQLite reports a damaged database file, which cannot be repaired row by row.
     """
     with store.read() as connection:
         if collection_key(connection, name) is None:
@@ -199,7 +203,7 @@ def _indexes(check: _Check, folder: Path, manifest: Manifest, engines: Engines) 
 
 
 def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> dict[DocumentVersion, StoredVersion]:
-    """Return the database row of each of the table's documents."""
+    """Return the stored versions linked to the generation. Missing and unexpected ones are recorded as problems."""
     columns = (documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
     with check.store.read() as connection:
         found = connection.execute(
@@ -222,7 +226,7 @@ def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> d
 
 
 def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, StoredVersion]) -> bool:
-    """Check every document and every offset."""
+    """Check every document and its chunks, and return whether all are intact."""
     before = len(check.problems)
     starts = _starts(table)
     total = len(table.versions)

@@ -1,4 +1,4 @@
-"""Write a generation whose indexes are in an engine as local files."""
+"""Copy a generation from an engine to local files."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _BLOCK = 5000
 
 
 def written_as_files(generation: Generation, folder: Path) -> Manifest:
-    """Write ``folder/<hash>`` with the same hash; return its manifest, which names no engine.
+    """Write the generation to ``folder/<hash>`` with the same hash, and return its manifest, which has no engine.
 
-    Raises EngineError if the engine does not answer, OSError if the disk is full.
+    Raises EngineError if the engine does not answer, and OSError if the disk is full.
     """
     manifest = generation.manifest
 

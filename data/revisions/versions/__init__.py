@@ -1,1 +1,1 @@
-"""One file for each schema version; its number is the revision."""
+"""Revisions of the schema, one file for each schema version. The number of the version is the revision."""

@@ -1,4 +1,4 @@
-"""Version 1, the base for databases from before revisions existed. Changes nothing."""
+"""Version 1, the base for databases that are older than the revisions. It changes nothing."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ down_revision = None
 
 
 def upgrade() -> None:
-    """No change: the tables exist."""
+    """Change nothing, because the tables exist."""

@@ -14,7 +14,7 @@ _SAMPLE = ("run_id", "question_id", "arm", "decoding", "sample")
 
 
 def upgrade() -> None:
-    """Add two tables."""
+    """Add the tables label_draws and labels."""
     op.create_table(
         "label_draws",
         sa.Column("run_id", sa.String(64), nullable=False),

@@ -12,7 +12,7 @@ down_revision = "3"
 
 
 def upgrade() -> None:
-    """Add columns with defaults, so that existing rows stay valid; existing data belongs to the local user."""
+    """Add a table, and columns with defaults, so that existing rows stay valid and belong to the local user."""
     op.create_table(
         "api_keys",
         sa.Column("id", sa.String(32), nullable=False),

@@ -10,5 +10,5 @@ down_revision = "4"
 
 
 def upgrade() -> None:
-    """Add one column; the origin of existing documents is unknown."""
+    """Add a column. Existing documents count as not uploaded, because their origin is unknown."""
     op.add_column("documents", sa.Column("uploaded", sa.Boolean(), nullable=False, server_default=sa.false()))

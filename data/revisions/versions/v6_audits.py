@@ -12,7 +12,7 @@ down_revision = "5"
 
 
 def upgrade() -> None:
-    """Add three tables."""
+    """Add the tables audits, audit_labels and anchor_checks."""
     op.create_table(
         "audits",
         sa.Column("number", sa.Integer(), nullable=False),

@@ -1,4 +1,4 @@
-"""Add the rate limits of keys, which all processes on one database server share."""
+"""Add the rate limits of API keys, which all processes that use the database share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ down_revision = "6"
 
 
 def upgrade() -> None:
-    """Add one table with an index."""
+    """Add the table rate_buckets with an index."""
     op.create_table(
         "rate_buckets",
         sa.Column("name", sa.Text(), nullable=False),
