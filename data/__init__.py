@@ -1,1 +1,1 @@
-"""Documents, questions, their loaders, and the SQL store. Does not depend on tensors, retrieval or models."""
+"""Documents, questions, their loaders, and the SQL store. It imports no other package of Plumbline."""

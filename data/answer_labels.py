@@ -1,4 +1,4 @@
-"""Human labels of an answer (hallucinated or not) in the forms that files use, and marked character spans."""
+"""Parse people's labels of answers (hallucinated or not) and marked character spans, in the forms that files use."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ _NONE = frozenset({"", "nan", "none", "null"})
 
 
 def label_of(found: tuple[str, str, object]) -> bool | None:
-    """Return whether people labelled the answer hallucinated; None without a label. found: (part, field name, value).
+    """Return whether people labelled the answer hallucinated; None without a label.
 
-    Under ``hallucinated`` true means yes, under ``supported`` it means no; under both (and under ``label``) a label
-    word is accepted. Raises FieldError for any other value, because a guess could be a wrong label.
+    found: part of the record ("hallucinated", "supported" or "label"), name of its field, and value. A label word is
+    accepted in each part; true or false only in the first two, where the meaning is clear. Raises FieldError for any
+    other value, because a guess could be a wrong label.
     """
     part, name, value = found
     if value is None:
@@ -45,7 +46,7 @@ def label_of(found: tuple[str, str, object]) -> bool | None:
 
 
 def flag_of(name: str, value: object) -> bool | None:
-    """Parse true or false as files write it; None if empty. Raises FieldError for anything else."""
+    """Return true or false, as files write it; None if the field is empty. Raises FieldError for other values."""
     if value is None or (isinstance(value, str) and value.strip().casefold() in _NONE):
         return None
     if (truth := _truth(value)) is None:
@@ -54,10 +55,9 @@ def flag_of(name: str, value: object) -> bool | None:
 
 
 def marked_spans(value: object, length: int) -> tuple[tuple[int, int], ...] | None:
-    """Parse a list of {start, end} spans marked as hallucinated; None if there is no such list.
+    """Return the spans in a list of objects {start, end}, marked as hallucinated; None if the value is another list.
 
-    Spans beyond the answer's ``length`` are truncated. A list of anything else belongs to another field. Raises
-    FieldError for an invalid span.
+    length: length of the answer, at which spans are truncated. Raises FieldError for an invalid span.
     """
     if not isinstance(value, list) or not all(isinstance(item, Mapping) and "start" in item for item in value):
         return None

@@ -1,6 +1,6 @@
-"""Field names of an answer's parts in common formats.
+"""Field names of the parts of an answer record in common formats.
 
-Covers Ragas, Inspect, DeepEval, RAGTruth, RAGChecker, RefChecker, FlashRAG, HaluEval, SQuAD, and names that people use.
+They cover Ragas, Inspect, DeepEval, RAGTruth, RAGChecker, RefChecker, FlashRAG, HaluEval, SQuAD, and common variants.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ MORE_REFERENCES = (
     *("expected_answers", "expected", "targets", "ground_truth_answer", "ground_truth_answers", "correct_answer"),
     *("correct_answers", "right_answer", "best_answer", "ideal", "ideal_answer", "reference_output", "golden"),
 )
-"""Names of accepted answers that only some data sets use. Also used for questions (data.question_json)."""
+"""Names of accepted answers that only some data sets use. data.question_json uses them too."""
 UNANSWERABLE = ("is_impossible", "unanswerable", "is_unanswerable")
 """Names of fields that mark a question as unanswerable when true (SQuAD 2.0)."""
 
@@ -46,10 +46,10 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "label": ("label", "human_label", "annotation"),
     "spans": ("labels",),
 }
-"""For each part of a record its field names, in order of preference, ignoring case; a dot enters an object.
+"""Field names of each part of a record, in order of preference, compared without case. A dot separates nested names.
 
 docs/score.md has the same table.
 """
 
 FIRST_ANSWERS = 9
-"""Number of answer names with equal rank; the others are used only if none of these is present."""
+"""Number of answer names with equal rank. The other names are used only if none of these is present."""

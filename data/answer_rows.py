@@ -1,7 +1,7 @@
-"""Rows of a file with one answer each.
+"""Read the rows of a file of answers, one answer per row.
 
-Formats: JSON Lines, a JSON list, a table with a header (plain or compressed), an Inspect log, Parquet or Arrow, a
-folder of Hugging Face ``datasets``.
+Formats: JSON Lines, a JSON list, a table with a header (each plain or compressed), an Inspect log, Parquet or Arrow,
+and a folder of Hugging Face ``datasets``.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ from data.table_layout import NO_DELIMITER, TableLayout, table_layout
 
 AnswerFormat = Literal["jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow", "datasets"]
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("jsonl", "json", "csv", "tsv", "ragtruth", "inspect", "arrow", "datasets")
-"""inspect: an .eval archive (a log in JSON is "json"). arrow: Parquet, Arrow and Feather files. datasets: a folder of
-Hugging Face ``datasets``.
+"""Supported formats.
+
+"inspect" is an .eval archive (a log in JSON is "json"), "arrow" a Parquet, Arrow or Feather file, and "datasets" a
+folder of Hugging Face ``datasets``.
 """
 WRAPPERS = ("samples", "data", "records", "rows", "examples", "results")
-"""Names under which an object holds the list (samples, as in Ragas and Inspect)."""
+"""Names under which a JSON object may have the list of rows ("samples" in Ragas and Inspect)."""
 _SUFFIXES: Mapping[str, AnswerFormat] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -53,7 +55,10 @@ _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def answer_format(path: Path) -> AnswerFormat:
-    """Return the format of a file or folder, by its name, else by its content. Raises DataError if it is unknown."""
+    """Return the format of a file or folder, by its content and its name.
+
+    Raises DataError if the format is unknown or not supported, or does not match the name.
+    """
     if path.is_dir():
         if is_dataset_folder(path):
             return "datasets"
@@ -83,7 +88,7 @@ def answer_format(path: Path) -> AnswerFormat:
             parameter="format",
         )
     if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
-        return "jsonl"  # one object a line, regardless of the name
+        return "jsonl"  # one object per line, regardless of the name
     if named is not None:
         return named
     if not first:
@@ -96,11 +101,9 @@ def answer_format(path: Path) -> AnswerFormat:
 
 
 def read_rows(path: Path, layout: AnswerFormat, split: str | None = None) -> Iterator[Row | Refused]:
-    """Yield the rows of a file that is not in RAGTruth's layout, and an error in place of each unreadable row.
+    """Yield the rows of a file that is not in RAGTruth's layout, and a Refused in place of each unreadable row.
 
-    split: of a folder of ``datasets``.
-
-    Raises DataError for a file that cannot be read as a whole (a JSON list, a table).
+    split: split to read from a folder of ``datasets``. Raises DataError if the file is unreadable.
     """
     if layout == "jsonl":
         for line in read_jsonl(path, nan_is_null=True):
@@ -122,7 +125,7 @@ def read_rows(path: Path, layout: AnswerFormat, split: str | None = None) -> Ite
 
 
 def _binary_format(path: Path) -> AnswerFormat | None:
-    """The format of a binary file; None for text. Raises DataError for an unsupported format."""
+    """Return the format of a binary file; None for text. Raises DataError for an unsupported format."""
     try:
         with path.open("rb") as file:
             start = file.read(16)
@@ -166,7 +169,7 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
 
 
 def _columns(value: Mapping[str, Any]) -> list[dict[str, object]] | None:
-    """Rows of an object of equally long lists (datasets, pandas orient="list"); None if it is not one."""
+    """Return the rows of an object of equally long lists (datasets, pandas orient="list"); None for other objects."""
     lists = [v for v in value.values() if isinstance(v, list)]
     if len(lists) < 2 or len(lists) < len(value) or len({len(v) for v in lists}) != 1:
         return None
@@ -174,7 +177,11 @@ def _columns(value: Mapping[str, Any]) -> list[dict[str, object]] | None:
 
 
 def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
-    """All rows at once: Python's limit on cell size is global, and is restored before other code runs."""
+    """Return all rows of a table.
+
+    It is no generator, because Python's limit on the size of a cell is global and must be restored before other code
+    runs.
+    """
     name = shown(path)
     before = csv.field_size_limit(_LONGEST_CELL)
     try:
@@ -201,7 +208,10 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
 
 
 def _kept_columns(header: list[str], lines: list[tuple[int, list[str]]]) -> list[int]:
-    """The columns without copies of an earlier one: data frames write their index beside a column of its name."""
+    """Return the positions of the columns that are not copies of an earlier column with the same name.
+
+    Data frames write their index in addition to a column of its name.
+    """
     kept: list[int] = []
     for n, column in enumerate(header):
         first = header.index(column)
@@ -254,7 +264,7 @@ def _head(path: Path) -> str:
 
 
 def _encoding(content: bytes) -> str:
-    """UTF-16 if there is a byte order mark (Excel's "Unicode text"), else UTF-8."""
+    """Return UTF-16 if the content starts with its byte order mark (Excel's "Unicode text"), else UTF-8."""
     return "utf-16" if content.startswith(_UTF16) else "utf-8-sig"
 
 

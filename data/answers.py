@@ -1,6 +1,4 @@
-"""Load answers of other systems from files of many formats; each answer is complete and has a unique id, or is an
-error.
-"""
+"""Load answers of other systems from files of many formats. Incomplete answers and repeated IDs are errors."""
 
 from __future__ import annotations
 
@@ -22,9 +20,11 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class AnswerFile:
-    """The answers that were read. format: of the files, joined if they differ. columns: (part, name) in the first row.
+    """The answers that were read.
 
-    skipped: "file:line: reason" of rows left out by ``skip_bad``. notes: messages for the user.
+    format: format of the files; several are joined with "+". columns: parts of a record and the names of the fields
+    that they were first read from. skipped: "file:line: reason" of rows that ``skip_bad`` left out. notes: messages for
+    the user.
     """
 
     records: tuple[AnswerRecord, ...]
@@ -43,12 +43,14 @@ def load_answers(
     skip_bad: bool = False,
     limit: int | None = None,
 ) -> AnswerFile:
-    """Load the answers of several files. layout: of all of them, None detects each.
+    """Load the answers of several files.
 
-    split: of RAGTruth's layout (its test split by default) or of a folder of ``datasets``. limit: the first so many
-    answers. Raises DataError, naming
-    file and line, for unreadable rows, repeated ids and invalid labels (``skip_bad`` leaves such rows out and lists
-    them), for missing files, and if no answer is left.
+    layout: format of all files; None detects the format of each. names: names of the fields to read. split: split to
+    read in RAGTruth's layout ("test" by default, if there is one) or from a folder of ``datasets``. skip_bad: whether
+    to leave out bad rows and list them. limit: maximum number of answers; None for all.
+
+    Raises DataError, which names file and line, for unreadable rows, repeated IDs and invalid labels (unless
+    ``skip_bad``), for missing files, and if there is no answer.
     """
     if not paths:
         raise DataError("no file of answers was given")
@@ -73,14 +75,14 @@ def load_answers(
 def answers_from_rows(
     rows: Iterable[Mapping[str, object]], *, names: FieldNames | None = None, skip_bad: bool = False
 ) -> AnswerFile:
-    """Load answers from objects in memory, as ``load_answers`` does from a file. Raises DataError as it does."""
+    """Load answers from objects in memory, as ``load_answers`` does from files, with the same errors."""
     collected = _Collected(names or FieldNames(), skip_bad)
     collected.rows(rows_of(rows, "rows"), "", False)
     return collected.file("the rows given", "rows", None)
 
 
 class _Collected:
-    """Records and problems so far."""
+    """The records and problems collected so far."""
 
     def __init__(self, names: FieldNames, skip_bad: bool) -> None:
         self._names, self._skip_bad = names, skip_bad
@@ -94,7 +96,11 @@ class _Collected:
         self._evidence = 0
 
     def rows(self, rows: Iterable[Row | Refused], prefix: str, cells: bool, name: str = "rows") -> None:
-        """Add records from rows. prefix: of the ids of records without one. name: of the file."""
+        """Add records from rows.
+
+        prefix: prefix of the generated IDs of records without an ID. cells: whether values are cells of a table. name:
+        display name of the file.
+        """
         for row in unfolded(rows, name):
             if isinstance(row, Refused):
                 self._problem(str(row))
@@ -142,7 +148,10 @@ class _Collected:
             )
 
     def file(self, name: str, layout: str, limit: int | None) -> AnswerFile:
-        """Return the result, if there was no error."""
+        """Return the result. Raises DataError if there is a problem, or no record.
+
+        name: display name of the files. layout: their format.
+        """
         if self._problems and not self._skip_bad:
             count = len(self._problems)
             listed = "\n".join(f"  {problem}" for problem in self._problems[:_SHOWN])
@@ -161,11 +170,11 @@ class _Collected:
         return AnswerFile(records, layout, tuple(self._columns.items()), tuple(self._problems), notes)
 
     def _left_notes(self) -> list[str]:
-        """Notes on records that are no answers."""
+        """Return notes about records that are not answers."""
         return [f"{len(places)} left out: {reason} (first {places[0]})" for reason, places in self._left.items()]
 
     def _field_notes(self) -> list[str]:
-        """Notes on how fields were read."""
+        """Return notes about how fields were read."""
         notes = []
         if self._evidence:
             notes.append(

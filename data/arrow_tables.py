@@ -1,6 +1,6 @@
 """Read rows of Parquet and Arrow files (also Feather 2 and Hugging Face datasets) with pyarrow.
 
-pyarrow is an extra ("parquet"), imported on first use.
+pyarrow is an optional dependency (extra "parquet") and is imported on first use.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ ARROW_SUFFIXES = (".parquet", ".pq", ".arrow", ".feather", ".ipc")
 _PARQUET, _ARROW_FILE = b"PAR1", b"ARROW1"
 _AT_ONCE = 1024
 _STREAM = b"\xff\xff\xff\xff"
-"""First bytes of an Arrow stream message, which has no magic number."""
+"""First bytes of a message in an Arrow stream, which has no magic number."""
 
 
 def is_arrow(path: Path, head: bytes) -> bool:
-    """Return whether a file has one of these formats, by its first bytes. ``head`` has at least 8."""
+    """Return whether a file is a Parquet or Arrow file. head: its first bytes, at least 8."""
     if head.startswith((_PARQUET, _ARROW_FILE)):
         return True
     return head.startswith(_STREAM) and path.suffix.lower() in ARROW_SUFFIXES
 
 
 def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield each row as a dict of Python values, in order; about a thousand are in memory at once.
+    """Yield each row as a dict of Python values, in order. About a thousand rows are in memory at once.
 
     Raises DataError if pyarrow is not installed, and for a damaged file.
     """

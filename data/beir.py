@@ -1,4 +1,4 @@
-"""Relevance judgements of a BEIR folder."""
+"""Read the relevance judgements of a BEIR folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from data.refused import Refused, shown
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """One line of a qrels file. grade: 0 is not relevant. where: ``path:line``."""
+    """One line of a qrels file. grade: relevance of the document; 0 means not relevant. where: ``path:line``."""
 
     query_id: str
     document_id: str
@@ -20,9 +20,9 @@ class Judgement:
 
 
 def read_judgements(path: Path) -> Iterator[Judgement | Refused]:
-    """Yield the lines of a BEIR qrels file: query id, document id and grade, separated by tabs, after one header line.
+    """Yield the lines of a BEIR qrels file: query ID, document ID and grade, separated by tabs, after one header line.
 
-    Bad lines are refused by number; a missing file is refused as a whole.
+    Bad lines, and a file that cannot be read, are yielded as Refused.
     """
     name = shown(path)
     try:

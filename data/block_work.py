@@ -1,4 +1,4 @@
-"""Work in independent blocks: what executors do, whether in this process or on other machines."""
+"""Executors that process independent blocks of work, in this process or on other machines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BlockIn = TypeVar("BlockIn", contravariant=True)
 
 
 class WorkerError(PlumblineError):
-    """The workers cannot be used, or one was lost with its block more often than is tolerated."""
+    """The workers cannot be used, or a block was lost with its worker too often."""
 
 
 class BlockWorkers(Protocol[BlockIn, Result]):
@@ -23,13 +23,13 @@ class BlockWorkers(Protocol[BlockIn, Result]):
 
     @property
     def ahead(self) -> int:
-        """Number of submitted blocks that keeps all workers busy, at least 1."""
+        """Number of submitted blocks that keeps all workers busy; at least 1."""
 
     def submit(self, block: BlockIn) -> Future[Result]:
-        """Start the block. The future raises what the function raises, and WorkerError if its worker is lost."""
+        """Start a block. Its future raises the function's error, or WorkerError if its worker is lost."""
 
     def close(self) -> None:
-        """End the workers and release their memory. Submitted blocks may be lost. May be called again."""
+        """End the workers and release their memory. Submitted blocks may be lost. Further calls have no effect."""
 
 
 class BlockExecutor(Protocol):
@@ -38,10 +38,10 @@ class BlockExecutor(Protocol):
     def workers(
         self, make: Callable[[], Callable[[Block], Result]], *, models: bool = True
     ) -> BlockWorkers[Block, Result]:
-        """Return workers; each calls ``make`` once, before its first block, and applies the returned function.
+        """Return workers. Each calls ``make`` once, before its first block, and applies the function it returns.
 
-        make, blocks and results are picklable. models: whether the function holds a model, and so needs the processors
-        that are reserved for a worker. Raises WorkerError if there is no room for the workers.
+        make, blocks and results must be picklable. models: whether the function has a model, and so needs the
+        processors that are reserved for a worker. Raises WorkerError if there are not enough resources for the workers.
         """
 
 
@@ -51,7 +51,7 @@ class LocalExecutor:
     def workers(
         self, make: Callable[[], Callable[[Block], Result]], *, models: bool = True
     ) -> BlockWorkers[Block, Result]:
-        """See BlockExecutor. models: makes no difference here."""
+        """See BlockExecutor.workers. models: has no effect."""
         return _LocalWorkers(make)
 
 
@@ -63,12 +63,12 @@ class _LocalWorkers(Generic[Block, Result]):
         self._function: Callable[[Block], Result] | None = None
 
     def submit(self, block: Block) -> Future[Result]:
-        """Apply the function now."""
+        """Apply the function to the block before returning."""
         done: Future[Result] = Future()
         try:
             self._function = self._function or self._make()
             done.set_result(self._function(block))
-        except Exception as error:  # raised where the result is read
+        except Exception as error:  # raised again where the result is read
             done.set_exception(error)
         return done
 
@@ -78,10 +78,10 @@ class _LocalWorkers(Generic[Block, Result]):
 
 
 def in_order(workers: BlockWorkers[Block, Result], blocks: Iterable[Block]) -> Iterator[Result]:
-    """Yield the result of each block, in order. At most ``workers.ahead`` blocks are taken before their results are.
+    """Yield the result of each block, in order. At most ``workers.ahead`` blocks are in progress.
 
-    Raises what the function raises for a block, at its place, WorkerError, and what ``blocks`` raises, after the
-    results of the blocks before.
+    Raises the error of a block in place of its result, and the error of ``blocks`` after the results of the preceding
+    blocks. Raises WorkerError if a worker is lost.
     """
     waiting: deque[Future[Result]] = deque()
     source = iter(blocks)
@@ -91,7 +91,7 @@ def in_order(workers: BlockWorkers[Block, Result], blocks: Iterable[Block]) -> I
             block = next(source)
         except StopIteration:
             break
-        except Exception as raised:  # the results of the blocks before are not lost
+        except Exception as raised:  # raised after the results of the preceding blocks
             error = raised
             break
         waiting.append(workers.submit(block))

@@ -16,8 +16,8 @@ def utc_now() -> datetime:
 def database_now(connection: Connection) -> datetime:
     """Return the current time of the database, in UTC.
 
-    A server's own clock, so that processes on machines whose clocks disagree compare times of one clock. For SQLite the
-    clock of this machine, on which all of its processes run.
+    This is the server's clock, so that all processes compare times of one clock even if those of their machines differ.
+    SQLite uses the clock of this machine, on which all processes run.
     """
     if connection.dialect.name == "sqlite":
         return utc_now()
@@ -26,23 +26,23 @@ def database_now(connection: Connection) -> datetime:
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A timestamp in UTC. PostgreSQL stores timestamptz; SQLite, which has no time type, ISO 8601 text.
+    """A timestamp in UTC: timestamptz on PostgreSQL, and ISO 8601 text on SQLite, which has no type for times.
 
-    The text always has six digits of microseconds and +00:00, so that texts sort by time. A time without a time zone is
-    refused as ambiguous (ValueError inside sqlalchemy's StatementError).
+    The text always has six digits of microseconds and +00:00, so that texts sort by time. Raises ValueError (inside
+    SQLAlchemy's StatementError) for a time without a time zone.
     """
 
     impl = String(32)
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[datetime] | TypeEngine[str]:
-        """Text on SQLite, a timestamp elsewhere."""
+        """Return the type of the column: text on SQLite, a timestamp on PostgreSQL."""
         if dialect.name == "sqlite":
             return dialect.type_descriptor(String(32))
         return dialect.type_descriptor(DateTime(timezone=True))
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | str | None:
-        """Convert to UTC and, on SQLite, to text."""
+        """Return the value in UTC, as text on SQLite."""
         if value is None:
             return None
         if value.tzinfo is None:
@@ -51,7 +51,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return moment.isoformat(timespec="microseconds") if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | str | None, dialect: Dialect) -> datetime | None:
-        """Convert to an aware datetime in UTC."""
+        """Return the stored value as an aware datetime in UTC."""
         if value is None:
             return None
         moment = datetime.fromisoformat(value) if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Numbered lines of a text file that may be compressed (.bz2, .gz)."""
+"""Read the lines of a text file that may be compressed (.bz2, .gz)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from data.errors import DataError
 
 
 def numbered_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of every line that is not blank. what: expected content, for the error.
+    """Yield the number, from 1, and the text of every line that is not blank.
 
-    Raises DataError, naming the file, if it is missing, damaged or not UTF-8.
+    what: expected content, for messages. Raises DataError, which names the file, if it is missing, damaged or not
+    UTF-8.
     """
     openers: dict[str, Any] = {".bz2": bz2.open, ".gz": gzip.open}
     try:

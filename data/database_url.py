@@ -1,4 +1,4 @@
-"""Parse a database URL and create the file of an SQLite database."""
+"""Parse database URLs, and create the file of an SQLite database."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Read a folder that Hugging Face ``datasets`` wrote by ``save_to_disk``: Arrow files, state.json, dataset_info.json.
+"""Read folders that Hugging Face ``datasets`` wrote with ``save_to_disk``: Arrow files, state.json, dataset_info.json.
 
-A ``Dataset`` is one folder; a ``DatasetDict`` has dataset_dict.json and a folder for each split. The library is not
-needed: the Arrow files are streams, named in state.json.
+A ``Dataset`` is one folder. A ``DatasetDict`` has dataset_dict.json and a folder for each split. The library is not
+needed, because the Arrow files are streams whose names are in state.json.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ def is_dataset_folder(path: Path) -> bool:
 
 
 def dataset_rows(path: Path, split: str | None = None) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each row with its place. split: of a DatasetDict, "all" for all; not needed if there is only one.
+    """Yield each row with its location, "FILE, row N".
 
-    Raises DataError if the split must be chosen or is unknown, for a missing or damaged Arrow file (by name), and for a
-    state.json that does not name the files.
+    split: split of a DatasetDict to read, or "all"; not needed if there is only one. Raises DataError if the split is
+    needed or unknown, for a missing or damaged Arrow file, and for a state.json that does not name the files.
     """
     for folder in _folders(path, split):
         for file in _files(folder):
@@ -56,7 +56,7 @@ def _folders(path: Path, split: str | None) -> list[Path]:
 
 
 def _files(folder: Path) -> list[Path]:
-    """The Arrow files, all of which exist."""
+    """Return the paths of the Arrow files. Raises DataError if one is missing, or if state.json does not name them."""
     state = folder / _STATE
     if not state.is_file():
         raise DataError(f"{shown(folder)} has no {_STATE}: the split is incomplete; write it again with save_to_disk")
@@ -77,7 +77,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _is_plain(name: object) -> bool:
-    """Whether a name is that of an entry of the folder itself."""
+    """Return whether a name can be that of an entry directly in a folder."""
     return isinstance(name, str) and bool(name) and name not in (".", "..") and not {"/", "\\", "\0"} & set(name)
 
 

@@ -11,11 +11,11 @@ from data.fields import FieldError, as_text, identifier, kind_of
 
 
 def document_from_fields(fields: Mapping[str, object]) -> Document:
-    """Build the Document of ``{"id" | "_id", "title", "text", "metadata"}``; other fields are ignored.
+    """Return the Document of an object ``{"id" | "_id", "title", "text", "metadata"}``. Other fields are ignored.
 
-    The text is not modified, so that existing offsets stay valid. title and metadata may be missing or null. A document
-    with only a title uses it as its text (some BEIR sets have such documents and search title and text together).
-    Raises FieldError naming the field.
+    The text is not modified, so that existing offsets stay valid. title and metadata may be missing or null. If only
+    the title has text, it becomes the text of the document (some BEIR sets have such documents). Raises FieldError,
+    which names the field.
     """
     document_id = identifier(fields, "id", "_id")
     if "text" not in fields:
@@ -36,7 +36,7 @@ def document_from_fields(fields: Mapping[str, object]) -> Document:
 
 
 def _metadata(value: object) -> tuple[tuple[str, str], ...]:
-    """Pairs sorted by key. Text is unchanged, null is dropped, other values are written as JSON."""
+    """Return the pairs sorted by key. Text is unchanged, null is dropped, and other values are written as JSON."""
     if value is None:
         return ()
     if not isinstance(value, dict):

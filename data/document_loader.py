@@ -26,7 +26,7 @@ def load_documents(
     follow_links: bool = False,
     name_files: bool = False,
 ) -> Iterator[Document | Refused]:
-    """``iter_documents`` for paths only."""
+    """Yield the documents and refused items of paths; see ``iter_documents``."""
     return iter_documents(paths, limits, workers, follow_links=follow_links, name_files=name_files)
 
 
@@ -39,20 +39,23 @@ def iter_documents(
     name_files: bool = False,
     parse: FileParsing = parse_files,
 ) -> Iterator[Document | Refused]:
-    """Yield every document of the sources and, in its place, every refused item.
+    """Yield every document of the sources, and a Refused for every item that is not read.
 
     A source is a folder (see data/folders.py for the order), a file of a kind in data/parsing/file_kinds.py, a BEIR
-    folder (its corpus.jsonl), or a query to a database (data/sql_documents.py), which is read after all paths. The id
-    of a file is its path below the given folder, with forward slashes, or its name if the file itself was given;
-    documents in files of many have their own ids. If another file has used an id, the file's name is prefixed
-    (``products.csv#7``), and for a query the database and table (``notes.db:people#7``), with a note; of two documents
-    with one id in one file or query the second is refused. follow_links: whether symbolic links may leave a given
-    folder. name_files: whether documents with their own id get their file's name as metadata "file". Only one document
-    is in memory at a time, besides all ids and what ``workers`` parser processes hold. Closing the iterator ends those
-    processes. parse: parses the files; data/parsing/distributed.py has another way.
+    folder (its corpus.jsonl), or a query to a database (data/sql_documents.py). Queries are read after all paths.
 
-    Raises DataError immediately if there is no source, a path does not exist or a database source is invalid; later if
-    a database fails, or no parser process can be started.
+    The ID of a file is its path below the given folder, with forward slashes, or its name if the file itself was given.
+    Documents in files with several documents have their own IDs. If another file has used an ID, the file's name is
+    prefixed (``products.csv#7``), or for a query the database and table (``notes.db:people#7``), with a note. If two
+    documents in one file or query have the same ID, the second is refused.
+
+    limits: limits of the parser processes. workers: number of parser processes. follow_links: whether symbolic links
+    may leave a given folder. name_files: whether documents with their own ID get their file's name as metadata "file".
+    parse: function that parses the files (data/parsing/distributed.py has another one). Only one document is in memory
+    at a time, in addition to all IDs and the memory of the parser processes. Closing the iterator ends those processes.
+
+    Raises DataError immediately if there is no source, a path does not exist or a database source is invalid, and later
+    if a database fails or no parser process can be started.
     """
     if not sources:
         raise DataError("no path to documents was given: name a folder or a file")
@@ -68,7 +71,7 @@ def iter_documents(
 
 
 def _unusable(path: Path) -> str:
-    """Return why a path cannot be read at all; empty if it can."""
+    """Return the reason why a path cannot be read; "" if it can."""
     try:
         path.stat()
     except FileNotFoundError:
@@ -118,7 +121,7 @@ def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
 
 
 class _Origins:
-    """The first location of each id. One integer an id, because a collection may have millions."""
+    """The first location of each ID. Only one integer is stored per ID, because a collection may have millions."""
 
     def __init__(self, name_files: bool) -> None:
         self._name_files = name_files
@@ -128,7 +131,10 @@ class _Origins:
         self._labels: Counter[str] = Counter()
 
     def first_of_file(self, parsed: ParsedItem) -> Iterator[Document | Refused]:
-        """Return the document of a file, renamed with a note if a document of another file has the same id."""
+        """Yield the document of a file, with a new ID and a note if a document of another file has the same ID.
+
+        If its ID was used in the same file, a Refused is yielded instead.
+        """
         item, file = parsed.item, parsed.file
         document = item.document if isinstance(item, NumberedDocument) else item
         if isinstance(document, Refused) or file is None:
@@ -136,7 +142,7 @@ class _Origins:
         line = item.line if isinstance(item, NumberedDocument) else 0
         source, name = file.origin.where, file.origin.document_id
         if document.id == name:
-            # Named by its folder, which all its files share, so that their paths need not be kept.
+            # The source is the folder, so that the paths of its files need not be stored.
             source = source.removesuffix(document.id)
             other = f"{Path(source or '.').resolve().name}/{document.id}"
         else:
@@ -153,12 +159,15 @@ class _Origins:
         yield self.first(document, source, line)
 
     def new_label(self, label: str) -> str:
-        """Return a new name for a query: ``notes.db:people``, then ``notes.db:people-2``."""
+        """Return a unique name for a query: ``notes.db:people``, then ``notes.db:people-2``."""
         self._labels[label] += 1
         return label if self._labels[label] == 1 else f"{label}-{self._labels[label]}"
 
     def first_of_query(self, document: Document, source: str, label: str) -> Iterator[Document | Refused]:
-        """Return the document of a database row, renamed with a note if a file or another query has the same id."""
+        """Yield the document of a database row, with a new ID and a note if another source has used its ID.
+
+        If its ID was used in the same query, a Refused is yielded instead.
+        """
         taken = self._seen.get(document.id)
         if taken is not None and self._sources[taken >> _LINE_BITS] != source:
             other = f"{label}#{document.id}"
@@ -169,7 +178,10 @@ class _Origins:
         yield self.first(document, source, 0)
 
     def first(self, document: Document, source: str, line: int) -> Document | Refused:
-        """Return the document, unless its id was seen before. source: a folder (with its slash) or a container file."""
+        """Return the document, or a Refused if its ID was used before.
+
+        source: a folder (ending with a slash), a file with several documents, or a query.
+        """
         if source not in self._numbers:
             self._numbers[source] = len(self._sources)
             self._sources.append(source)

@@ -22,15 +22,15 @@ def document_values(document: Document, collection_id: int) -> dict[str, Any]:
 
 
 def document_details(document: Document) -> dict[str, Any]:
-    """Return the columns outside a version's hash: metadata, and the outline, None if it is empty."""
+    """Return the columns that a version's hash does not cover: metadata, and the outline (None if it is empty)."""
     return {"metadata": dict(document.metadata), "outline": document.outline.to_json() or None}
 
 
 def document_from_row(row: Mapping[str, Any]) -> Document:
-    """Build a Document from a row's mapping (``result.mappings()``) with document_id, title, text, metadata and
-    outline.
+    """Return the Document in a row.
 
-    Raises ValueError, TypeError or AttributeError if the row is damaged.
+    row: a mapping (``result.mappings()``) with document_id, title, text, metadata and outline. Raises ValueError,
+    TypeError or AttributeError if the row is damaged.
     """
     return Document(
         id=row["document_id"],

@@ -1,4 +1,4 @@
-"""The Document: a text to answer questions from."""
+"""The Document: a text from which questions are answered."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from data.outline import Outline
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text with an id.
+    """A text with an ID.
 
-    id: unique within a collection, never empty. title: may be empty. text: never empty. metadata: (key, value) pairs,
-    sorted by key, for display and filters; not searched. outline: offsets of headings and pages in the text
-    (``data/location.py`` turns it into "page 3, Notice").
+    id: unique within a collection, never empty. title: may be empty. text: never empty. metadata: (key, value) pairs
+    sorted by key, for display and filters; they are not searched. outline: offsets of headings and pages in the text,
+    which ``data/location.py`` converts to locations such as "page 3, Notice".
     """
 
     id: str
@@ -33,10 +33,10 @@ class Document:
 
     @property
     def sha256(self) -> str:
-        """Hash (hex) of the searched content: title and text, not metadata."""
+        """SHA-256 (hex) of the searched content: title and text, without metadata."""
         return hashlib.sha256(f"{self.title}\0{self.text}".encode()).hexdigest()
 
 
 def with_pair(pairs: tuple[tuple[str, str], ...], key: str, value: str) -> tuple[tuple[str, str], ...]:
-    """Return the pairs sorted by key, with this one added unless its key is present."""
+    """Return the pairs sorted by key, with the pair (key, value) added unless the key is present."""
     return tuple(sorted({key: value, **dict(pairs)}.items()))

@@ -6,11 +6,11 @@ from plumbline_errors import PlumblineError
 
 
 class DataError(PlumblineError):
-    """Input or stored data is invalid; the message names what, where and what to do."""
+    """Input or stored data is invalid. The message says what is wrong, where, and what to do."""
 
 
 class StoreBusyError(DataError):
-    """Another process kept the database locked for too long; the same call may succeed later."""
+    """Another process kept the database locked for too long. The same call may succeed later."""
 
 
 class StoreLockedError(DataError):
@@ -18,15 +18,15 @@ class StoreLockedError(DataError):
 
 
 class StoreUnavailableError(DataError):
-    """The database server does not answer; the same call succeeds when it does again."""
+    """The database server does not answer. The same call may succeed later."""
 
 
 class StoreFullError(DataError):
-    """The database's disk is full; the same call may succeed once there is space."""
+    """The database's disk is full. The same call may succeed when there is space."""
 
 
 class SchemaVersionError(DataError):
-    """The tables are of another version. found: the version of the database; needed: the version of this program."""
+    """The tables have another version. found: version of the database. needed: version that this program needs."""
 
     def __init__(self, database: str, found: str, needed: str) -> None:
         self.database, self.found, self.needed = database, found, needed

@@ -15,9 +15,10 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Characters ``start`` to ``end`` of a document's text. sha256: of that span in UTF-8, in hex.
+    """A span of a document: characters ``start`` to ``end`` of its text.
 
-    Raises ValueError for an empty or negative span.
+    document: ID of the document. sha256: SHA-256 (hex) of the span in UTF-8. Raises ValueError for an empty or negative
+    span.
     """
 
     document: str
@@ -36,9 +37,9 @@ class Excerpt:
 
 
 def read_excerpt(value: object) -> Excerpt:
-    """Parse ``{"document", "start", "end", "sha256"}``.
+    """Return the excerpt in an object ``{"document", "start", "end", "sha256"}``.
 
-    Raises ValueError naming what is missing or of the wrong type.
+    Raises ValueError, which names a field that is missing or has the wrong type.
     """
     if not isinstance(value, dict):
         raise ValueError("excerpt must be an object of document, start, end and sha256")
@@ -50,24 +51,28 @@ def read_excerpt(value: object) -> Excerpt:
 
 @dataclass(frozen=True, slots=True)
 class ExcerptTexts:
-    """found: (title, text) of each excerpt whose document was read; refused: documents that could not be read."""
+    """The texts of excerpts.
+
+    found: title of the document and text of each excerpt whose document was read. refused: documents that could not be
+    read.
+    """
 
     found: Mapping[Excerpt, tuple[str, str]]
     refused: tuple[Refused, ...] = ()
 
     @property
     def missing_note(self) -> str:
-        """Note for an excerpt whose document is missing: how many documents could not be read, and the first; or ""."""
+        """Note for messages about a missing document: the number of unreadable documents, and the first; or ""."""
         if not self.refused:
             return ""
         return f" ({len(self.refused)} of them could not be read, the first: {self.refused[0]})"
 
 
 def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> ExcerptTexts:
-    """Return the text of each excerpt found in the documents of ``texts``; others are left out.
+    """Return the texts of the excerpts that are in the documents of ``texts``. Others are left out.
 
-    Raises DataError for a document that has changed (another SHA-256, so that offsets are invalid), and the errors of
-    loading documents.
+    Raises DataError if the text of an excerpt has another SHA-256, because the document has changed, and the errors of
+    load_documents.
     """
     of_document: dict[str, list[Excerpt]] = {}
     for excerpt in wanted:

@@ -1,4 +1,4 @@
-"""Read-only facts (subject, relation, value) in a database table or a file."""
+"""Read facts (subject, relation, value) from a database table or a file."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from data.sources import SqlSource
 
 TABLE = "facts"
 NEEDED = ("subject", "relation", "value")
-"""Columns of a fact table, compared without case.
+"""Required columns of a fact table, compared without case.
 
-Optional columns: ``cues`` (other words for the relation, separated by |) and ``tolerance`` (allowed deviation of a
-number).
+The optional columns are ``cues`` (other words for the relation, separated by |) and ``tolerance`` (allowed deviation of
+a number).
 """
 _OPTIONAL = ("cues", "tolerance")
 _NAMES_AT_ONCE = 300
@@ -37,9 +37,9 @@ _Row = TypeVar("_Row")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A fact: the relation of the subject is the value. cues: other words for the relation.
+    """A fact, which states that the relation of the subject has the value.
 
-    tolerance: of a number, absolute; None leaves it to the verifier.
+    cues: other words for the relation. tolerance: allowed absolute deviation of a number; None to use the verifier's.
     """
 
     subject: str
@@ -50,10 +50,13 @@ class Fact:
 
 
 class FactTable:
-    """A table of facts in a database. Close it when done. Every method raises DataError if the database fails."""
+    """A table of facts in a database. Call ``close`` when done.
+
+    engine: engine of the database. table: name of the table. shown_as: name of the source in messages. Raises DataError
+    if the table is missing, empty or lacks a column, and in every method if the database fails.
+    """
 
     def __init__(self, engine: Engine, table: str, shown_as: str) -> None:
-        """Raises DataError if the table is missing or empty, or lacks a column."""
         self._engine, self._where = engine, shown_as
         try:
             found = Table(table, MetaData(), autoload_with=engine)
@@ -78,8 +81,9 @@ class FactTable:
         self._engine.dispose()
 
     def about(self, names: Sequence[str]) -> tuple[Fact, ...]:
-        """Return the facts whose subject is one of the names (ignoring case), ordered by subject, relation and
-        value.
+        """Return the facts about subjects with these names, ordered by subject, relation and value.
+
+        Names are compared without case.
         """
         subject = self._columns["subject"]
         found: set[Fact] = set()
@@ -91,13 +95,13 @@ class FactTable:
         return tuple(sorted(found, key=lambda f: (f.subject, f.relation, f.value)))
 
     def values_of(self, relation: str, most: int) -> tuple[str, ...]:
-        """Return at most so many distinct values of the relation over all subjects, sorted."""
+        """Return at most ``most`` distinct values of the relation over all subjects, sorted."""
         value, key = self._columns["value"], self._columns["relation"]
         query = select(value).where(key == relation).distinct().limit(most)
         return tuple(sorted(self._run(lambda c: [_text(row[0]) for row in c.execute(query)])))
 
     def _read_through(self) -> tuple[str, int]:
-        """SHA-256 (hex) over all rows, independent of their order, and their number."""
+        """Return a SHA-256 (hex) over all rows, which does not depend on their order, and the number of rows."""
         total, count = 0, 0
 
         def read(connection: Connection) -> Iterator[str]:
@@ -149,10 +153,10 @@ class FactTable:
 
 
 def open_facts(source: str) -> FactTable:
-    """Open the fact table that ``URL`` or ``URL#TABLE`` or a file names.
+    """Open a fact table.
 
-    URL is SQLAlchemy's, the default table is ``facts``; files are CSV, TSV, JSON or JSONL. Raises DataError as
-    FactTable does, and for a source that cannot be opened.
+    source: a database URL of SQLAlchemy, ``URL`` or ``URL#TABLE`` (default table: ``facts``), or the path of a file
+    (CSV, TSV, JSON or JSONL). Raises DataError if the source cannot be opened, and the errors of FactTable.
     """
     if "://" not in source:
         return _from_file(Path(source))

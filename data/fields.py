@@ -1,4 +1,4 @@
-"""Validation of JSON object fields that documents and questions share."""
+"""Validate fields of JSON objects."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 
 class FieldError(ValueError):
-    """A field is missing or of the wrong type; the message names it."""
+    """A field is missing or invalid. The message names it."""
 
 
 def kind_of(value: object) -> str:
-    """Return the type of a JSON value, in JSON's terms."""
+    """Return a description of a JSON value's type, for messages."""
     match value:
         case None:
             return "null"
@@ -27,9 +27,10 @@ def kind_of(value: object) -> str:
 
 
 def as_text(value: object, name: str) -> str:
-    """Return the value if it is storable text; raises FieldError.
+    """Return the value if it is text that can be stored.
 
-    Unpaired surrogates (which JSON can write as an escape) have no UTF-8 form, and PostgreSQL refuses NUL.
+    Raises FieldError for other types, for unpaired surrogates, which JSON can contain but UTF-8 cannot encode, and for
+    NUL, which PostgreSQL refuses.
     """
     if not isinstance(value, str):
         raise FieldError(f'"{name}" is {kind_of(value)}, it must be text')
@@ -45,7 +46,10 @@ def as_text(value: object, name: str) -> str:
 
 
 def either(fields: Mapping[str, object], *names: str) -> str:
-    """Return the only present name of a field's alternatives; raises FieldError if none or several are present."""
+    """Return the first of a field's alternative names that has a value.
+
+    Raises FieldError if no name has a value, or if their values differ.
+    """
     present = [name for name in names if fields.get(name) is not None]
     if not present:
         raise FieldError("it has no " + " or ".join(f'"{name}"' for name in names))
@@ -55,7 +59,10 @@ def either(fields: Mapping[str, object], *names: str) -> str:
 
 
 def identifier(fields: Mapping[str, object], *names: str) -> str:
-    """Return the id under one of the names: text, or an integer, which is converted; raises FieldError."""
+    """Return the ID under one of the names. An integer is converted to text.
+
+    Raises FieldError if it is missing, empty or has another type.
+    """
     name = either(fields, *names)
     value = fields[name]
     found = str(value) if isinstance(value, int) and not isinstance(value, bool) else as_text(value, name)

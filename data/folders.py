@@ -1,4 +1,4 @@
-"""Expand given paths to files: every file once, in an order that depends on names only."""
+"""Find the files in given paths: every file once, in an order that depends on names only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from data.refused import Refused, shown
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A file to read. root: the given folder (or the folder of a given file). inside: the path below it, with ``/``."""
+    """A file to read. root: the given folder, or the folder of a given file. inside: path below it, with ``/``."""
 
     root: Path
     inside: str
@@ -26,13 +26,15 @@ class FoundFile:
 
 
 def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FoundFile | Refused]:
-    """Find the files of supported kinds (data/parsing/file_kinds.py) in given folders, given files, and BEIR corpora.
+    """Yield the files of supported kinds (data/parsing/file_kinds.py) in the paths, and a Refused for other items.
 
-    Folders are walked depth first in name order; names that start with a dot are skipped. Symbolic links are followed
-    last, so that a link never replaces a real file's location; content that was already read (loops, overlapping
-    folders) is refused. A link out of the given folder is refused unless ``follow_links``: otherwise anyone who can
-    write to the folder could expose any file that the reader can read. Folders must exist; everything else is refused
-    by name.
+    paths: existing folders, files, and BEIR folders. follow_links: whether to follow links out of a given folder. By
+    default they are refused, since anyone who can write to the folder could otherwise expose any file that this process
+    can read.
+
+    Folders are walked depth first in the order of names, without names that start with a dot. Symbolic links are
+    followed last, so that a link never replaces the location of a real file. Content that was already read, because of
+    loops or overlapping folders, is refused.
     """
     walk = _Walk(follow_links)
     for path in paths:
@@ -47,13 +49,13 @@ class _FolderId:
 
 
 class _Walk:
-    """One pass over all given paths; remembers visited folders."""
+    """A walk over all given paths, which remembers visited folders."""
 
     def __init__(self, follow_links: bool) -> None:
         self._follow_links = follow_links
         self._folders: set[_FolderId] = set()
-        # Files that were not reached through their own folder. All others are identified by their folder, which is
-        # walked once, so that a million files need not be remembered.
+        # Real paths of files that were given or linked. Files in walked folders need not be stored, because a folder is
+        # walked only once.
         self._single: set[str] = set()
         self._links: list[FoundFile] = []
 
@@ -107,9 +109,9 @@ class _Walk:
         return found
 
     def _folder(self, root: Path, inside: str) -> Iterator[FoundFile | Refused]:
-        """Yield every real file below root/inside; links are deferred.
+        """Yield every real file below root/inside, and defer links.
 
-        Uses a stack, for trees deeper than Python's own.
+        A stack is used instead of recursion, so that the depth of folders is not limited.
         """
         stack = [_Entry(FoundFile(root, inside), is_folder=True)]
         while stack:
@@ -128,7 +130,7 @@ class _Walk:
                 yield entry.found
 
     def _entries(self, folder: FoundFile) -> list[_Entry] | Refused:
-        """List a folder that was not visited before, by name, without hidden names and links."""
+        """Return a folder's entries by name, without hidden names and links; a Refused if it was visited before."""
         try:
             identity = _id_of(folder.path)
             if identity in self._folders:
@@ -151,14 +153,14 @@ class _Walk:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A file or folder still to be visited."""
+    """A file or folder that is not visited yet."""
 
     found: FoundFile
     is_folder: bool
 
 
 def _leads_out(link: FoundFile) -> bool:
-    """Whether a symbolic link leads outside the given folder."""
+    """Return whether a symbolic link leads out of the given folder."""
     root, real = Path(os.path.realpath(link.root)), Path(os.path.realpath(link.path))
     return not real.is_relative_to(root)
 

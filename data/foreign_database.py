@@ -1,4 +1,4 @@
-"""Read-only access to a user's database: URL validation, engine, and one-line error messages."""
+"""Read-only access to users' databases."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from data.errors import DataError
 
 
 def checked_url(address: str, shown_as: str) -> URL:
-    """Validate SQLAlchemy's URL. shown_as: the source without its password, for messages.
+    """Return the parsed database URL.
 
-    Raises DataError for errors detectable without connecting: no URL, no driver, no SQLite file.
+    address: a URL of SQLAlchemy. shown_as: the source without its password, for messages. Raises DataError for errors
+    that can be detected without connecting: an invalid URL, a missing driver, a missing SQLite file.
     """
     try:
         url = make_url(address)
@@ -30,10 +31,7 @@ def checked_url(address: str, shown_as: str) -> URL:
 
 
 def reading_engine(url: URL) -> Engine:
-    """Create an engine with read-only connections, where the database supports it (SQLite).
-
-    The caller disposes of it.
-    """
+    """Return an engine, whose connections are read-only if the database is SQLite. The caller disposes of it."""
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _never_write)
@@ -41,7 +39,7 @@ def reading_engine(url: URL) -> Engine:
 
 
 def driver_message(error: SQLAlchemyError) -> str:
-    """The driver's message on one line, without SQLAlchemy's link and the statement."""
+    """Return the driver's message on one line, without SQLAlchemy's link and the statement."""
     return " ".join(str(getattr(error, "orig", None) or error).split())[:300]
 
 

@@ -1,4 +1,4 @@
-"""Identify unsupported file formats by their first bytes, with advice."""
+"""Identify unsupported file formats by their first bytes, and advise what to do."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _ZIPPED: Mapping[str, tuple[str, str]] = {
 
 
 def foreign_format(path: Path, head: bytes) -> str:
-    """Return the file's format and what to do, for an error message; empty for possible text.
+    """Return the file's format and what to do, for an error message; "" if the file may be text.
 
-    head: its first bytes, at least 16 if available.
+    head: first bytes of the file, at least 16 if available.
     """
     for start, what, remedy in _STARTS:
         if head.startswith(start):

@@ -1,4 +1,4 @@
-"""Small HTML tables for notebooks; all text is escaped."""
+"""Render small HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from html import escape
 
 
 def html_table(caption: str, header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """Render a table with a caption and a header row."""
+    """Return the HTML of a table with a caption and a header row. All text is escaped."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -1,7 +1,7 @@
-"""Read logs of Inspect AI (UK AISI), in JSON and as .eval archives: each sample of each epoch is a row with an answer.
+"""Read logs of Inspect AI (UK AISI), in JSON and as .eval archives. Each sample of each epoch is a row with an answer.
 
-Differences between versions are normalised: the completion is in ``output.completion`` or only in the first choice's
-message, the input is a text or a list of messages, and long texts are attachments
+Differences between versions are normalised. The completion is in ``output.completion`` or only in the message of the
+first choice, the input is a text or a list of messages, and long texts are attachments
 (https://inspect.aisi.org.uk/eval-logs.html).
 """
 
@@ -21,20 +21,20 @@ from data.refused import Refused, shown
 from data.rows import Row
 
 MAX_SAMPLE_BYTES = 100_000_000
-"""Maximum uncompressed size of an archive's sample."""
+"""Maximum uncompressed size of a sample in an archive."""
 _SAMPLE = re.compile(r"(?:samples/.+_epoch_\d+|header)\.json")
 _ATTACHMENT = "attachment://"
 
 
 def is_inspect_log(value: object) -> bool:
-    """Return whether a JSON document is a complete log."""
+    """Return whether a JSON document is a log with samples."""
     if not isinstance(value, Mapping) or not isinstance(value.get("eval"), Mapping):
         return False
     return isinstance(value.get("samples"), list) and ("status" in value or "task" in value["eval"])
 
 
 def is_inspect_archive(path: Path) -> bool:
-    """Return whether a file is a log archive: a zip with a header and samples."""
+    """Return whether a file is an .eval archive: a zip file with header.json."""
     try:
         with zipfile.ZipFile(path) as archive:
             return "header.json" in archive.namelist()
@@ -43,14 +43,14 @@ def is_inspect_archive(path: Path) -> bool:
 
 
 def log_rows(log: Mapping[str, Any], name: str) -> Iterator[Row | Refused]:
-    """Yield the rows of a log named ``name``."""
+    """Yield the rows of a log. name: display name of the file."""
     model = _model(log.get("eval"))
     for number, sample in enumerate(log["samples"], start=1):
         yield _row(sample, number, f"{name}, sample {number}", model)
 
 
 def archive_rows(path: Path) -> Iterator[Row | Refused]:
-    """Yield the rows of an .eval archive, in entry order. Raises DataError if it cannot be opened."""
+    """Yield the rows of an .eval archive, in the order of its entries. Raises DataError if it is unreadable."""
     name = shown(path)
     try:
         with zipfile.ZipFile(path) as archive:
@@ -117,7 +117,7 @@ def _row(sample: object, number: int, where: str, model: str) -> Row | Refused:
 
 
 def _completion(output: object) -> object:
-    """The text of an output; None if there was no answer."""
+    """Return the text of an output; None if there is no answer."""
     if not isinstance(output, Mapping):
         return None
     text = output.get("completion")
@@ -132,7 +132,7 @@ def _completion(output: object) -> object:
 
 
 def _question_text(given: object) -> object:
-    """The question of an input: the text, or the last user message."""
+    """Return the question of an input: the text, or the last user message."""
     if not isinstance(given, list):
         return given
     texts = [_content(m.get("content")) for m in given if isinstance(m, Mapping) and m.get("role") == "user"]
@@ -140,7 +140,7 @@ def _question_text(given: object) -> object:
 
 
 def _content(content: object) -> object:
-    """A message's text: for a list of parts, the text parts."""
+    """Return the text of a message, whose content may be a list of parts."""
     if not isinstance(content, list):
         return content
     parts = (part.get("text") for part in content if isinstance(part, Mapping) and part.get("type") == "text")
@@ -148,7 +148,7 @@ def _content(content: object) -> object:
 
 
 def _attached(value: object, attachments: Mapping[str, object]) -> object:
-    """Resolve an attachment reference; other values are returned unchanged."""
+    """Return the attachment that the value refers to; other values are returned unchanged."""
     if isinstance(value, str) and value.startswith(_ATTACHMENT):
         return attachments.get(value.removeprefix(_ATTACHMENT), value)
     return value

@@ -1,4 +1,4 @@
-"""Parse JSON with texts that every tokenizer, file and database accepts."""
+"""Parse JSON, and replace characters that tokenizers, files or databases do not accept."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ _NOT_TAKEN = re.compile("[\0\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
-    """Replace unpaired surrogates and NUL by U+FFFD, one for one, so that offsets hold."""
+    """Replace each unpaired surrogate and NUL by U+FFFD, so that offsets stay valid."""
     return _NOT_TAKEN.sub("\ufffd", text)
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON and clean every text in it. Raises ValueError and RecursionError as json.loads does.
+    """Parse JSON and clean every text in it.
 
-    A truncated emoji, written as half an escape, has no UTF-8 form, and would fail much later.
+    A truncated emoji, written as half of an escape pair, cannot be encoded in UTF-8 and would fail much later. Raises
+    ValueError and RecursionError as json.loads does.
     """
     value = json.loads(text)
-    return _cleaned(value) if "\\u" in text else value  # they can only occur as escapes
+    return _cleaned(value) if "\\u" in text else value  # such characters can only occur as escapes
 
 
 def _cleaned(value: Any) -> Any:

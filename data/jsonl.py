@@ -1,4 +1,4 @@
-"""Read JSON Lines one line at a time, plain or compressed; every bad line is refused by number."""
+"""Read JSON Lines one line at a time, plain or compressed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from data.fields import kind_of
 from data.refused import Refused, part, shown
 
 MAX_LINE_BYTES = 50_000_000
-"""Maximum length of a line in memory (after decompression)."""
+"""Maximum length of a line in bytes, after decompression."""
 
 JSONL_SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2")
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLine:
-    """One object of the file. number: its line, from 1. where: ``path:number``."""
+    """One object of a file. number: number of its line, from 1. where: ``path:number``."""
 
     number: int
     where: str
@@ -33,12 +33,13 @@ class JsonLine:
 def read_jsonl(
     path: Path, max_line_bytes: int = MAX_LINE_BYTES, *, nan_is_null: bool = False
 ) -> Iterator[JsonLine | Refused]:
-    """Yield each line's object, or why the line was refused. Never raises for the file's content.
+    """Yield the object of each line, or a Refused for each bad line. Errors in the file's content are never raised.
 
-    UTF-8, with or without a byte order mark. Blank lines are skipped. A line longer than max_line_bytes is skipped
-    without being held in memory. If the file itself fails (damaged compression, a bad disk), earlier lines are kept,
-    and the last item says at which line reading ended. A file without any object or refusal is refused as a whole.
-    nan_is_null: treat NaN, which is not JSON but is written by Python for missing values of data frames, as null.
+    The file is UTF-8, with or without a byte order mark. Blank lines are skipped. If reading fails (damaged
+    compression, a bad disk), the last item says at which line. A file without any line is refused.
+
+    max_line_bytes: maximum length of a line. Longer lines are refused and not kept in memory. nan_is_null: whether to
+    treat NaN as null; NaN is not JSON, but Python writes it for missing values of data frames.
     """
     try:
         with _opened(path) as file:
@@ -54,7 +55,7 @@ def json_lines(
     *,
     nan_is_null: bool = False,
 ) -> Iterator[JsonLine | Refused]:
-    """``read_jsonl`` for an open file displayed as ``name``."""
+    """Yield the objects of an open file; see ``read_jsonl``. name: display name of the file."""
     number = 0
     offset = 0
     empty = True
@@ -103,7 +104,7 @@ def _opened(path: Path) -> IO[bytes] | gzip.GzipFile | bz2.BZ2File:
 
 
 def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
-    """Skip the rest of the line in small pieces; returns the number of bytes skipped."""
+    """Skip the rest of the line in small pieces, and return the number of bytes skipped."""
     skipped = 0
     while piece := file.readline(1 << 20):
         skipped += len(piece)
@@ -113,7 +114,7 @@ def _skip_line(file: IO[bytes] | gzip.GzipFile | bz2.BZ2File) -> int:
 
 
 def _parsed(raw: bytes, number: int, where: str, offset: int, constant: Callable[[str], None]) -> JsonLine | Refused:
-    """Parse one line. offset: of the line in the (decompressed) file, in bytes."""
+    """Parse one line. offset: offset of the line in the decompressed file, in bytes. constant: called for NaN etc."""
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=constant)
     except UnicodeDecodeError as error:

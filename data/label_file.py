@@ -1,4 +1,4 @@
-"""Labels as CSV: write rows for spreadsheets, and read back the filled-in labels; bad lines are reported by number."""
+"""Write answers to label as CSV for spreadsheets, and read the filled-in labels."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from data.errors import DataError
 from data.refused import Refused, printable, shown
 
 COLUMNS = ("item", "label", "question", "answer", "references", "evidence", "remark")
-"""Columns of a written file. Only item and label are read back (and annotator, if present)."""
+"""Columns of a written file. Only item, label and, if present, annotator are read."""
 WORDS = ("supported", "hallucinated", "abstained", "cannot tell")
-"""Accepted labels; the first letter, or u for the last, is accepted too."""
+"""Labels that people can fill in. The first letter, or u for the last one, is accepted too."""
 
 _LABELS = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscored"} | {
     **{word: word for word in ("supported", "hallucinated", "abstained", "unscored")},
@@ -31,7 +31,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True, slots=True)
 class LabelRow:
-    """An item as shown in a spreadsheet. label: as stored, "" for none yet."""
+    """An item to label, as shown in a spreadsheet. label: its stored label; "" if it has none."""
 
     item: str
     label: str
@@ -44,7 +44,7 @@ class LabelRow:
 
 @dataclass(frozen=True, slots=True)
 class ReadLabel:
-    """One filled-in line. label: supported, hallucinated, abstained or unscored."""
+    """A filled-in line. label: supported, hallucinated, abstained or unscored. where: ``file:line``."""
 
     item: str
     label: str
@@ -54,9 +54,9 @@ class ReadLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """The labels that were read.
+    """The labels of a file.
 
-    blank: lines without a label. problems: invalid lines; if any, nothing must be stored.
+    blank: number of lines without a label. problems: invalid lines. If there are any, no label may be stored.
     """
 
     labels: tuple[ReadLabel, ...]
@@ -65,19 +65,20 @@ class LabelFile:
 
 
 def label_of_word(text: str) -> str | None:
-    """Return the stored label of a word or letter, ignoring case; None for anything else."""
+    """Return the label to store for a word or letter, compared without case; None for other texts."""
     return _LABELS.get(" ".join(text.replace("_", " ").split()).casefold())
 
 
 def word_of_label(label: str) -> str:
-    """Return the written form of a stored label."""
+    """Return the word that a file shows for a stored label."""
     return "cannot tell" if label == "unscored" else label
 
 
 def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
-    """Write the file atomically, in UTF-8 with the byte order mark that spreadsheets expect; returns the rows.
+    """Write the file atomically and return the number of rows.
 
-    Cells that a spreadsheet would take for a formula get a leading '. Raises DataError naming the path.
+    The file is UTF-8 with the byte order mark that spreadsheets expect. Cells that a spreadsheet would treat as a
+    formula get a leading '. Raises DataError, which names the path.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     count = 0
@@ -99,16 +100,16 @@ def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
 
 
 def read_labels(path: Path, items: Iterable[str], annotator: str) -> LabelFile:
-    """Read filled-in labels. items: valid ids. annotator: default for lines without an annotator column.
+    """Read filled-in labels.
 
-    Comma, semicolon and tab are accepted as separators. Raises DataError if the file cannot be read, or lacks the
-    columns item and label.
+    items: valid item IDs. annotator: annotator of the lines that name none. Comma, semicolon and tab are accepted as
+    separators. Raises DataError if the file cannot be read, or lacks the columns item and label.
     """
     return parse_labels(label_file_content(path), shown(path), items, annotator)
 
 
 def label_file_content(path: Path) -> bytes:
-    """Raises DataError if it cannot be read."""
+    """Return the bytes of a file of labels. Raises DataError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -116,7 +117,7 @@ def label_file_content(path: Path) -> bytes:
 
 
 def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str) -> LabelFile:
-    """``read_labels`` for a file's content. name: of the file, for messages."""
+    """Parse the content of a file of labels; see ``read_labels``. name: display name of the file."""
     known = frozenset(items)
     header, lines = _lines(name, _text(name, content))
     column = {name: header.index(name) for name in ("item", "label", "annotator") if name in header}
@@ -151,7 +152,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
 
 
 def refusal(name: str, problems: Sequence[Refused]) -> str:
-    """All problems of a file, as one message."""
+    """Return one message for all problems of a file."""
     listed = "; ".join(str(p) for p in problems[:_SHOWN])
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
     return f"nothing was imported from {name}, {len(problems)} lines cannot be: {listed}{more}"
@@ -169,7 +170,7 @@ def _text(name: str, raw: bytes) -> str:
 
 
 def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The column names, and every non-empty line with its number."""
+    """Return the column names, and the number and cells of every line that is not empty."""
     head = text.partition("\n")[0]
     separator = max((",", ";", "\t"), key=head.count)
     limit = csv.field_size_limit(_MOST_CHARACTERS)
@@ -202,6 +203,6 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
 
 
 def _harmless(cell: str) -> str:
-    """Remove control characters, and prefix ' to what a spreadsheet would take for a formula."""
+    """Return the cell without control characters, and with a leading ' if a spreadsheet would treat it as a formula."""
     text = _CONTROL.sub("\ufffd", cell)
     return f"'{text}" if text.startswith(_FORMULA) else text

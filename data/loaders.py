@@ -1,4 +1,4 @@
-"""All loaders of documents and questions."""
+"""The loaders of documents and questions."""
 
 from data.document_loader import iter_documents, load_documents
 from data.question_loader import load_question_files, load_questions

@@ -1,4 +1,4 @@
-"""Human-readable location of a span in a document: page, heading, line."""
+"""Describe the location of a span in a document by page, heading and line."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from data.outline import Heading
 
 _WORD = re.compile(r"\w")
 _SECTIONS = 3
-"""Maximum number of sections named; of more, the first and the last are."""
+"""Maximum number of sections to display. If there are more, only the first and the last one are displayed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Location:
-    """page, last_page: from 1, None without pages. headings: from the outermost to the nearest, as text.
+    """The location of a span in a document.
 
-    line, last_line: of the file, from 1; None if the text is not lines of a file. sections: the headings of every
-    section with text in the span, in order; ``headings`` is the first of them. row: of a data row, as "people.csv row
-    17", "" for any other document.
+    page, last_page: first and last page, from 1; None without pages. headings: headings above the span, from the
+    outermost to the nearest. line, last_line: first and last line in the file, from 1; None if the text does not
+    consist of lines of a file. sections: headings of every section with text in the span, in order; ``headings`` is the
+    first of them. row: location of a table row, such as "people.csv row 17"; "" for other documents.
     """
 
     page: int | None
@@ -33,7 +34,7 @@ class Location:
     row: str = ""
 
     def shown(self) -> str:
-        """Display text: ``page 3, Notice, line 12``; with several sections each, or the first and the last of many."""
+        """Return the location as text: ``page 3, Notice, line 12``."""
         if self.row:
             return self.row
         parts: list[str] = []
@@ -50,9 +51,9 @@ class Location:
 
 
 def location_of(document: Document, start: int, end: int) -> Location:
-    """Return the location of ``document.text[start:end]``. Raises ValueError if it is empty or outside the text.
+    """Return the location of ``document.text[start:end]``. Raises ValueError if the span is empty or outside the text.
 
-    A span that starts with a heading, or in one, belongs to that heading.
+    A span that starts with a heading, or inside one, belongs to that heading.
     """
     if not 0 <= start < end <= len(document.text):
         raise ValueError(
@@ -69,7 +70,7 @@ def location_of(document: Document, start: int, end: int) -> Location:
 
 
 def _sections(document: Document, start: int, end: int) -> tuple[tuple[str, ...], ...]:
-    """The headings of each part of the span with text besides headings; those at its start if no part has any."""
+    """Return the headings of each section with text in the span; those at its start if the span has only headings."""
     text, headings = document.text, document.outline.headings
     first = _first_word(text, start, end)
     inside = headings[bisect_right(headings, first, key=lambda h: h.start) : bisect_left(headings, end, key=_start)]
@@ -89,7 +90,7 @@ def _start(heading: Heading) -> int:
 
 
 def _row(document: Document) -> str:
-    """ "people.csv row 17" for a table row, "row 17" if rows have their own ids; "" for other documents."""
+    """Return "people.csv row 17" for a table row, "row 17" if rows have their own IDs, and "" for other documents."""
     row = dict(document.metadata).get("row", "")
     if not row.isdecimal():
         return ""
@@ -98,7 +99,7 @@ def _row(document: Document) -> str:
 
 
 def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, ...]:
-    """Return the headings above an offset, from the outermost in: each has a lower level than the next."""
+    """Return the headings above an offset, from the outermost to the nearest. Their levels increase."""
     trail: list[Heading] = []
     for heading in reversed(headings[: bisect_right(headings, offset, key=lambda heading: heading.start)]):
         if not trail or heading.level < trail[-1].level:
@@ -109,12 +110,12 @@ def heading_trail(headings: tuple[Heading, ...], offset: int) -> tuple[Heading, 
 
 
 def _first_word(text: str, start: int, end: int) -> int:
-    """Skip blanks and Markdown heading marks: the heading's text starts after them."""
+    """Return the first offset after blanks and Markdown heading marks, where the text of a heading starts."""
     return next((index for index in range(start, end) if text[index] not in " \t\n#"), start)
 
 
 def _page(pages: tuple[int, ...], offset: int) -> int | None:
-    """The page number of an offset: of pages that start at the same offset only the last has text."""
+    """Return the page number of an offset. If several pages start at one offset, only the last one has text."""
     if not pages:
         return None
     return max(bisect_right(pages, offset), 1)

@@ -25,7 +25,10 @@ def can_migrate(version: str) -> bool:
 
 
 def migrate(connection: Connection, version: str) -> str:
-    """Migrate the tables from ``version`` on, inside the caller's transaction; returns their new version."""
+    """Migrate the tables from ``version`` to the current version, inside the caller's transaction.
+
+    Returns the new version.
+    """
     from alembic import command
 
     config = _config(connection)

@@ -1,4 +1,4 @@
-"""Natural sort order: numbers in names compare by value, so that "row 2" precedes "row 10"."""
+"""Natural sort order, in which numbers in names are compared by value: "row 2" precedes "row 10"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flatten accepted answers that a data set nests in objects (the layouts of SQuAD, TriviaQA and KILT)."""
+"""Flatten accepted answers that data sets nest in objects (the layouts of SQuAD, TriviaQA and KILT)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _ALIASES = ("aliases", "alias")
 def listed_texts(value: object) -> object:
     """Return the list of texts in ``{"text": [...]}`` (SQuAD) or ``{"value": ..., "aliases": [...]}`` (TriviaQA).
 
-    In a list, objects with an "answer" or a "text" (KILT, DeepEval) are replaced by it. Objects and lists that hold
-    nulls only (missing values of Parquet's nested columns) are left out. Other values are unchanged.
+    In a list, objects with an "answer", a "text" or a "value" (KILT, DeepEval) are replaced by it. Objects and lists
+    with only nulls (missing values in nested columns of Parquet) are left out. Other values are unchanged.
     """
     if isinstance(value, Mapping | list) and is_missing(value):
         return []
@@ -28,7 +28,7 @@ def listed_texts(value: object) -> object:
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is null, or an object or a list that holds nulls only."""
+    """Return whether a value is null, or an object or list with only nulls."""
     if isinstance(value, Mapping):
         return all(is_missing(inner) for inner in value.values())
     if isinstance(value, list | tuple):
@@ -43,5 +43,5 @@ def _inner(item: object) -> object:
 
 
 def _is_bare(item: object) -> bool:
-    """Whether an item is a KILT object with only the location of an answer."""
+    """Return whether an item is a KILT object with only the location of an answer."""
     return isinstance(item, Mapping) and "provenance" in item and not item.get("answer")

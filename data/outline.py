@@ -1,4 +1,4 @@
-"""The outline of a text: offsets of its headings and pages. Independent of file formats."""
+"""The outline of a text: offsets of its headings and pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading, ``text[start:end]`` (in characters). level: 1 for the highest, at most 9."""
+    """A heading, ``text[start:end]`` in characters. level: 1 (highest) to 9."""
 
     start: int
     end: int
@@ -25,9 +25,11 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """headings: in order, not overlapping. pages: offset of page 1, 2, ...; empty for texts without pages.
+    """The headings and pages of a text.
 
-    first_line: the file's line at which the text starts, 0 if the text is not lines of a file (PDF, HTML).
+    headings: in order, without overlap. pages: offsets of page 1, 2, and so on; empty for texts without pages.
+    first_line: line of the file at which the text starts; 0 if the text does not consist of lines of a file (PDF,
+    HTML).
     """
 
     headings: tuple[Heading, ...] = ()
@@ -48,7 +50,7 @@ class Outline:
         return max(self.headings[-1].end if self.headings else 0, self.pages[-1] if self.pages else 0)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object; defaults are omitted, so that most documents have ``{}``."""
+        """Return the outline as a JSON object. Defaults are omitted, so that most documents have ``{}``."""
         value: dict[str, Any] = {}
         if self.headings:
             value["headings"] = [[heading.start, heading.end, heading.level] for heading in self.headings]
@@ -60,7 +62,10 @@ class Outline:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any] | None) -> Outline:
-        """Parse the output of ``to_json``; None is the default. Raises TypeError or ValueError if it is invalid."""
+        """Return the outline in the output of ``to_json``; None gives an empty outline.
+
+        Raises TypeError or ValueError if it is invalid.
+        """
         value = value or {}
         headings = value.get("headings", ())
         return cls(

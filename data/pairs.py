@@ -1,4 +1,4 @@
-"""Training and test rows for a verifier: evidence, a claim (with its question, if it answers one), supported or not."""
+"""Load training and test examples for a verifier: evidence, a claim, and whether the evidence supports it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from data.json_text import parse_json
 
 @dataclass(frozen=True, slots=True)
 class PairExample:
-    """Whether evidence supports a claim.
+    """A claim with evidence, and whether the evidence supports it.
 
-    question: what the claim answers, empty if there is none. group: the unit that must not be divided by a split (by
-    default source and evidence). wrong: (start, end) in characters of the claim, the words that make it unsupported, if
-    known; else None. answer: the answer of its group that the claim is a sentence of, empty if there is none.
+    question: question that the claim answers; "" if there is none. source: name of the data set. group: the unit that a
+    split must not divide (by default source and evidence). wrong: words that make the claim unsupported, as (start,
+    end) in characters; None if unknown. answer: ID of the answer that contains the claim; "" if there is none.
     """
 
     evidence: str
@@ -41,7 +41,7 @@ class PairExample:
 
 @dataclass(frozen=True, slots=True)
 class PairFile:
-    """What was read: the examples, and "file:line: reason" of each line left out by ``skip_bad``."""
+    """The examples that were read. skipped: "file:line: reason" of each line that ``skip_bad`` left out."""
 
     examples: tuple[PairExample, ...]
     skipped: tuple[str, ...]
@@ -50,8 +50,9 @@ class PairFile:
 def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None) -> PairFile:
     """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {evidence, claim, supported, question?, source?, group?}.
 
-    Raises DataError, naming file and line, at the first bad one (``skip_bad`` lists them instead), for a missing file
-    and if nothing is left. limit: at most this many examples a file.
+    skip_bad: whether to leave out bad lines and list them. limit: maximum number of examples per file; None for all.
+    Raises DataError, which names file and line, at the first bad line (unless ``skip_bad``), for a missing file, and if
+    there is no example.
     """
     examples: list[PairExample] = []
     skipped: list[str] = []

@@ -10,10 +10,10 @@ from pathlib import Path
 
 
 def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
-    """Open a regular file for reading. most: maximum size in bytes.
+    """Open a regular file for reading.
 
-    Raises OSError, naming the file, for a device, a pipe (without blocking), a socket, a folder or a symbolic link, and
-    for a file that is too large.
+    most: maximum size in bytes; None for no limit. Raises OSError, which names the file, for a device, a pipe (without
+    blocking), a socket, a folder or a symbolic link, and for a file that is too large.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -34,6 +34,9 @@ def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
 
 
 def read_plain_text(path: Path, most: int) -> str:
-    """Read a regular file as UTF-8 text. Raises OSError as ``open_plain`` does, and UnicodeDecodeError."""
+    """Return the text of a regular UTF-8 file of at most ``most`` bytes.
+
+    Raises OSError as ``open_plain`` does, and UnicodeDecodeError.
+    """
     with open_plain(path, most=most) as file:
         return file.read(most).decode("utf-8")

@@ -1,7 +1,7 @@
-"""Convert values of data frames and arrays to JSON types: missing values become None, arrays become lists.
+"""Convert values of data frames and arrays to JSON types: missing values become None, and arrays become lists.
 
-A missing value is NaN in a column of numbers or objects, pandas' NA and NaT, and in text the words that pandas writes
-for them. pandas and numpy are not imported: their values are recognised by their attributes.
+A missing value is NaN, pandas' NA and NaT, or a word that pandas writes for them in text. pandas and numpy are not
+imported; their values are recognised by their attributes.
 """
 
 from __future__ import annotations
@@ -13,16 +13,17 @@ from decimal import Decimal
 
 _MISSING_TYPES = frozenset(("NAType", "NaTType"))
 MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
-"""What pandas writes for missing values in text."""
+"""Words that pandas writes for missing values in text."""
 _MISSING_CELLS = frozenset((*MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
-"""In text cells of tables, the words for missing values of Python, SQL, JSON and Excel count as missing too."""
+"""Words for missing values in cells of tables, which also include those of Python, SQL, JSON and Excel."""
 _DEEPEST = 64
 
 
 def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
-    """Convert the value to Python types: None, bool, int, float, str, list, dict.
+    """Return the value as Python types: None, bool, int, float, str, list, dict. Other types are unchanged.
 
-    cell: whether it is a cell of a table. Raises ValueError for nesting of more than 64 levels.
+    cell: whether the value is a cell of a table. depth: current level of nesting. Raises ValueError for nesting of more
+    than 64 levels.
     """
     if depth > _DEEPEST:
         raise ValueError(f"it is nested more than {_DEEPEST} deep")

@@ -1,4 +1,4 @@
-"""PostgreSQL specifics: engines for writers and readers, locks among all processes, and error codes."""
+"""PostgreSQL: engines for writers and readers, locks between processes, and error codes."""
 
 from __future__ import annotations
 
@@ -19,42 +19,45 @@ from data.schema import metadata
 from data.sqlite import READERS, strict_json
 
 WRITERS = 4
-"""Number of open writing connections of one process; further writers wait."""
+"""Maximum number of open writing connections of one process. Further writers wait."""
 _CONNECTION = {"connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
-"""Seconds, of libpq. A server that lost its power is noticed within a minute."""
+"""Connection options of libpq, in seconds. A server that lost its power is detected within a minute."""
 _FRESH_S = 0.1
 _NO_TABLE = re.compile(r'relation "(?:\w+\.)?(\w+)" does not exist')
 _BUSY = frozenset({"55P03", "57014", "40001", "40P01", "53300"})
-"""lock_not_available, query_canceled, serialization_failure, deadlock_detected, too_many_connections."""
-# Without these the server would keep the locks and the open transaction of a machine that lost its power for two hours.
+"""Codes of lock_not_available, query_canceled, serialization_failure, deadlock_detected and too_many_connections."""
+# Without these settings, the server would keep the locks of a client that lost its power for two hours.
 _SESSION = "SET tcp_keepalives_idle = 30; SET tcp_keepalives_interval = 10; SET tcp_keepalives_count = 3"
 
 
 def reader_engine(url: URL, timeout_s: float) -> Engine:
-    """Create an engine with a pool of READERS read-only connections; each transaction reads one snapshot."""
+    """Return an engine with a pool of READERS read-only connections. Each transaction reads one snapshot.
+
+    timeout_s: maximum time to wait for a connection or a lock, in seconds.
+    """
     return _engine(
         url,
         timeout_s,
         pool_size=READERS,
         max_overflow=0,
         pool_timeout=timeout_s,
-        isolation_level="REPEATABLE READ",  # one snapshot for the whole block, as in SQLite's WAL mode
+        isolation_level="REPEATABLE READ",  # one snapshot for the transaction, as in SQLite's WAL mode
         execution_options={"postgresql_readonly": True},
     )
 
 
 def writer_engine(url: URL, timeout_s: float) -> Engine:
-    """Create an engine with a pool of WRITERS connections, which wait at most timeout_s for a lock."""
+    """Return an engine with a pool of WRITERS connections, which wait at most timeout_s seconds for a lock."""
     return _engine(url, timeout_s, pool_size=WRITERS, max_overflow=0, pool_timeout=timeout_s)
 
 
 def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
-    """Create an engine that replaces a connection that the server closed, before it is used.
+    """Return an engine that replaces connections that the server has closed.
 
-    A connection that was in use within the last _FRESH_S seconds is not asked: that would be one round trip of about
-    four. Raises DataError if the driver is missing.
+    A connection is tested before use, unless it was used within the last _FRESH_S seconds, to save a round trip. Raises
+    DataError if the driver is missing.
     """
-    # A host that does not answer is an error after its connect_timeout, unless the URL gives another time.
+    # Options in the URL take precedence.
     given = {name: value for name, value in _CONNECTION.items() if name not in url.query}
     try:
         engine = create_engine(url, json_serializer=strict_json, connect_args=given, **more)
@@ -88,22 +91,23 @@ def _engine(url: URL, timeout_s: float, **more: Any) -> Engine:
             return
         try:
             engine.dialect.do_ping(connection)
-        except Exception as error:  # whatever the driver raises: another connection is opened
+        except Exception as error:  # any error of the driver; SQLAlchemy then opens another connection
             raise DisconnectionError from error
 
     return engine
 
 
 def lock_writers(connection: Connection) -> None:
-    """Wait for the lock that one exclusive writer among all processes holds until its transaction ends."""
+    """Take the lock of the only exclusive writer among all processes, until the transaction ends. Waits for it."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _key("exclusive writer")})
 
 
 @contextmanager
 def held_lock(url: URL, name: str, timeout_s: float) -> Iterator[Connection]:
-    """Hold the lock of this name on a connection of its own. Raises StoreLockedError at once if another session has it.
+    """Hold a named lock on a new connection, which is yielded.
 
-    The server releases it when the connection ends, however the process ends.
+    The server releases the lock when the connection ends, even if the process is killed. Raises StoreLockedError at
+    once if another session holds the lock.
     """
     engine = _engine(url, timeout_s, poolclass=NullPool, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
@@ -113,9 +117,9 @@ def held_lock(url: URL, name: str, timeout_s: float) -> Iterator[Connection]:
 
 
 def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
-    """Return the DataError for a server's error that the user can act on; None for a bug in our code.
+    """Return the DataError for a server's error that the user can act on; None for a bug in Plumbline.
 
-    name: the database's display name. writing: whether it happened on a writing connection.
+    name: display name of the database. writing: whether the error occurred on a writing connection.
     """
     cause: Any = error.orig
     state = getattr(cause, "sqlstate", None)
@@ -127,7 +131,7 @@ def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
         )
     if state == "53100":  # disk_full
         return StoreFullError(f"no space left for the database {name} ({says}): nothing of this step was kept")
-    if state == "25006" and writing:  # read_only_sql_transaction; a write by one of our readers is a bug of ours
+    if state == "25006" and writing:  # read_only_sql_transaction; on a reading connection it is a bug in Plumbline
         return DataError(f"the database {name} is read-only ({says}): it may be a standby server. Name the primary one")
     if state == "42501":  # insufficient_privilege
         return DataError(
@@ -135,7 +139,7 @@ def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
             "its schema public"
         )
     missing = _NO_TABLE.search(str(cause))
-    if state == "42P01" and missing is not None and missing[1] in metadata.tables:  # another table is a bug of ours
+    if state == "42P01" and missing is not None and missing[1] in metadata.tables:  # other tables: a bug in Plumbline
         return DataError(
             f"the database {name} has lost its tables ({says}): another program changed it. Restore it, or give "
             "Plumbline a new database"
@@ -146,5 +150,5 @@ def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
 
 
 def _key(name: str) -> int:
-    """A signed 64-bit key of an advisory lock."""
+    """Return the signed 64-bit key of an advisory lock."""
     return int.from_bytes(hashlib.sha256(f"plumbline {name}".encode()).digest()[:8], "big", signed=True)

@@ -1,4 +1,4 @@
-"""Files and folders with access for their owner only."""
+"""Create and restrict files and folders with access for their owner only."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ def make_private_folder(path: Path) -> None:
 
 
 def private_opener(path: str, flags: int) -> int:
-    """For ``open(opener=...)``: create files with access for their owner only, regardless of the umask."""
+    """Open a file as ``open(opener=...)`` does. New files are accessible to their owner only."""
     return os.open(path, flags, FILE_MODE)
 
 
 def make_private(path: Path) -> int:
-    """Restrict a file, or a folder with its contents, to its owner. Returns how many were accessible to others.
+    """Restrict a file, or a folder with its contents, to its owner. Returns the number of items that were changed.
 
-    Symbolic links are not followed, and files of another user are not touched. Never raises OSError: what cannot be
-    changed stays as it is.
+    Symbolic links are not followed, and files of other users are not changed. Items that cannot be changed are skipped
+    without an error.
     """
     return sum(_closed(found) for found in _inside(path))
 
@@ -50,7 +50,7 @@ def _inside(path: Path) -> Iterator[Path]:
 
 
 def _closed(path: Path) -> bool:
-    """Whether it was accessible to others and no longer is."""
+    """Restrict one file or folder. Returns whether it was accessible to others and no longer is."""
     try:
         found = path.lstat()
         mode = stat.S_IMODE(found.st_mode)

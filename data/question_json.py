@@ -1,4 +1,4 @@
-"""Convert Questions from and to JSON objects."""
+"""Convert Questions to and from JSON objects."""
 
 from __future__ import annotations
 
@@ -25,25 +25,27 @@ _KNOWN = (
     "evidence",
     "reviewed_by",
 )
-_WRITTEN_BY_COMMANDS = ("provenance", "review")  # by "questions make", "import" and "review"; reports read them
+_WRITTEN_BY_COMMANDS = ("provenance", "review")  # of "questions make", "import" and "review"; reports read them
 _READ = frozenset((*_KNOWN, *IDS, *TEXTS, *REFERENCES, *ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
 _PASSED_OVER = re.compile(
     r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
     r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|(?:reference_)?contexts?|supporting_facts"
 )
-"""Field names that are ignored, although they resemble known ones."""
+"""Field names that are ignored although they resemble known ones."""
 _MEANT = re.compile(r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive")
 
 
 def question_from_fields(fields: Mapping[str, object]) -> Question:
-    """Build the Question of a JSON object.
+    """Return the Question in a JSON object.
 
     Fields: ``{"id", "text" | "question", "references" | "answers", "relevant_document_ids", "answerable", "kind",
     "evidence": [{"document_id", "start", "end"}]}``. Only id and text are required; answerable defaults to true.
-    Accepted answers are also read under the names that public sets use (golden_answers, ground_truth, expected_output,
-    target, ...), as a list, one text or an object of SQuAD's or TriviaQA's layout; is_impossible is the inverse of
-    answerable. Missing values of data frames count as missing. Other fields are ignored (see ignored_fields), except
-    that a name that looks like a misspelling of these, or that suggests answers, is an error. Raises FieldError.
+    Accepted answers are also read under the names of public data sets (golden_answers, ground_truth, expected_output,
+    target, ...), as a list, one text, or an object in the layout of SQuAD or TriviaQA. is_impossible is the inverse of
+    answerable. Other fields are ignored (see ignored_fields).
+
+    Raises FieldError if a field is missing or invalid, and for an unknown name that looks like a misspelling or
+    suggests answers.
     """
     try:
         row = {str(name): plain_value(value) for name, value in fields.items()}
@@ -106,7 +108,7 @@ def _check_names(row: Mapping[str, object]) -> None:
 
 
 def _references(row: Mapping[str, object]) -> tuple[str, ...]:
-    """The accepted answers. Two fields with different ones are an error."""
+    """Return the accepted answers. Raises FieldError if two fields have different ones."""
     found: dict[str, tuple[str, ...]] = {}
     for name in _present(row, REFERENCES):
         texts = listed_texts(row[name])
@@ -125,7 +127,7 @@ def _references(row: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _answerable(row: Mapping[str, object]) -> bool:
-    """Whether the documents answer the question. Raises FieldError if two fields disagree."""
+    """Return whether the documents answer the question. Raises FieldError if two fields contradict each other."""
     given: dict[str, bool] = {}
     value = row.get("answerable")
     if value is not None:
@@ -141,10 +143,7 @@ def _answerable(row: Mapping[str, object]) -> bool:
 
 
 def question_to_fields(question: Question) -> dict[str, object]:
-    """Return the JSON object of a question, readable by question_from_fields.
-
-    Reviewers are included if there are any.
-    """
+    """Return a question as a JSON object that question_from_fields reads."""
     fields: dict[str, object] = {
         "id": question.id,
         "text": question.text,

@@ -1,6 +1,4 @@
-"""Load questions from JSON, tables, Parquet, Arrow, logs of Inspect and BEIR folders. A set is complete, or it is an
-error.
-"""
+"""Load questions from JSON, tables, Parquet, Arrow, logs of Inspect and BEIR folders. Any bad row is an error."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ LOGGER = "plumbline.questions"
 
 
 def load_questions(path: Path) -> tuple[Question, ...]:
-    """Load the questions of one file or BEIR folder, in its order; see load_question_files."""
+    """Load the questions of one file or folder, in order; see load_question_files."""
     return load_question_files((path,))
 
 
@@ -32,13 +30,13 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
     """Load the questions of several files.
 
     A path is a file of JSON Lines, a JSON list, CSV or TSV with a header (each plain or compressed), Parquet, Arrow, a
-    log of Inspect, a folder of Hugging Face ``datasets`` (fields: data/question_json.py), or a BEIR folder: the queries
-    of queries.jsonl that qrels/test.tsv judges, with the documents graded above 0 as the relevant ones and no
-    references (the other queries belong to other splits).
+    log of Inspect, or a folder of Hugging Face ``datasets``; data/question_json.py describes the fields. It may also be
+    a BEIR folder. The questions are then the queries in queries.jsonl that qrels/test.tsv judges; documents with a
+    grade above 0 are relevant, and there are no references.
 
-    A rate over fewer questions than intended would be wrong, so nothing is skipped: every bad line, repeated id and
-    file without questions is part of one DataError, which shows the first ten. Ignored fields are named in one warning
-    of the logger "plumbline.questions", with the number of questions.
+    Nothing is skipped, because a rate over fewer questions than intended would be wrong. Raises one DataError for all
+    bad lines, repeated IDs and files without questions, which shows the first ten. Ignored fields are logged in one
+    warning of the logger "plumbline.questions", with the number of questions that have them.
     """
     if not paths:
         raise DataError("no file of questions was given")
@@ -49,7 +47,7 @@ def load_question_files(paths: Sequence[Path]) -> tuple[Question, ...]:
 
 
 class _Collected:
-    """Questions and problems so far."""
+    """The questions and problems collected so far."""
 
     def __init__(self) -> None:
         self._questions: list[Question] = []
@@ -75,7 +73,7 @@ class _Collected:
             self._problems.append(f"{shown(path)}: it holds no question")
 
     def checked(self) -> tuple[Question, ...]:
-        """Return all questions, if there was no problem."""
+        """Return all questions. Raises DataError if there is a problem."""
         if self._problems:
             count = len(self._problems)
             listed = "\n".join(f"  {problem}" for problem in self._problems[:SHOWN_PROBLEMS])

@@ -1,7 +1,7 @@
-"""Rows of a question file: JSON Lines, a JSON list, CSV, TSV, Parquet, Arrow, logs of Inspect, folders of ``datasets``.
+"""Read the rows of a question file in JSON, CSV, TSV, Parquet, Arrow, an Inspect log or a folder of ``datasets``.
 
-Rows of tables, lists and logs get the row's number as their id where they have none, and cells of tables become lists
-and flags as JSON has them.
+Rows of tables, lists and logs without an ID get their number as ID. Cells of tables are converted to lists and
+booleans.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _FROM_METADATA: Final = ("answerable", "kind", "relevant_document_ids", "evidenc
 
 
 def is_question_folder(path: Path) -> bool:
-    """Return whether a folder's questions are read by question_rows."""
+    """Return whether question_rows can read a folder."""
     return is_dataset_folder(path)
 
 
 def question_rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
-    """Yield the rows of a question file. Raises DataError for a file in another format, or damaged as a whole."""
+    """Yield the rows of a question file. Raises DataError if the file is unreadable or has another format."""
     layout = _layout(path)
     if layout == "jsonl":
         for line in read_jsonl(path, nan_is_null=True):
@@ -62,13 +62,13 @@ def question_rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
 
 
 def _layout(path: Path) -> AnswerFormat:
-    """The format. Raises DataError as answer_format does."""
+    """Return the format of a file. Raises DataError as answer_format does."""
     try:
         if not path.is_dir():
             with path.open("rb") as file:
                 head = file.read(_HEAD)
             if not head.strip():
-                return "jsonl"  # whose reader says that it is empty
+                return "jsonl"  # read_jsonl refuses empty files
             if path.suffix.lower() == ".jsonl" and head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"["):
                 return "json"
         found = answer_format(path)
@@ -80,7 +80,7 @@ def _layout(path: Path) -> AnswerFormat:
 
 
 def _asked(fields: Mapping[str, object]) -> dict[str, object]:
-    """The fields, with the last question of a list of messages (Inspect, Ragas) in place of the list."""
+    """Return the fields, with the last question of a conversation (Inspect, Ragas) in place of its messages."""
     found = dict(fields)
     for name in TEXTS:
         turns = found.get(name)
@@ -90,13 +90,13 @@ def _asked(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def _is_of_log(fields: Mapping[str, object]) -> bool:
-    """Whether a row is a sample of an Inspect log (data.inspect_logs)."""
+    """Return whether a row is a sample of an Inspect log (data.inspect_logs)."""
     output = fields.get("output")
     return "epoch" in fields and "input" in fields and isinstance(output, Mapping) and "completion" in output
 
 
 def _of_log(fields: Mapping[str, object]) -> dict[str, object]:
-    """The question of a sample, without its answer, with the metadata of the question."""
+    """Return the question of a sample and the metadata of the question, without the answer."""
     metadata = fields.get("metadata")
     known = metadata if isinstance(metadata, Mapping) else {}
     kept = {name: value for name, value in fields.items() if name not in _OF_LOGS}
@@ -105,7 +105,7 @@ def _of_log(fields: Mapping[str, object]) -> dict[str, object]:
 
 
 def _cells(fields: Mapping[str, object]) -> dict[str, object]:
-    """A table's cells: names as JSON has them, written lists as lists, and true or false."""
+    """Return the cells of a table row as JSON values: normalised names, parsed lists and booleans."""
     found: dict[str, object] = {}
     for header, value in fields.items():
         plain = header.strip().casefold().replace(" ", "_").replace("-", "_")

@@ -22,13 +22,13 @@ class EvidenceSpan:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with the data for judging answers.
+    """A question with the data for judging its answers.
 
-    references: accepted answers (any one suffices); may be empty. relevant_document_ids: the documents that contain the
-    answer or, for an unanswerable question, the closest ones (the oracle arm shows them). answerable: whether the
-    collection answers it. kind: a label for grouping (one_fact, two_article, number, list, paraphrase, unanswerable,
-    ...). evidence: locations of the answer in the relevant documents. reviewed_by: people who reviewed and kept the
-    question.
+    references: accepted answers, of which any one suffices; may be empty. relevant_document_ids: IDs of the documents
+    that contain the answer or, for an unanswerable question, of the closest ones; the oracle arm shows them.
+    answerable: whether the collection answers the question. kind: a label for grouping (one_fact, two_article, number,
+    list, paraphrase, unanswerable, ...). evidence: locations of the answer in the relevant documents. reviewed_by:
+    people who reviewed and kept the question.
     """
 
     id: str

@@ -23,8 +23,9 @@ _SUFFIXES = ("", ".bz2", ".gz")
 class RagResponse:
     """A response and its source.
 
-    evidence: a text, or a record as JSON. question: empty for tasks without one. text: the response; may be empty.
-    spans: hallucinated characters, as (start, end) of text. hallucinated: whether annotators marked anything.
+    evidence: text of the source, or a record as JSON. question: "" for tasks without one. text: the response; may be
+    empty. hallucinated: whether annotators marked anything. spans: hallucinated spans as (start, end), in characters of
+    the text.
     """
 
     id: str
@@ -41,9 +42,10 @@ class RagResponse:
 
 @dataclass(frozen=True, slots=True)
 class RagTruthFile:
-    """The responses that were read. skipped: "file:line: reason" of lines left out by ``skip_bad``.
+    """The responses that were read.
 
-    split: the split that was read, or "all". trimmed: responses with a span that was truncated at their end.
+    skipped: "file:line: reason" of lines that ``skip_bad`` left out. split: the split that was read, or "all". trimmed:
+    number of responses with a span that went beyond their end and was truncated.
     """
 
     responses: tuple[RagResponse, ...]
@@ -60,10 +62,10 @@ class _Source:
 
 
 def find_ragtruth(path: Path) -> tuple[Path, Path] | None:
-    """Return (responses, sources) of a folder, or of a responses file; None if one is missing.
+    """Return the paths of the responses and the sources for a folder or a file of responses; None if one is missing.
 
-    A folder may hold them in ``dataset``, as the published repository does; both may be compressed (.bz2, .gz). For a
-    file of another name (``response_small.jsonl``) the sources are still ``source_info.jsonl``.
+    A folder may have the files in ``dataset``, as in the published repository. Both may be compressed (.bz2, .gz). A
+    file of responses may have any name; its sources are in ``source_info.jsonl`` in the same folder.
     """
     if path.is_dir():
         for folder in (path, path / "dataset"):
@@ -80,9 +82,9 @@ def load_ragtruth(
 ) -> RagTruthFile:
     """Read a folder, or a file of responses with ``source_info.jsonl`` in the same folder.
 
-    split: "all", or the value of the field to keep; None takes "test" if any response has it, else all. limit: at most
-    so many responses, the first of that split. Raises DataError, naming file and line, at the first bad one
-    (``skip_bad`` lists them instead), for missing files, for a split without responses, and if nothing is left.
+    split: split to read, or "all"; None means "test" if any response has it, else "all". skip_bad: whether to leave out
+    bad lines and list them. limit: maximum number of responses; None for all. Raises DataError, which names file and
+    line, at the first bad line (unless ``skip_bad``), for missing files, and if there is no response in the split.
     """
     files = find_ragtruth(path)
     if files is None:
@@ -143,7 +145,7 @@ def _source(value: Mapping[str, object]) -> _Source:
 
 
 def _response(value: object, sources: Mapping[str, _Source]) -> tuple[RagResponse, bool]:
-    """The response, and whether one of its spans was truncated."""
+    """Return the response, and whether one of its spans was truncated."""
     if not isinstance(value, dict):
         raise ValueError("a line must be a JSON object")
     source_id, text = _text(value, "source_id"), value["response"]
@@ -182,7 +184,7 @@ def _span(label: object) -> tuple[int, int]:
 
 
 def _text(value: Mapping[str, object], name: str, default: str | None = None) -> str:
-    """A text field; ids may also be numbers."""
+    """Return a field as text; it may also be an integer. default: value of a missing field; None if it is required."""
     found = value[name] if default is None else value.get(name, default)
     if not isinstance(found, str | int) or isinstance(found, bool):
         raise ValueError(f"{name} must be text, not {type(found).__name__}")

@@ -1,4 +1,4 @@
-"""Training and test rows for a reader: a question, a passage and its answers, or a question and its answers alone."""
+"""Load training and test examples for a reader: a question with its answers, with or without a passage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from data.json_text import parse_json
 
 @dataclass(frozen=True, slots=True)
 class ReadingExample:
-    """context: the passage, empty for a question without one. answers: empty exactly if unanswerable.
+    """A question with its answers and a passage.
 
-    wrong: plausible wrong answers from the passage, if the data set has them.
+    answers: correct answers; empty if and only if the question is not answerable. context: the passage; "" for a
+    question without one. title: title of the passage's article. source: name of the data set. wrong: plausible wrong
+    answers from the passage, if the data set has them.
     """
 
     question: str
@@ -35,13 +37,13 @@ class ReadingExample:
 
     @property
     def group(self) -> str:
-        """The unit that must not be divided by a split: the article, or the passage if there is no title."""
+        """The unit that a split must not divide: the article, or the passage if there is no title."""
         return f"{self.source}:{self.title or self.context or self.question}"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingFile:
-    """The examples that were read, and "file:line: reason" of each line left out by ``skip_bad``."""
+    """The examples that were read. skipped: "file:line: reason" of each line that ``skip_bad`` left out."""
 
     examples: tuple[ReadingExample, ...]
     skipped: tuple[str, ...]
@@ -52,10 +54,12 @@ def load_reading(
 ) -> ReadingFile:
     """Read JSONL files (.jsonl, .jsonl.bz2, .jsonl.gz) of {question, answers, context?, title?, answerable?, source?}.
 
-    In place of context and title a line may have an excerpt {document, start, end, sha256}: a span of a document of
-    ``texts``. Raises DataError, naming file and line, at the first bad one (``skip_bad`` lists them instead; an excerpt
-    of an unknown document is bad), for a missing file, for a document that has changed and if nothing is left. limit:
-    at most this many examples a file.
+    In place of context and title, a line may have an excerpt {document, start, end, sha256}: a span of a document in
+    ``texts``. An excerpt of a document that is not in ``texts`` makes the line bad.
+
+    skip_bad: whether to leave out bad lines and list them. limit: maximum number of examples per file; None for all.
+    Raises DataError, which names file and line, at the first bad line (unless ``skip_bad``), for a missing file, for a
+    document that has changed, and if there is no example.
     """
     read: list[_Line] = []
     skipped: list[str] = []
@@ -97,7 +101,7 @@ def load_reading(
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A parsed line. where: file and line."""
+    """A parsed line. where: ``file:line``."""
 
     example: ReadingExample
     excerpt: Excerpt | None

@@ -1,4 +1,4 @@
-"""Load reading examples of any supported layout, detected by content: our JSONL, or SQuAD's JSON."""
+"""Load reading examples from Plumbline's JSONL or SQuAD's JSON. The layout is detected by content."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from data.squad import is_squad, load_squad
 def load_reading_files(
     paths: Sequence[Path], *, skip_bad: bool = False, limit: int | None = None, texts: Sequence[Path] = ()
 ) -> ReadingFile:
-    """Load the examples of all files, in order. limit: for each file. texts: documents with the referenced passages.
+    """Load the examples of all files, in order.
 
+    limit: maximum number of examples per file; None for all. texts: documents with the passages that excerpts refer to.
     Raises DataError as ``load_reading`` and ``load_squad`` do.
     """
     squad = {path for path in paths if is_squad(path)}

@@ -1,6 +1,6 @@
 """Refused: an item that was not read, with the reason.
 
-Refusals are yielded among the documents, so that none is silent.
+Refusals are yielded between the documents, so that every one is reported.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ RefusedKind = Literal["file", "part", "note"]
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """where: the file or folder, with ``:line`` for a line of it. reason: what is wrong and what to do.
+    """An item that was not read.
 
-    kind: "file" for a complete file or folder, "part" for a row, page or other part of a file that is otherwise read,
-    "note" for content that was read and needs attention (nothing is missing). count: number of similar items this one
-    represents.
+    where: the file or folder, with ``:line`` for a line of a file. reason: what is wrong and what to do. kind: "file"
+    for a complete file or folder, "part" for a row, page or other part of a file that is otherwise read, "note" for
+    content that was read but needs attention. count: number of similar items that this one represents.
     """
 
     where: str
@@ -35,18 +35,18 @@ class Refused:
 
 
 def part(where: str, reason: str) -> Refused:
-    """Create a refusal of a row, page or other part of a file."""
+    """Return a refusal of a row, page or other part of a file."""
     return Refused(where, reason, "part")
 
 
 def note(where: str, reason: str) -> Refused:
-    """Create a note about a file that was read."""
+    """Return a note about content that was read."""
     return Refused(where, reason, "note")
 
 
 @dataclass(slots=True)
 class RefusedGroup:
-    """Refusals with the same reason. first: the first few. count: of all."""
+    """Refusals with the same reason. first: the first few refusals. count: number of all refusals."""
 
     kind: RefusedKind
     first: list[Refused] = field(default_factory=list)
@@ -54,15 +54,15 @@ class RefusedGroup:
 
     @property
     def reason(self) -> str:
-        """The reason of the first one."""
+        """The reason of the first refusal."""
         return self.first[0].reason.rpartition(_MORE)[2]
 
 
 class RefusalLog:
-    """Counts refusals by reason and keeps the first ``kept`` of each, so that memory is bounded.
+    """A counter of refusals by reason, which uses bounded memory.
 
-    Reasons that differ only in numbers and quoted words are the same. Beyond ``_MOST_GROUPS`` reasons all others are
-    counted together.
+    Reasons that differ only in numbers and quoted words are the same. If there are more than _MOST_GROUPS reasons, the
+    others are counted together. kept: number of refusals to keep for each reason.
     """
 
     def __init__(self, kept: int) -> None:
@@ -72,7 +72,7 @@ class RefusalLog:
         self._groups: dict[tuple[RefusedKind, str], RefusedGroup] = {}
 
     def add(self, refused: Refused) -> bool:
-        """Count a refusal. Returns whether it is among the first of its reason, which are kept."""
+        """Count a refusal. Returns whether it is kept."""
         key = (refused.kind, reason_pattern(refused.reason))
         if key not in self._groups and len(self._groups) >= _MOST_GROUPS:
             key = (refused.kind, "")
@@ -84,12 +84,13 @@ class RefusalLog:
         return False
 
     def groups(self) -> list[RefusedGroup]:
-        """Return all groups: entire files first, then parts, then notes; the most frequent reason first within each."""
+        """Return all groups: files, then parts, then notes; within each kind, the most frequent reason first."""
         return sorted(self._groups.values(), key=lambda group: (_KINDS.index(group.kind), -group.count))
 
     def overflow(self, where: str) -> Iterator[Refused]:
-        """For each reason with more refusals than were kept, yield one refusal, at ``where``, with the number of the
-        others.
+        """Yield one refusal for each reason that has more refusals than were kept, with the number of the others.
+
+        where: location of these refusals.
         """
         for group in self.groups():
             others = group.count - sum(refused.count for refused in group.first)
@@ -99,7 +100,7 @@ class RefusalLog:
 
 
 def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
-    """Group refusals by reason, entire files first. kept: number kept for each reason."""
+    """Return the refusals grouped by reason, complete files first. kept: number of refusals to keep for each reason."""
     log = RefusalLog(kept)
     for one in refused:
         log.add(one)
@@ -108,12 +109,12 @@ def refusal_groups(refused: Iterable[Refused], kept: int) -> list[RefusedGroup]:
 
 @lru_cache(maxsize=1024)
 def reason_pattern(reason: str) -> str:
-    """Return the reason with numbers and quoted words replaced."""
+    """Return the reason with numbers and quoted words replaced by #."""
     return _DIFFERING.sub("#", reason.rpartition(_MORE)[2])[:300]
 
 
 def shown(path: Path) -> str:
-    r"""Return the path as printable, storable text: bytes that are not UTF-8 become ``\xNN``."""
+    r"""Return the path as printable text. Bytes that are not UTF-8 become ``\xNN``."""
     return printable(os.fsencode(path).decode("utf-8", "backslashreplace"))
 
 

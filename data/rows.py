@@ -12,7 +12,7 @@ from data.refused import Refused
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One object. where: ``file:line``, for a JSON list ``file, item n``. number: of line or item, from 1."""
+    """One object. number: its line or item, from 1. where: ``file:line``, or ``file, item n`` in a JSON list."""
 
     number: int
     where: str
@@ -21,23 +21,23 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """A record that is no answer and is not an error, such as a trace of a health check. reason: without its place."""
+    """A record that is neither an answer nor an error, such as the trace of a health check."""
 
     where: str
     reason: str
 
 
 def rows_of(items: Iterable[object], name: str) -> Iterator[Row | Refused]:
-    """Yield rows of objects in memory, displayed as ``name``.
+    """Yield the rows of objects in memory. Missing values of data frames become None, and arrays become lists.
 
-    Missing values of data frames are None, arrays are lists.
+    name: display name of the objects.
     """
     for number, item in enumerate(items, start=1):
         yield plain_row(number, f"{name}, item {number}", item)
 
 
 def plain_row(number: int, where: str, item: object, cells: bool = False) -> Row | Refused:
-    """Return the row of an object, or why it is invalid. cells: its values are cells of a table."""
+    """Return the row of an object, or a Refused if it is invalid. cells: whether its values are cells of a table."""
     if not isinstance(item, Mapping):
         return Refused(where, f"it is {kind_of(item)}, it must be an object such as {{...}}")
     try:

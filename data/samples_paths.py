@@ -9,14 +9,14 @@ from data.errors import DataError
 
 
 def sample_corpus_path() -> Path:
-    """The folder of sample articles (.md). Raises DataError if the installation lacks it."""
+    """Return the folder of sample articles (.md). Raises DataError if it is missing."""
     return _sample("corpus")
 
 
 def sample_question_paths() -> tuple[Path, ...]:
-    """The sample questions: first about the invented company, then about the world.
+    """Return the files of sample questions: about the invented company, then about the world.
 
-    Raises DataError if they are missing.
+    Raises DataError if one is missing.
     """
     return (_sample("questions_company.jsonl"), _sample("questions_world.jsonl"))
 

@@ -1,7 +1,7 @@
-"""The tables and their constraints. Portable types only (SQLite now, PostgreSQL by URL).
+"""The tables of the database and their constraints, with types that SQLite and PostgreSQL both support.
 
-Independent of connections (store.py) and of other packages' types: each package maps its own to rows. The tables are
-defined in data/tables/ by topic; import them from here, so that they are always complete.
+They are independent of connections (store.py) and of the types of other packages, which convert theirs to rows. The
+tables are defined in data/tables/ by topic. Import them from here, so that ``metadata`` always has all tables.
 """
 
 from __future__ import annotations

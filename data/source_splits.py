@@ -1,4 +1,4 @@
-"""Split pair examples: hold out entire sources or parts of them, and a share of the other sources' groups."""
+"""Split pair examples into training, development and held-out examples by source and group."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _PART = re.compile(r"(.*):(\d+)%", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class PairSplit:
-    """train: training rows. development: other groups of the same sources. unseen: held-out sources."""
+    """A split of pair examples.
+
+    train: training examples. development: examples of other groups of the same sources. unseen: examples of the
+    held-out sources.
+    """
 
     train: tuple[PairExample, ...]
     development: tuple[PairExample, ...]
@@ -23,10 +27,10 @@ class PairSplit:
 
 
 def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (), percent: int = 3) -> PairSplit:
-    """Hold out ``percent`` per cent of the groups, by SHA-256 of their names, and the sources ``hold_out``.
+    """Split the examples by the SHA-256 of their groups' names alone.
 
-    hold_out: names of sources; a trailing * matches a prefix, and a share ("begin:17%", "summedits_*:17%") selects that
-    share of their groups, in addition to development. The selection depends on the groups' names alone. Raises
+    hold_out: names of sources to hold out; a trailing * matches a prefix, and a share ("begin:17%", "summedits_*:17%")
+    holds out only that share of their groups. percent: share of the groups for development, in per cent. Raises
     DataError for an unknown source, and for an invalid share.
     """
     shares = _shares({example.source for example in examples}, hold_out, percent)
@@ -47,7 +51,7 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
 
 
 def sources_named(pattern: str, sources: Collection[str]) -> set[str]:
-    """Return the sources that match a name or a prefix with a trailing *. Raises DataError if there is none."""
+    """Return the sources that match a name, or a prefix with a trailing *. Raises DataError if there is none."""
     found = {s for s in sources if s == pattern or (pattern.endswith("*") and s.startswith(pattern[:-1]))}
     if not found:
         raise DataError(f"no source is called {pattern}: there are {', '.join(sorted(sources))}")
@@ -55,7 +59,7 @@ def sources_named(pattern: str, sources: Collection[str]) -> set[str]:
 
 
 def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -> dict[str, int]:
-    """Per cent of each source's groups that is held out; 100 is the entire source."""
+    """Return the share of each source's groups to hold out, in per cent; 100 for the entire source."""
     shares: dict[str, int] = {}
     for option in hold_out:
         part = None if option in sources else _PART.fullmatch(option)

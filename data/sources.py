@@ -16,7 +16,10 @@ _PASSWORD = re.compile(r"(://[^:/@\s]*:)[^@\s]*(?=@)|([?&]password=)[^&\s]*", re
 
 @dataclass(frozen=True, slots=True)
 class SqlSource:
-    """url: SQLAlchemy's, with its password: never print or store it, but ``shown``. query: a SELECT."""
+    """A database query as a source of documents.
+
+    url: database URL of SQLAlchemy. It may have a password, so print and store only ``shown``. query: a SELECT.
+    """
 
     url: str
     query: str
@@ -28,7 +31,7 @@ class SqlSource:
 
     @property
     def label(self) -> str:
-        """A short name: the database's and, if the query names one, the first table's."""
+        """Short name: the database and, if the query names one, its first table."""
         database = re.split(r"[?#]", self.url)[0].rstrip("/").rpartition("/")[2].rpartition("@")[2]
         table = _TABLE.search(self.query)
         return f"{database}:{table[1]}" if table else database
@@ -38,9 +41,10 @@ Source = Path | SqlSource
 
 
 def parse_source(text: str) -> Source:
-    """Parse ``sql:URL SELECT id, title, text FROM ...`` or a path (a file called ``sql:x`` is ``./sql:x``).
+    """Return the source in ``sql:URL SELECT id, title, text FROM ...`` or in a path.
 
-    Raises DataError if there is no URL or no query after ``sql:``. Nothing is opened.
+    A file called ``sql:x`` is written ``./sql:x``. Nothing is opened. Raises DataError if there is no URL or no query
+    after ``sql:``.
     """
     if not text.startswith(_SQL):
         return Path(text)

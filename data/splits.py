@@ -15,19 +15,20 @@ _EVERY = 6
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Training examples, and examples of articles without any training row."""
+    """A split of reading examples. development: examples of articles that have no training example."""
 
     train: tuple[ReadingExample, ...]
     development: tuple[ReadingExample, ...]
 
 
 def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_out: Collection[str] = ()) -> Split:
-    """Hold out about ``percent`` per cent of each source's articles (ReadingExample.group), and all of ``hold_out``.
+    """Split the examples by article (ReadingExample.group).
 
-    Membership depends on the article's name alone (its SHA-256), so that it is the same on every machine and for every
-    subset of rows. For a source of fewer than 50 articles every sixth in name order is held out instead, since a share
-    of few may be none; a source of a single article is not split. Raises DataError for a source in ``hold_out`` without
-    examples.
+    percent: share of each source's articles for development, in per cent. hold_out: names of sources that are used only
+    for development. The selection depends on the SHA-256 of the article's name alone, so that it is the same on every
+    machine and for every subset of rows. For a source of 2 to 49 articles, every sixth article in the order of names is
+    selected instead, since a share of few may be none. A source with one article is used for training. Raises DataError
+    for a source in ``hold_out`` without examples.
     """
     groups: dict[str, set[str]] = {}
     for example in examples:

@@ -1,4 +1,4 @@
-"""Read documents from a user's database query."""
+"""Read documents from a query to a user's database."""
 
 from __future__ import annotations
 
@@ -24,19 +24,21 @@ _NEEDED = ("id", "text")
 
 
 def check_sql(source: SqlSource) -> None:
-    """Raise DataError for errors detectable without connecting: a bad URL, no driver, no SELECT, no file."""
+    """Raise DataError for errors that can be detected without connecting: a bad URL, no driver, no SELECT, no file."""
     checked_url(source.url, source.shown)
     if not _READS.match(source.query):
         raise DataError(f"{source.shown}: the query must read (SELECT ... or WITH ...), nothing is ever written")
 
 
 def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
-    """Yield a document for each row: columns id and text, optionally title; other non-null columns are metadata.
+    """Yield a document for each row, and a Refused for each row with an invalid ID or text.
 
-    Column names are compared without case. Rows are streamed (with a server-side cursor if available). The transaction
-    is read-only if the database supports it (SQLite, PostgreSQL), and always rolled back. Rows with an unusable id or
-    text are refused by number and column. Raises DataError if the database cannot be reached, the query fails, columns
-    are missing, or the database fails midway, so that a partial table never passes for the whole.
+    The columns are id and text, and optionally title; other columns that are not null become metadata. Names are
+    compared without case. Rows are streamed, with a server-side cursor if available. The transaction is read-only on
+    SQLite and PostgreSQL, and always rolled back.
+
+    Raises DataError if the database cannot be reached, the query fails, columns are missing, or the database fails
+    midway, so that a part of a table is never treated as the entire table.
     """
     check_sql(source)
     engine = reading_engine(checked_url(source.url, source.shown))
@@ -53,7 +55,7 @@ def _rows(connection: Connection, source: SqlSource) -> Iterator[Document | Refu
     options: dict[str, Any] = {"stream_results": True, "yield_per": _ROWS_AT_ONCE}
     if connection.dialect.name == "postgresql":
         options["postgresql_readonly"] = True
-    # exec_driver_sql: in a user's query ":name" is not a parameter.
+    # exec_driver_sql, because ":name" in a user's query is not a parameter.
     result = connection.execution_options(**options).exec_driver_sql(source.query)
     names = [name.lower() for name in result.keys()]  # noqa: SIM118 - a result iterates over rows
     missing = [name for name in _NEEDED if name not in names]
@@ -80,7 +82,7 @@ def _document(values: Mapping[str, Any], where: str) -> Document | Refused:
 
 
 def _value(value: Any, name: str) -> object:
-    """Convert a database value to a JSON type; types with their own text form use it."""
+    """Return a database value as a JSON type or text. Raises FieldError for binary values."""
     if isinstance(value, bytes | bytearray | memoryview):
         raise FieldError(f'"{name}" is binary ({len(value):,} bytes), it must be text: CAST it or leave the column out')
     if value is None or isinstance(value, str | int):

@@ -1,4 +1,4 @@
-"""SQLite specifics: engines for one writer and many readers, the writer's lock, and error codes."""
+"""SQLite: engines for one writer and many readers, the writer's lock, and error codes."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from data.schema import metadata
 
 _NO_TABLE = re.compile(r"no such table: (?:main\.)?(\w+)")
 READERS = 16
-"""Maximum number of open reading connections; further readers wait."""
+"""Maximum number of open reading connections. Further readers wait."""
 
 
 def strict_json(value: object) -> str:
-    """JSON text that both databases accept: NaN and infinities raise ValueError."""
+    """Return JSON text that both databases accept. Raises ValueError for NaN and infinities."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 def writer_engine(url: URL, timeout_s: float) -> Engine:
-    """Create an engine with exactly one connection, whose transactions take SQLite's write lock at their start.
+    """Return an engine with exactly one connection, whose transactions take SQLite's write lock at their start.
 
-    BEGIN IMMEDIATE, because a transaction that reads first and then meets another writer fails at once, regardless of
-    the timeout. synchronous=FULL, because under NORMAL a power failure may lose a commit in WAL mode, and a sample or
-    document that was reported as stored must be there. The cost is one fsync a commit.
+    Transactions use BEGIN IMMEDIATE, because one that reads first and then conflicts with another writer fails at once,
+    regardless of the timeout. synchronous is FULL, because with NORMAL a power failure may lose a commit in WAL mode.
+    This costs one fsync for each commit. timeout_s: maximum time to wait for SQLite's lock, in seconds.
     """
     engine = create_engine(
         url,
@@ -65,7 +65,10 @@ def writer_engine(url: URL, timeout_s: float) -> Engine:
 
 
 def reader_engine(url: URL, timeout_s: float) -> Engine:
-    """Create an engine with a pool of READERS read-only connections; each transaction reads one snapshot."""
+    """Return an engine with a pool of READERS read-only connections. Each transaction reads one snapshot.
+
+    timeout_s: maximum time to wait for a connection or a lock, in seconds.
+    """
     engine = create_engine(
         url,
         poolclass=QueuePool,
@@ -89,14 +92,14 @@ def reader_engine(url: URL, timeout_s: float) -> Engine:
 
 @contextmanager
 def writer_lock(database: Path, timeout_s: float) -> Iterator[None]:
-    """Hold the file lock that allows one writing process at a time; raises StoreBusyError after timeout_s.
+    """Hold the file lock that allows one writing process at a time. Raises StoreBusyError after timeout_s seconds.
 
     SQLite has its own lock, but before 3.51.3 two connections that write or checkpoint at the same instant can damage a
-    WAL database. With this lock there is one writer among all of Plumbline's processes too. It is a kernel lock: a
-    killed process releases it. The lock files stay, because removing one would split the lock in two.
+    WAL database. This lock allows only one writer among all processes. The kernel releases it if a process is killed.
+    The lock files are not removed, because two processes could then lock different files.
 
-    Two locks make it fair: a waiting process (.lock) holds the head of the queue (.queue), so that a process that
-    writes continuously cannot starve it. With a single lock that happened.
+    There are two locks for fairness: a process that waits for .lock holds .queue, so that a process that writes
+    continuously has to queue behind it.
     """
     deadline = time.monotonic() + timeout_s
     with _lock_file(database, ".lock") as turn, _lock_file(database, ".queue") as queue:
@@ -110,7 +113,7 @@ def writer_lock(database: Path, timeout_s: float) -> Iterator[None]:
         try:
             yield
         finally:
-            # Closing would unlock as well, but not if a child forked in between still holds the file.
+            # Closing the file would not unlock it if a child process was forked in the meantime.
             fcntl.flock(turn, fcntl.LOCK_UN)
 
 
@@ -126,7 +129,7 @@ def _lock_file(database: Path, suffix: str) -> IO[bytes]:
 
 
 def _lock(file: IO[bytes], deadline: float) -> None:
-    """Take the lock by polling every few milliseconds (flock has no timeout); raises TimeoutError."""
+    """Take the lock by polling every few milliseconds, since flock has no timeout. Raises TimeoutError."""
     pause = 0.0005
     while True:
         try:
@@ -140,11 +143,11 @@ def _lock(file: IO[bytes], deadline: float) -> None:
 
 
 FileId = tuple[int, int]
-"""Device and inode of a database's file."""
+"""Device and inode of a database file."""
 
 
 def file_id(database: Path) -> FileId:
-    """Return the id of the file at the path. Raises DataError if it is missing or not accessible."""
+    """Return the device and inode of a file. Raises DataError if it is missing or not accessible."""
     try:
         found = database.stat()
     except OSError as error:
@@ -153,19 +156,19 @@ def file_id(database: Path) -> FileId:
 
 
 def check_same_file(database: Path, opened: FileId) -> None:
-    """Raise DataError if the opened file is no longer the one at its path: writes to it would be lost."""
+    """Raise DataError if the file at the path is not the opened one, because writes would be lost."""
     if file_id(database) != opened:
         raise gone(database)
 
 
 def check_log(database: Path) -> None:
-    """Raise DataError if a writer's write-ahead log is missing: its contents are lost."""
+    """Raise DataError if the write-ahead log is missing, because its contents are lost."""
     if not database.with_name(f"{database.name}-wal").exists():
         raise gone(database)
 
 
 def gone(database: Path) -> DataError:
-    """Error for a database that was deleted, moved or replaced while open."""
+    """Return the error for a database that was deleted, moved or replaced while it was open."""
     return DataError(
         f"the database {database} was deleted, moved or replaced while it was in use: nothing more is read from it or "
         "kept in it. Put the file back, or restart with the one that is there now"
@@ -173,7 +176,7 @@ def gone(database: Path) -> DataError:
 
 
 def busy_message(database: object, timeout_s: float) -> str:
-    """Message for a lock timeout."""
+    """Return the message for a lock timeout."""
     return (
         f"the database {database} stayed locked for {timeout_s:g} seconds: another process is writing to it. "
         "Wait for it (or stop it) and try again"
@@ -181,14 +184,14 @@ def busy_message(database: object, timeout_s: float) -> str:
 
 
 def translated(error: DBAPIError, database: Path, timeout_s: float, writing: bool) -> DataError | None:
-    """Return the DataError for an SQLite error that the user can act on; None for a bug in our code.
+    """Return the DataError for an SQLite error that the user can act on; None for a bug in Plumbline.
 
-    writing: whether it happened on the writing connection (a write by a reader is a bug of ours).
+    writing: whether the error occurred on the writing connection. A write on a reading connection is a bug.
     """
     cause: Any = error.orig
     code = getattr(cause, "sqlite_errorcode", None)
     if not isinstance(code, int):
-        # Python's own message, without SQLite's code, for bytes that are not text: only damage causes it.
+        # Python's message for bytes that are not UTF-8, which has no SQLite code. Only damage causes it.
         if isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("Could not decode to UTF-8"):
             return DataError(
                 f"the database {database} is damaged (a text holds bytes that are no UTF-8): restore a backup, or move "
@@ -196,7 +199,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
             )
         return None
     says = f"SQLite says: {cause}"
-    match code & 0xFF:  # the low byte is the primary code, the others are the variant
+    match code & 0xFF:  # the low byte is the primary code; the other bytes are the variant
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED | sqlite3.SQLITE_PROTOCOL:
             return StoreBusyError(busy_message(database, timeout_s))
         case sqlite3.SQLITE_READONLY if writing:
@@ -225,7 +228,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
                 "Check its space and health, then run it again"
             )
     missing = _NO_TABLE.fullmatch(str(cause))
-    if missing is not None and missing[1] in metadata.tables:  # another table is a bug of ours
+    if missing is not None and missing[1] in metadata.tables:  # other tables: a bug in Plumbline
         return DataError(
             f"the database {database} has lost its tables ({says}): another program changed or replaced it. Restore "
             "it, or move it away and restart"

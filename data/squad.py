@@ -12,15 +12,15 @@ from data.json_text import parse_json
 from data.reading_examples import ReadingExample, ReadingFile
 
 _LOOKED_AT = 50
-"""Number of lines used for detection; the first ones may be damaged."""
+"""Number of lines used to detect the layout. There are several, because the first ones may be damaged."""
 
 
 def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) -> ReadingFile:
     """Read {"data": [{"title", "paragraphs": [{"context", "qas": [{"id", "question", "answers", "is_impossible"}]}]}]}.
 
-    The source is the file's name without suffixes, the group is the article's title; equal answers of several
-    annotators are kept once. Raises DataError for a missing or damaged file, at the first bad question (named by its
-    location and id; ``skip_bad`` lists them instead) and if nothing is left. limit: at most this many examples.
+    The source is the file's name without suffixes. Equal answers of several annotators are kept once. skip_bad: whether
+    to leave out bad questions and list them. limit: maximum number of examples; None for all. Raises DataError for a
+    missing or damaged file, at the first bad question (unless ``skip_bad``), and if there is no question.
     """
     examples: list[ReadingExample] = []
     skipped: list[str] = []
@@ -43,9 +43,9 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
 
 
 def is_squad(path: Path) -> bool:
-    """Return whether a file looks like SQuAD's JSON document, by its first lines.
+    """Return whether the first lines of a file look like a JSON document in SQuAD's layout.
 
-    Raises DataError if it is unreadable.
+    Raises DataError if the file is unreadable.
     """
     is_squad = False
     for _, line in islice(numbered_lines(path, "questions, passages and answers"), _LOOKED_AT):
@@ -72,7 +72,7 @@ def _document(path: Path) -> list[Any]:
 
 
 def _questions(articles: list[Any], path: Path) -> list[tuple[str, object, object, object]]:
-    """Yield (where, title, context, question) of every question. Raises DataError if the nesting is invalid."""
+    """Return (location, title, context, question) of every question. Raises DataError if the nesting is invalid."""
     found: list[tuple[str, object, object, object]] = []
     for a, article in enumerate(articles):
         at = f"{path}: data[{a}]"

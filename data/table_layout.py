@@ -10,16 +10,17 @@ from dataclasses import dataclass
 
 DELIMITERS = ",;\t|"
 NO_DELIMITER = "\x1f"
-"""Delimiter for a table of one column: a character (ASCII's unit separator) that no text contains."""
+"""Delimiter of tables with one column: ASCII's unit separator, which texts do not contain."""
 
 _EXCEL = re.compile(r"\ufeff?sep=(.)\r?\n?", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class TableLayout:
-    """delimiter: between cells, ``NO_DELIMITER`` for one column.
+    """The layout of a table.
 
-    declared: whether the first line was ``sep=X``, not a row.
+    delimiter: character between cells; NO_DELIMITER for one column. declared: whether the first line is ``sep=X`` and
+    not a row.
     """
 
     delimiter: str
@@ -27,11 +28,12 @@ class TableLayout:
 
 
 def table_layout(lines: Sequence[str], *, complete: bool = False) -> TableLayout:
-    """Return the layout of a table from its first lines (with line ends). complete: nothing follows them.
+    """Return the layout of a table.
 
-    ``sep=X`` decides. Otherwise the delimiter is the one that gives most rows the header's number of cells; quoted
-    cells are respected, and ties go to the one after which fewer cells start with a space (commas in prose). If no
-    delimiter divides the header and any row, the table has one column.
+    lines: first lines of the table, with line ends. complete: whether they are all lines. A line ``sep=X`` decides.
+    Otherwise the delimiter is the one with which most rows have as many cells as the header, taking quotes into
+    account. Among equals, it is the one after which fewer cells start with a space, as after commas in prose. If no
+    delimiter divides both the header and a row, the table has one column.
     """
     if lines and (match := _EXCEL.fullmatch(lines[0])):
         return TableLayout(match.group(1), declared=True)
@@ -54,8 +56,10 @@ def _rows(lines: Sequence[str], delimiter: str, complete: bool) -> list[list[str
 
 
 def _score(rows: Sequence[Sequence[str]], delimiter: str) -> tuple[float, float, int]:
-    """Share of rows with the header's width, share of cells that do not start with a space, width; 0s without a
-    division.
+    """Return the score of a delimiter, which is 0 if it divides no rows.
+
+    It consists of the share of rows with the header's number of cells, the share of cells that do not start with a
+    space (for commas), and the number of cells.
     """
     if not rows or len(rows[0]) < 2:
         return (0.0, 0.0, 0)

@@ -1,4 +1,4 @@
-"""Read human judgements of answers and claims from a file: one row a judgement, matched by question and text."""
+"""Read people's judgements of answers and claims from a file, one judgement per row."""
 
 from __future__ import annotations
 
@@ -28,11 +28,10 @@ _EXAMPLE = '{"question": "...", "answer": "...", "label": "supported"}'
 
 @dataclass(frozen=True, slots=True)
 class VerdictLabel:
-    """One judgement. question_id, question: what it answers, "" for any.
+    """A person's judgement of an answer or a claim.
 
-    text: the entire answer, or one claim (``claim``).
-
-    note: a free comment. where: ``file:line``.
+    question_id, question: question that the text answers; "" for any question. text: the entire answer, or a claim.
+    claim: whether the text is a claim. note: a free comment. where: ``file:line``.
     """
 
     question_id: str
@@ -46,24 +45,25 @@ class VerdictLabel:
 
 @dataclass(frozen=True, slots=True)
 class LabelFile:
-    """The judgements of a file and their fingerprint (SHA-256, independent of their order)."""
+    """The judgements of a file. fingerprint: SHA-256 (hex) of the judgements, which does not depend on their order."""
 
     labels: tuple[VerdictLabel, ...]
     fingerprint: str
 
 
 def squeezed(text: str) -> str:
-    """Normalise white space for the comparison of texts."""
+    """Return the text with single spaces in place of white space, for comparisons."""
     return " ".join(text.split())
 
 
 def load_verdict_labels(path: Path) -> LabelFile:
-    """Load labels from CSV, TSV, JSON or JSONL.
+    """Load judgements from a CSV, TSV, JSON or JSONL file.
 
-    Fields: ``question_id`` or ``question`` (neither: any question), ``answer`` or ``claim``, and ``label`` (supported,
-    contradicted, unverifiable, abstained or another word of data.answer_labels), or ``hallucinated`` or ``supported``
-    as true or false; optionally ``note``. Rows with an empty label are skipped. Raises DataError, by file and line, for
-    an empty row, an invalid label, and two contradictory ones.
+    The fields are ``question_id`` or ``question`` (without both, the judgement applies to any question), ``answer`` or
+    ``claim``, optionally ``note``, and one of: ``label`` (supported, contradicted, unverifiable, abstained or another
+    word of data.answer_labels), ``hallucinated`` or ``supported`` (true or false). Rows with an empty label are
+    skipped. Raises DataError, which names file and line, for a row without an answer, an invalid label, and
+    contradictory labels.
     """
     layout = answer_format(path)
     if layout == "ragtruth":

@@ -1,4 +1,4 @@
-"""Atomic file writes, and disk errors that name the file."""
+"""Write files atomically, and name the file in disk errors."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of ``path``, renamed to it at the end; removed on an error.
+    """Yield a temporary path in the folder of ``path``. It is renamed to ``path`` at the end, or removed on an error.
 
-    A special file (a device, a pipe) is written directly. Raises OSError naming ``path``.
+    A special file (a device, a pipe) is written directly. Raises OSError, which names ``path``.
     """
     if path.exists() and not path.is_file():
         with naming_file(path):
@@ -33,11 +33,11 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Add this file to an OSError without one: "No space left on device" alone does not say where."""
+    """Add the path to an OSError that names no file, such as "No space left on device"."""
     try:
         yield
     except OSError as error:
-        if error.errno is None:  # numpy's "1000 requested and 3 written" is a short write
+        if error.errno is None:  # raised by numpy after a short write ("1000 requested and 3 written")
             raise OSError(f"{path} cannot be written completely ({error}): is the disk full?") from error
         if error.filename is None:
             raise OSError(error.errno, error.strerror, str(path)) from error

@@ -1,4 +1,4 @@
-"""Parse lists in table cells: JSON, Python, and numpy arrays, which have no commas."""
+"""Parse lists in table cells, in the notation of JSON, Python or numpy, which writes no commas."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _ITEM = re.compile(rf"\s*({_QUOTED}|None|nan|NaN|\.\.\.)(\s*,|\s+|(?=\]))", re.D
 
 
 class ShortenedListError(ValueError):
-    """numpy wrote "..." for omitted items."""
+    """A list is incomplete, because numpy wrote "..." for omitted items."""
 
 
 def written_list(cell: str) -> object:
-    """Return the list in a cell, None for a missing item, or the cell itself if it is not a list.
+    """Return the list in a cell, in which missing items are None, or the cell itself if it is not a list.
 
-    Raises ShortenedListError.
+    Raises ShortenedListError if numpy omitted items.
     """
     text = cell.strip()
     if array := _ARRAY.fullmatch(text):
@@ -37,7 +37,7 @@ def written_list(cell: str) -> object:
 
 
 def _array(text: str) -> list[object] | None:
-    """The items of an array as numpy prints it. None for anything else, in particular lists with commas."""
+    """Return the items of an array as numpy prints it; None for other texts, in particular lists with commas."""
     if not text.startswith("[") or not text.endswith("]"):
         return None
     found: list[object] = []
