@@ -93,7 +93,7 @@ def host_of(request: Request) -> str:
     return re.sub(r":\d*$", "", request.headers.get("host", "").strip().lower())
 
 
-def check_own_form(request: Request) -> None:
+def check_form_origin(request: Request) -> None:
     """Raise PageError for a form that a page of another site sent, which the browser's Origin headers show."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":

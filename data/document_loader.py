@@ -10,7 +10,7 @@ from pathlib import Path
 
 from data.documents import Document, with_pair
 from data.errors import DataError
-from data.folders import FoundFile, find_files
+from data.folders import FolderFile, find_files
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import NumberedDocument, Origin
 from data.parsing.pool import FileParsing, FileToParse, ParsedItem, parse_files
@@ -110,7 +110,7 @@ def _load(
                     yield from origins.first_of_query(item, source.shown, label)
 
 
-def _to_parse(found: FoundFile | Refused) -> FileToParse | Refused:
+def _to_parse(found: FolderFile | Refused) -> FileToParse | Refused:
     if isinstance(found, Refused):
         return found
     try:

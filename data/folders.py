@@ -13,7 +13,7 @@ from data.refused import Refused, shown
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFile:
+class FolderFile:
     """A file to read. root: the given folder, or the folder of a given file. inside: path below it, with ``/``."""
 
     root: Path
@@ -25,7 +25,7 @@ class FoundFile:
         return self.root / self.inside
 
 
-def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FoundFile | Refused]:
+def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator[FolderFile | Refused]:
     """Yield the files of supported kinds (data/parsing/file_kinds.py) in the paths, and a Refused for other items.
 
     paths: existing folders, files, and BEIR folders. follow_links: whether to follow links out of a given folder. By
@@ -57,19 +57,19 @@ class _Walk:
         # Real paths of files that were given or linked. Files in walked folders need not be stored, because a folder is
         # walked only once.
         self._single: set[str] = set()
-        self._links: list[FoundFile] = []
+        self._links: list[FolderFile] = []
 
-    def given(self, path: Path) -> Iterator[FoundFile | Refused]:
+    def given(self, path: Path) -> Iterator[FolderFile | Refused]:
         if not path.is_dir():
             if kind_of_file(path):
-                yield self._one_file(FoundFile(path.parent, path.name))
+                yield self._one_file(FolderFile(path.parent, path.name))
             else:
                 yield Refused(shown(path), _OTHER_KIND)
             return
         corpora = [path / f"corpus{suffix}" for suffix in JSONL_SUFFIXES]
         corpora = [corpus for corpus in corpora if corpus.is_file()]
         if corpora:
-            yield self._one_file(FoundFile(path, corpora[0].name))
+            yield self._one_file(FolderFile(path, corpora[0].name))
             for other in corpora[1:]:
                 yield Refused(shown(other), f"{corpora[0].name} in the same folder was read instead")
             for other in sorted(path.glob("[!.]*")):
@@ -84,7 +84,7 @@ class _Walk:
         if nothing and len(self._links) == links_before:
             yield Refused(shown(path), f"there is no file in this folder that is read ({SHOWN_KINDS})")
 
-    def links(self) -> Iterator[FoundFile | Refused]:
+    def links(self) -> Iterator[FolderFile | Refused]:
         for link in self._links:  # grows during iteration: a linked folder may contain further links
             if not self._follow_links and _leads_out(link):
                 yield Refused(shown(link.path), _LEADS_OUT)
@@ -97,7 +97,7 @@ class _Walk:
             else:
                 yield Refused(shown(link.path), _OTHER_KIND)
 
-    def _one_file(self, found: FoundFile) -> FoundFile | Refused:
+    def _one_file(self, found: FolderFile) -> FolderFile | Refused:
         real = Path(os.path.realpath(found.path))
         try:
             walked = _id_of(real.parent) in self._folders and kind_of_file(real) and not real.name.startswith(".")
@@ -108,12 +108,12 @@ class _Walk:
         self._single.add(str(real))
         return found
 
-    def _folder(self, root: Path, inside: str) -> Iterator[FoundFile | Refused]:
+    def _folder(self, root: Path, inside: str) -> Iterator[FolderFile | Refused]:
         """Yield every real file below root/inside, and defer links.
 
         A stack is used instead of recursion, so that the depth of folders is not limited.
         """
-        stack = [_Entry(FoundFile(root, inside), is_folder=True)]
+        stack = [_Entry(FolderFile(root, inside), is_folder=True)]
         while stack:
             entry = stack.pop()
             if entry.is_folder:
@@ -129,7 +129,7 @@ class _Walk:
             else:
                 yield entry.found
 
-    def _entries(self, folder: FoundFile) -> list[_Entry] | Refused:
+    def _entries(self, folder: FolderFile) -> list[_Entry] | Refused:
         """Return a folder's entries by name, without hidden names and links; a Refused if it was visited before."""
         try:
             identity = _id_of(folder.path)
@@ -143,7 +143,7 @@ class _Walk:
         found: list[_Entry] = []
         for entry in named:
             inside = f"{folder.inside}/{entry.name}" if folder.inside else entry.name
-            below = FoundFile(folder.root, inside)
+            below = FolderFile(folder.root, inside)
             if entry.is_symlink():
                 self._links.append(below)
             else:
@@ -155,11 +155,11 @@ class _Walk:
 class _Entry:
     """A file or folder that is not visited yet."""
 
-    found: FoundFile
+    found: FolderFile
     is_folder: bool
 
 
-def _leads_out(link: FoundFile) -> bool:
+def _leads_out(link: FolderFile) -> bool:
     """Return whether a symbolic link leads out of the given folder."""
     root, real = Path(os.path.realpath(link.root)), Path(os.path.realpath(link.path))
     return not real.is_relative_to(root)

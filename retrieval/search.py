@@ -18,7 +18,7 @@ from retrieval.ranking.diversity import diversify
 from retrieval.ranking.duplicates import without_duplicates
 from retrieval.ranking.neighbours import with_neighbours
 from retrieval.ranking.reranking import rerank_many
-from retrieval.reformulation.hops import AskAgain, HopBudget, fuse_runs, retrieve_in_hops
+from retrieval.reformulation.hops import HopBudget, NextQuestion, fuse_runs, retrieve_in_hops
 from retrieval.retrieval_params import RetrievalParams
 from retrieval.retriever import Retriever
 
@@ -39,7 +39,7 @@ class SearchComponents:
     scorer: PairScorer | None = None
     rewrite: Rewrite | None = None
     imagine: Rewrite | None = None
-    ask_again: AskAgain | None = None
+    ask_again: NextQuestion | None = None
     budget: HopBudget = field(default_factory=HopBudget)
 
 

@@ -22,7 +22,7 @@ _TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class OwnCollection:
+class TenantCollection:
     """A tenant's collection. name: name that the tenant uses. stored: name in the store, for Pipeline and retrieval."""
 
     name: str
@@ -30,19 +30,19 @@ class OwnCollection:
     info: CollectionInfo
 
 
-class TakenError(AppError):
+class NameTakenError(AppError):
     """The tenant already has a collection of this name."""
 
 
-def own_collections(store: Store, tenant: str) -> tuple[OwnCollection, ...]:
+def tenant_collections(store: Store, tenant: str) -> tuple[TenantCollection, ...]:
     """Return the tenant's collections, sorted by name. Raises DataError if the database does not answer."""
-    found = (OwnCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
+    found = (TenantCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
     return tuple(sorted(found, key=lambda own: own.name))
 
 
-def own_collection(store: Store, tenant: str, name: str) -> OwnCollection | None:
+def tenant_collection(store: Store, tenant: str, name: str) -> TenantCollection | None:
     """Return the tenant's collection of this name, or None if it has none. name: name that the tenant uses."""
-    return next((own for own in own_collections(store, tenant) if own.name == name), None)
+    return next((own for own in tenant_collections(store, tenant) if own.name == name), None)
 
 
 def collection_key_of(connection: Connection, tenant: str, name: str) -> int | None:
@@ -50,19 +50,19 @@ def collection_key_of(connection: Connection, tenant: str, name: str) -> int | N
     return connection.execute(select(collections.c.id).where(*_mine(tenant, name))).scalar()
 
 
-def create_own_collection(store: Store, tenant: str, name: str) -> OwnCollection:
+def create_tenant_collection(store: Store, tenant: str, name: str) -> TenantCollection:
     """Create an empty collection. name: name that the tenant uses.
 
-    Raises RetrievalError for an invalid name, TakenError if the tenant already has a collection of this name.
+    Raises RetrievalError for an invalid name, NameTakenError if the tenant already has a collection of this name.
     """
     check_name(name)
     with store.write() as connection:
         if collection_key_of(connection, tenant, name) is not None:
-            raise TakenError(f"there is a collection {name!r} already: choose another name, or add documents to it")
+            raise NameTakenError(f"there is a collection {name!r} already: choose another name, or add documents to it")
         stored = _free_name(connection, tenant, name)
         label = None if stored == name else name
         connection.execute(insert(collections).values(name=stored, tenant=tenant, label=label))
-    own = own_collection(store, tenant, name)
+    own = tenant_collection(store, tenant, name)
     if own is None:
         raise AppError(f"the collection {name!r} was deleted by another process at the same moment")
     return own

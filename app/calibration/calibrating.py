@@ -19,7 +19,6 @@ from app.pipeline import Pipeline
 from data.columns import utc_now
 from evaluation.errors import EvaluationError
 from evaluation.guarantee.answers import NO_SCORE
-from evaluation.guarantee.beside import ActiveBeside
 from evaluation.guarantee.certificate import FORMAT, Certificate, Deployment, canonical
 from evaluation.guarantee.conformal import ConformalThreshold, conformal_threshold
 from evaluation.guarantee.curves import RateCurve, clopper_pearson, rate_curve
@@ -31,6 +30,7 @@ from evaluation.guarantee.thresholds import (
     check_thresholds,
     fixed_sequence,
 )
+from evaluation.guarantee.unlabelled import ActiveUnlabelledScores
 from evaluation.runs.policy_arm import drawn_settings, policy_settings
 from retrieval.collections import list_collections
 
@@ -214,7 +214,7 @@ def _certify(
     now: datetime,
 ) -> Certification:
     tested = plan.tested
-    sequence = fixed_sequence(tested, plan.thresholds(alpha, level), alpha, level, plan.beside)
+    sequence = fixed_sequence(tested, plan.thresholds(alpha, level), alpha, level, plan.unlabelled)
     chosen, certificate, path = sequence.chosen, None, None
     if chosen is not None:
         certificate = _certificate(data, request, sequence, chosen, plan, earlier, now)
@@ -253,7 +253,9 @@ def _certificate(
 ) -> Certificate:
     tested = plan.tested
     config = data.info.config
-    size = len(tested.score) + (len(plan.beside.others) if isinstance(plan.beside, ActiveBeside) else 0)
+    size = len(tested.score) + (
+        len(plan.unlabelled.others) if isinstance(plan.unlabelled, ActiveUnlabelledScores) else 0
+    )
     passing = np.array(float(round(chosen.answer_rate * size)))
     lower, upper = clopper_pearson(passing, np.array(float(size)), 0.95)
     settings = _settings(data)

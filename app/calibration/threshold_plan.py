@@ -10,8 +10,8 @@ import numpy as np
 from app.calibration.labelled_run import LabelledArm
 from app.errors import AppError
 from evaluation.guarantee.answers import NO_SCORE, LabelledAnswers
-from evaluation.guarantee.beside import ActiveBeside, Beside, UniformBeside
 from evaluation.guarantee.thresholds import threshold_grid
+from evaluation.guarantee.unlabelled import ActiveUnlabelledScores, UniformUnlabelledScores, UnlabelledScores
 from evaluation.statistics.counts import Floats
 
 GridSource = Literal["given", "unlabelled answers", "a fifth of the labelled answers", "fixed in advance"]
@@ -26,7 +26,7 @@ class ThresholdPlan:
 
     source: where the thresholds come from. scores: scores that set the thresholds; None if the thresholds are given.
     given: the given thresholds, from strict to loose. tested: the labelled answers of the test. start: see
-    ``threshold_grid``. beside: unlabelled data of the test; None if it uses labels only.
+    ``threshold_grid``. unlabelled: unlabelled data of the test; None if it uses labels only.
     """
 
     source: GridSource
@@ -34,7 +34,7 @@ class ThresholdPlan:
     given: tuple[float, ...]
     tested: LabelledAnswers
     start: float | None = None
-    beside: Beside | None = None
+    unlabelled: UnlabelledScores | None = None
 
     def thresholds(self, alpha: float, level: float) -> tuple[float, ...]:
         """Return the thresholds for one alpha. A larger alpha needs fewer answers, so its grid starts stricter."""
@@ -54,9 +54,9 @@ def threshold_plan(
     answers = data.answers
     if data.probability is not None:
         # The test uses the scores of all questions, so none of them may set the thresholds.
-        active = ActiveBeside(data.spare, data.probability, data.floor)
+        active = ActiveUnlabelledScores(data.spare, data.probability, data.floor)
         return ThresholdPlan(
-            "given" if given else "fixed in advance", None, given or FIXED_GRID, answers, beside=active
+            "given" if given else "fixed in advance", None, given or FIXED_GRID, answers, unlabelled=active
         )
     if predictions:
         return _predicted_plan(data, given, start)
@@ -84,7 +84,7 @@ def _predicted_plan(data: LabelledArm, given: tuple[float, ...], start: float | 
             f"{len(data.spare)} unlabelled answers for {len(data.answers.score)} labelled ones: --predictions "
             "needs at least as many unlabelled answers as labels, and twice as many without --thresholds"
         )
-    beside = UniformBeside(rest)
+    unlabelled = UniformUnlabelledScores(rest)
     if given:
-        return ThresholdPlan("given", None, given, data.answers, beside=beside)
-    return ThresholdPlan("unlabelled answers", first, (), data.answers, start, beside)
+        return ThresholdPlan("given", None, given, data.answers, unlabelled=unlabelled)
+    return ThresholdPlan("unlabelled answers", first, (), data.answers, start, unlabelled)

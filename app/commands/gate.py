@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.commands.fail_if import checked_gate
     from app.commands.options import open_pipeline
     from app.gate import apply_gate, summary_figures
-    from app.gates.gate import baseline_of, gated_run, hold_against
+    from app.gates.gate import baseline_of, compare_with_baseline, gated_run
     from evaluation.gating.baseline import write_baseline
     from evaluation.gating.formats import to_json
 
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if condition is not None:
         result = apply_gate(condition, summary_figures(gated.summary))
         met = result.reasons if result.failed else ()
-    report = hold_against(
+    report = compare_with_baseline(
         gated,
         arguments.baseline,
         level=arguments.level,

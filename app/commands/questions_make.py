@@ -18,7 +18,7 @@ from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from app.questions.make import MakeResult
-    from evaluation.question_sets.making import MadeSet
+    from evaluation.question_sets.drawing import GeneratedSet
 
 _LARGEST = 100_000
 
@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     from app.commands.options import open_pipeline
     from app.questions.make import MakeRequest, journal_path, make_questions
-    from evaluation.question_sets.making import MakingSettings
+    from evaluation.question_sets.drawing import QuestionSetSettings
     from evaluation.question_sets.quotas import KindShares
 
     if not 1 <= arguments.n <= _LARGEST:
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     answerable = 1 - plain.unanswerable
     shares = {kind: w * (1 - arguments.unanswerable) / answerable for kind, w in plain.weights.items()}
     shares["unanswerable"] = arguments.unanswerable
-    settings = MakingSettings(arguments.n, arguments.seed, replace(plain, **shares))
+    settings = QuestionSetSettings(arguments.n, arguments.seed, replace(plain, **shares))
     request = MakeRequest(
         arguments.collection,
         arguments.output,
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     return EXIT_OK
 
 
-def shortage(generated: MadeSet, unanswerable: int) -> list[str]:
+def shortage(generated: GeneratedSet, unanswerable: int) -> list[str]:
     """Return lines that explain why there are fewer questions than requested, and which options keep more.
 
     unanswerable: number of unanswerable questions in the set.

@@ -141,7 +141,7 @@ def add_rows(group: argparse._ArgumentGroup) -> None:
     rare(group, "--altered", "--strangers")
 
 
-def asked_rows(arguments: argparse.Namespace) -> argparse.Namespace:
+def checked_row_options(arguments: argparse.Namespace) -> argparse.Namespace:
     """Return the options of the rows with their defaults.
 
     Raises UsageError if there is nothing to train on, or if options exclude each other.

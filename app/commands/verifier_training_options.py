@@ -19,7 +19,7 @@ from app.commands.training_options import (
     layers_setting,
     length_settings,
 )
-from app.commands.verifier_rows_options import RENAMED, ROW_OPTIONS, add_rows, asked_rows
+from app.commands.verifier_rows_options import RENAMED, ROW_OPTIONS, add_rows, checked_row_options
 from app.errors import UsageError
 
 if TYPE_CHECKING:
@@ -138,7 +138,7 @@ def verifier_recipe(arguments: argparse.Namespace) -> VerifierRecipe:
     from model.verifier.encoder import SupportFeatures
     from model.verifier.files import SupportUse
 
-    row_options = asked_rows(arguments)
+    row_options = checked_row_options(arguments)
     _check(arguments, row_options)
     base = VerifierRecipe(tuple(row_options.data))
     try:

@@ -20,7 +20,7 @@ from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK, EXIT_THRESHOLD, AppError
 
 if TYPE_CHECKING:
-    from app.accounts.tenants import OwnCollection
+    from app.accounts.tenants import TenantCollection
     from app.pipeline import Pipeline
     from evaluation.guarantee.certificate import Certificate
 
@@ -112,12 +112,12 @@ def _status(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -
     return EXIT_THRESHOLD if any(one.alarms for one in found) else EXIT_OK
 
 
-def _collections(pipeline: Pipeline) -> tuple[OwnCollection, ...]:
+def _collections(pipeline: Pipeline) -> tuple[TenantCollection, ...]:
     """Return all collections of the home by their stored names. The command line sees those of every tenant."""
-    from app.accounts.tenants import OwnCollection
+    from app.accounts.tenants import TenantCollection
     from retrieval.collections import list_collections
 
-    return tuple(OwnCollection(info.name, info.name, info) for info in list_collections(pipeline.store))
+    return tuple(TenantCollection(info.name, info.name, info) for info in list_collections(pipeline.store))
 
 
 def _anchors(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -> int:

@@ -88,7 +88,7 @@ def baseline_of(run: GatedRun) -> Baseline:
     )
 
 
-def hold_against(
+def compare_with_baseline(
     run: GatedRun, path: Path, *, level: float, margin: float, other_questions: bool, conditions: tuple[str, ...] = ()
 ) -> GateReport:
     """Compare the run with a baseline file.

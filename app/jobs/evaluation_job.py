@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from app.accounts.tenants import own_collection, own_collections
+from app.accounts.tenants import tenant_collection, tenant_collections
 from app.errors import AppError
 from app.jobs.job import Job, Step
 from app.jobs.requests import EvaluationRequest
@@ -108,9 +108,9 @@ def _stored(pipeline: Pipeline, tenant: str, name: str | None) -> str | None:
     Raises AppError for an unknown name.
     """
     if name is None:
-        known = own_collections(pipeline.store, tenant)
+        known = tenant_collections(pipeline.store, tenant)
         return known[0].stored if len(known) == 1 else None
-    own = own_collection(pipeline.store, tenant, name)
+    own = tenant_collection(pipeline.store, tenant, name)
     if own is None:
         raise AppError(f"there is no collection {name!r}")
     return own.stored

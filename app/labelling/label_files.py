@@ -15,7 +15,7 @@ from data.label_file import LabelRow, label_file_content, parse_labels, refusal,
 from data.refused import Refused, shown
 from data.store import Store
 from evaluation.correction.label_progress import wanted_items
-from evaluation.correction.label_store import GivenLabel, LabelStore, check_annotator
+from evaluation.correction.label_store import LabelStore, StoredLabel, check_annotator
 from evaluation.correction.labelled_run import ResponseKey
 from evaluation.outcomes import OUTCOMES, Outcome
 
@@ -58,7 +58,7 @@ class ImportedLabels:
 class ParsedLabels:
     """The valid labels of a file, not stored yet. blank: number of rows without a label."""
 
-    given: tuple[GivenLabel, ...]
+    given: tuple[StoredLabel, ...]
     blank: int
 
 
@@ -96,7 +96,7 @@ def parsed_labels(
         raise AppError(refusal(name, problems))
     if not read.labels:
         raise AppError(f"{name} has no label: fill in its column label")
-    given = [GivenLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
+    given = [StoredLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
     return ParsedLabels(tuple(given), read.blank)
 
 

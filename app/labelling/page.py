@@ -22,7 +22,7 @@ from app.local_pages import (
     HOSTS,
     TEMPLATES,
     PageError,
-    check_own_form,
+    check_form_origin,
     form_body,
     host_of,
     page_environment,
@@ -63,7 +63,7 @@ class _Pages:
     async def give(self, request: Request) -> Response:
         """Store a label and redirect to the next item."""
         try:
-            check_own_form(request)
+            check_form_origin(request)
             label = _label(await form_body(request))
         except PageError as error:
             return self._page(error.status, error=str(error))

@@ -9,7 +9,7 @@ from app.labelling.draws import LabelledRunInfo
 from app.labelling.items import LabelItem, label_items
 from data.store import Store
 from evaluation.correction.label_progress import LabelProgress, progress_of, wanted_items
-from evaluation.correction.label_store import GivenLabel, LabelStore, check_annotator
+from evaluation.correction.label_store import LabelStore, StoredLabel, check_annotator
 from evaluation.correction.labelled_run import ResponseKey
 from evaluation.outcomes import Outcome
 from evaluation.runs.run_store import RunStore
@@ -93,7 +93,7 @@ class LabelSession:
 
     def label(self, item: LabelItem, label: Outcome) -> None:
         """Store a label for all equal answers to the question. It replaces an earlier label of this annotator."""
-        given = [GivenLabel(key, self.annotator, label, self._settles) for key in self._equal[item.key]]
+        given = [StoredLabel(key, self.annotator, label, self._settles) for key in self._equal[item.key]]
         self._labels.save(self.run_id, self._run.stored.decoding, given)
 
     def first_open(self) -> int | None:
@@ -105,5 +105,5 @@ class LabelSession:
         """Return the progress of all annotators."""
         return progress_of(self._run.stored, self._load_labels())
 
-    def _load_labels(self) -> tuple[GivenLabel, ...]:
+    def _load_labels(self) -> tuple[StoredLabel, ...]:
         return self._labels.load(self._run.info.id, self._run.stored.decoding)

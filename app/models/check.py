@@ -132,11 +132,11 @@ def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tu
 
 def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
     """Check an embedded reader. It has no other implementation, so it is compared with a pass without a cache."""
-    from app.models.reader_check import look_at_reader
+    from app.models.reader_check import inspect_reader
 
     if request.dtype != "float32":
         raise ModelError(f"--dtype {request.dtype}: a reader is computed in float32 only")
-    found = look_at_reader(request.folder, request.device, say)
+    found = inspect_reader(request.folder, request.device, say)
     result = replace(
         result,
         facts=found.facts,

@@ -46,7 +46,7 @@ class ReaderFindings:
     allowed: float
 
 
-def look_at_reader(folder: Path, device: str, say: Callable[[str], None]) -> ReaderFindings:
+def inspect_reader(folder: Path, device: str, say: Callable[[str], None]) -> ReaderFindings:
     """Load the reader of a folder and compute a short prompt in several ways. say: called with the name of each step.
 
     Raises ModelError if files are missing or damaged, or if the results are not finite.

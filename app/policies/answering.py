@@ -9,7 +9,7 @@ from app.answer_parts import Answer, sources_of
 from app.answers import QueryRequest, QueryResult
 from app.judging.run_judge import load_scorer
 from app.pipeline import Pipeline, PreparedQuery, query_seed
-from app.policies.certifying import SettledPolicy, settle
+from app.policies.certifying import ResolvedPolicy, settle
 from app.policies.judging import PolicyJudge, PolicyJudging
 from app.policies.policy_request import PolicyRequest, plan_of
 from app.policy_json import PolicyResult
@@ -63,7 +63,7 @@ def answer_with_policy(
 
 
 def with_policy(
-    drawn: QueryResult, outcome: PolicyOutcome, settled: SettledPolicy, wanted: PolicyRequest
+    drawn: QueryResult, outcome: PolicyOutcome, settled: ResolvedPolicy, wanted: PolicyRequest
 ) -> QueryResult:
     """Return the result with the answers that the policies produce."""
     judged = settled.plan.judges
@@ -97,7 +97,7 @@ class _Tools:
 
     pipeline: Pipeline
     prepared: PreparedQuery
-    settled: SettledPolicy
+    settled: ResolvedPolicy
     policy_judge: PolicyJudge | None
 
     @property

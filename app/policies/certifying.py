@@ -26,7 +26,7 @@ class NoCertificateError(AppError):
 
 
 @dataclass(frozen=True, slots=True)
-class SettledPolicy:
+class ResolvedPolicy:
     """A plan with its verifier and certificate.
 
     verifier: name of the verifier whose scores the policies use. search: search in which the verifier finds evidence;
@@ -48,7 +48,7 @@ def settle(
     collection: str | None,
     search: Search | None,
     instructions: str = "",
-) -> SettledPolicy:
+) -> ResolvedPolicy:
     """Return the plan, with the certified threshold and verifier if a rate is requested.
 
     judge: None if the plan needs none. collection: stored name of the collection that is searched. search: search that
@@ -56,9 +56,9 @@ def settle(
     NoCertificateError with the reason for every certificate of the home, and the errors of opening the judge's search.
     """
     if judge is None:
-        return SettledPolicy(plan, "")
+        return ResolvedPolicy(plan, "")
     if wanted.max_rate is None or search is None or collection is None:
-        return SettledPolicy(plan, judge.name)
+        return ResolvedPolicy(plan, judge.name)
     files = CertificateFiles(pipeline.home)
     verifiers: list[tuple[str, Search | None]] = [(judge.name, None)]
     if not plan.changes_texts:  # the searching verifiers of a run judge unchanged answers only
@@ -75,7 +75,7 @@ def settle(
             # Policies that change texts keep their threshold from the run.
             at = found.threshold
             certified = replace(plan, certified=at) if plan.changes_texts else replace(plan, threshold=at)
-            return SettledPolicy(certified, verifier, looked_up, found)
+            return ResolvedPolicy(certified, verifier, looked_up, found)
     # A certificate for another verifier has one more reason, so the shortest list has only the relevant reasons.
     why = min(reasons, key=len).replace(f"{files.folder}/", "")
     if len(why) > _LONGEST:

@@ -72,7 +72,7 @@ def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
     if wanted.threshold is not None and not plan.judges:
         raise PolicyError("threshold", f"threshold is {wanted.threshold:g}, and no policy uses it: name a policy")
     for name, value in (("correct_rounds", wanted.rounds), ("correct_tokens", wanted.tokens)):
-        if value is not None and not plan.draws_again:
+        if value is not None and not plan.needs_redraw:
             raise PolicyError(name, f"{name} is {value}: it is the budget of the policy correct, which is not named")
     if plan.judges and not request.retrieval:
         raise PolicyError(

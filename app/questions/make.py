@@ -18,9 +18,9 @@ from app.pipeline import Pipeline
 from app.questions.sources import source_texts
 from app.questions.writing import ModelWriting, by_model, by_rule
 from data.whole_file import whole_file
+from evaluation.question_sets.drawing import Check, GeneratedSet, QuestionSetSettings, make_set
 from evaluation.question_sets.journal import Journal
-from evaluation.question_sets.making import Check, MadeSet, MakingSettings, make_set
-from evaluation.question_sets.record import made_records
+from evaluation.question_sets.record import question_records
 from evaluation.question_sets.round_trip import RoundTrip
 from generation.generator import Generator
 from generation.question_sets.by_model import TEMPLATE
@@ -51,7 +51,7 @@ class MakeRequest:
 
     collection: str
     output: Path
-    settings: MakingSettings = field(default_factory=MakingSettings)
+    settings: QuestionSetSettings = field(default_factory=QuestionSetSettings)
     model: str = ""
     round_trip: bool = True
     temperature: float = 0.0
@@ -61,7 +61,7 @@ class MakeRequest:
 class MakeResult:
     """The generated set. resumed: number of results that were reused from an interrupted command."""
 
-    made: MadeSet
+    made: GeneratedSet
     resumed: int
 
 
@@ -125,7 +125,7 @@ def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress)
     if not question_set.kept:
         path.unlink(missing_ok=True)
         raise AppError(_nothing(collection, question_set))
-    records = made_records(question_set.kept, provenance)
+    records = question_records(question_set.kept, provenance)
     with whole_file(request.output) as part:
         part.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
     path.unlink(missing_ok=True)
@@ -160,7 +160,7 @@ def _writer(pipeline: Pipeline, request: MakeRequest, stack: ExitStack) -> Gener
     return opened
 
 
-def _nothing(collection: str, question_set: MadeSet) -> str:
+def _nothing(collection: str, question_set: GeneratedSet) -> str:
     refused = sum(question_set.refused.values())
     if not sum(question_set.made.values()) and refused:
         reasons = ", ".join(f"{count} because {reason}" for reason, count in question_set.refused.items())

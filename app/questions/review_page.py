@@ -20,7 +20,7 @@ from app.local_pages import (
     HOSTS,
     TEMPLATES,
     PageError,
-    check_own_form,
+    check_form_origin,
     form_body,
     host_of,
     page_environment,
@@ -69,7 +69,7 @@ class _Pages:
     async def decide(self, request: Request) -> Response:
         """Store a decision and redirect to the next question."""
         try:
-            check_own_form(request)
+            check_form_origin(request)
             fields = _fields(await form_body(request, _MOST_BYTES))
         except PageError as error:
             return self._page(error.status, error=str(error))

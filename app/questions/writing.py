@@ -12,12 +12,12 @@ from evaluation.question_sets.journal import Journal
 from evaluation.question_sets.leakage import leaks
 from evaluation.question_sets.round_trip import context_of
 from generation.generator import Generator
-from generation.question_sets.answer_choice import accepted_answers, question_kind, worth_asking
+from generation.question_sets.answer_choice import accepted_answers, is_usable_answer, question_kind
 from generation.question_sets.by_model import question_in, write_questions
 from generation.question_sets.by_rule import candidate_questions
-from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 from generation.question_sets.prose import prose
-from generation.question_sets.standing_alone import stands_alone
+from generation.question_sets.standalone import is_standalone
 from retrieval.chunking.chunks import Chunk
 
 NO_QUESTION: Final = "the model wrote no question"
@@ -85,7 +85,7 @@ def _checked(written: str, shown: Chunk, blank: Candidate) -> tuple[str, str]:
         return "", NO_QUESTION
     if leaks(question, shown.text, blank.references[0]):
         return "", LEAKS
-    return (question, "") if stands_alone(question) else ("", POINTS)
+    return (question, "") if is_standalone(question) else ("", POINTS)
 
 
 def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
@@ -100,11 +100,11 @@ def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
                 kind = question_kind(span)
                 start, end = tokens[span.start].start, tokens[span.end - 1].end
                 answer = passage.text[start:end]
-                if kind is None or not worth_asking(tokens, span, answer, passage.low, low):
+                if kind is None or not is_usable_answer(tokens, span, answer, passage.low, low):
                     continue
                 first, last = passage.spans[number]
                 at = paragraph.start
-                place = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
+                place = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
                 blank = Candidate("", kind, accepted_answers(answer, span, low), (place,), span.kind)
                 found.setdefault(place.sentence_start, []).append(blank)
     sentences = list(found.values())

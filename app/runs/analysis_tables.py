@@ -70,7 +70,7 @@ def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
     for o in rates:
         estimate = o.rate.default
         shown = f"{percent(estimate.rate)}\n{interval(estimate)}".strip()
-        table.add_row(o.arm, o.name, shown, f"{o.told}" + (f"\n{o.untold} indefinite" if o.untold else ""))
+        table.add_row(o.arm, o.name, shown, f"{o.definite}" + (f"\n{o.indefinite} indefinite" if o.indefinite else ""))
     return table
 
 

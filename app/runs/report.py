@@ -19,12 +19,12 @@ from evaluation.analysis.policy_figures import policy_figures
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
+    ReportArm,
+    ReportChunk,
     ReportData,
+    ReportQuestion,
+    ReportSample,
     RunConfig,
-    ShownArm,
-    ShownChunk,
-    ShownQuestion,
-    ShownSample,
     left_out_note,
 )
 from evaluation.robustness.breakdown import arm_breakdown
@@ -74,7 +74,7 @@ def report_data(
     for sample in samples:
         grouped.setdefault((sample.question_id, sample.arm), []).append(sample)
     shown = tuple(
-        ShownQuestion(
+        ReportQuestion(
             question.id,
             question.text,
             question.kind,
@@ -162,10 +162,10 @@ def abstentions_of(samples: Iterable[SampleRecord], questions: Sequence[Question
     return count_abstentions((s.arm, s.evaluation, answered.get(s.question_id)) for s in samples)
 
 
-def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
+def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ReportArm:
     ordered = sorted(samples, key=lambda s: s.sample)
     chunks = tuple(
-        ShownChunk(
+        ReportChunk(
             part.number,
             part.retrieved.chunk.document_id,
             part.retrieved.chunk.title,
@@ -177,10 +177,10 @@ def _shown_arm(arm: str, samples: Sequence[SampleRecord]) -> ShownArm:
         )
         for part in ordered[0].chunks
     )
-    return ShownArm(
+    return ReportArm(
         arm,
         tuple(
-            ShownSample(
+            ReportSample(
                 s.sample,
                 s.completion.text if s.completion else "",
                 s.evaluation.outcome,

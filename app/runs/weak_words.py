@@ -10,8 +10,8 @@ from data.questions import Question
 from evaluation.outcomes import Claim
 from evaluation.reports.report_data import (
     ReportData,
-    ShownQuestion,
-    ShownSample,
+    ReportQuestion,
+    ReportSample,
 )
 from evaluation.reports.report_view import worst_first
 from evaluation.verifiers.entailment import EntailmentVerifier
@@ -29,7 +29,7 @@ def with_marks(
     most: maximum number of claims. If the search or the scorer fails, only a note is added to the report.
     """
     by_id = {q.id: q for q in questions}
-    marked: dict[str, ShownQuestion] = {}
+    marked: dict[str, ReportQuestion] = {}
     left = most
     for shown in worst_first(data):
         samples = [s for a in shown.arms for s in a.samples if s.outcome == "hallucinated"]
@@ -55,8 +55,8 @@ def with_marks(
 
 
 def _weak_words(
-    marker: EntailmentVerifier, question: Question, samples: Sequence[ShownSample], claims: Sequence[Claim]
-) -> Callable[[ShownSample], tuple[WeakWord, ...]]:
+    marker: EntailmentVerifier, question: Question, samples: Sequence[ReportSample], claims: Sequence[Claim]
+) -> Callable[[ReportSample], tuple[WeakWord, ...]]:
     """Return a function that returns the weak words of a sample.
 
     Claims are marked separately, or with the other claims of the answer if the verifier judges them together.

@@ -13,13 +13,13 @@ from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
+    ReportArm,
+    ReportChunk,
     ReportData,
+    ReportQuestion,
+    ReportSample,
     RunConfig,
     ScoredFigures,
-    ShownArm,
-    ShownChunk,
-    ShownQuestion,
-    ShownSample,
 )
 
 
@@ -65,32 +65,32 @@ def score_report(
     return ReportData(config, result.summary, questions, notes, figures, scored, corrected=corrected)
 
 
-def _question(group: str, answers: list[ScoredAnswer], arms: tuple[str, ...], result: ScoreResult) -> ShownQuestion:
+def _question(group: str, answers: list[ScoredAnswer], arms: tuple[str, ...], result: ScoreResult) -> ReportQuestion:
     first = answers[0].record
     references = tuple(dict.fromkeys(r for a in answers for r in a.record.references))
     shown = tuple(_arm(arm, own) for arm in arms if (own := [a for a in answers if a.record.arm == arm]))
-    return ShownQuestion(group, first.question, first.kind, True, references, shown, result.threshold is not None)
+    return ReportQuestion(group, first.question, first.kind, True, references, shown, result.threshold is not None)
 
 
-def _arm(arm: str, answers: list[ScoredAnswer]) -> ShownArm:
+def _arm(arm: str, answers: list[ScoredAnswer]) -> ReportArm:
     """Return the answers of one system. Contexts that all answers share are shown once."""
     lists = dict.fromkeys(a.record.contexts for a in answers)
-    chunks: list[ShownChunk] = []
+    chunks: list[ReportChunk] = []
     for contexts in lists:
         owners = ", ".join(str(a.sample + 1) for a in answers if a.record.contexts == contexts)
         for n, text in enumerate(contexts, start=1):
             title = "" if len(lists) == 1 else f"of answer {owners}"
-            chunks.append(ShownChunk(len(chunks) + 1, f"context {n}", title, 0, len(text), text, n, 0.0))
-    return ShownArm(arm, tuple(_sample(a) for a in answers), tuple(chunks))
+            chunks.append(ReportChunk(len(chunks) + 1, f"context {n}", title, 0, len(text), text, n, 0.0))
+    return ReportArm(arm, tuple(_sample(a) for a in answers), tuple(chunks))
 
 
-def _sample(answer: ScoredAnswer) -> ShownSample:
+def _sample(answer: ScoredAnswer) -> ReportSample:
     labelled = answer.record.hallucinated
     label: Literal["", "hallucinated", "supported"] = ""
     if labelled is not None:
         label = "hallucinated" if labelled else "supported"
     evaluation = answer.evaluation
-    return ShownSample(
+    return ReportSample(
         answer.sample,
         answer.record.answer,
         evaluation.outcome,

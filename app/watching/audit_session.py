@@ -15,7 +15,7 @@ from data.store import Store
 from evaluation.audits.audit import StoredAudit
 from evaluation.audits.audit_store import AuditLabel, AuditStore
 from evaluation.correction.label_progress import LabelProgress, combined_progress
-from evaluation.correction.label_store import GivenLabel, check_annotator
+from evaluation.correction.label_store import StoredLabel, check_annotator
 from evaluation.correction.labelled_run import ResponseKey
 from evaluation.outcomes import Evidence, Outcome
 
@@ -76,7 +76,7 @@ class AuditSession:
         self.annotator = check_annotator(annotator)
         keys = audit_keys(store, collection)
         if adjudicate:
-            mine = {g.key for g in given_labels(store, collection) if g.settles and g.annotator == self.annotator}
+            mine = {g.key for g in stored_labels(store, collection) if g.settles and g.annotator == self.annotator}
             disputed = set(self.progress().disputed)
             keys = tuple(key for key in keys if key in disputed or key in mine)
         self._items = AuditItems(store, collection, keys)
@@ -88,12 +88,12 @@ class AuditSession:
 
     def own(self) -> dict[ResponseKey, Outcome]:
         """Return the stored labels of this annotator."""
-        given = given_labels(self.store, self._collection)
+        given = stored_labels(self.store, self._collection)
         return {g.key: g.label for g in given if g.annotator == self.annotator and g.settles == self._settles}
 
     def label(self, item: LabelItem, label: Outcome) -> None:
         """Store a label. It replaces an earlier label of this annotator."""
-        keep_audit_labels(self.store, [GivenLabel(item.key, self.annotator, label, self._settles)])
+        keep_audit_labels(self.store, [StoredLabel(item.key, self.annotator, label, self._settles)])
 
     def first_open(self) -> int | None:
         """Return the index of the first item that this annotator has not labelled, or None if there is none."""
@@ -120,11 +120,11 @@ def audit_keys(store: Store, collection: str) -> tuple[ResponseKey, ...]:
     return tuple((query, _ARM, number) for number, query in AuditStore(store).to_label(collection))
 
 
-def given_labels(store: Store, collection: str) -> tuple[GivenLabel, ...]:
+def stored_labels(store: Store, collection: str) -> tuple[StoredLabel, ...]:
     """Return all labels of a collection's audits, including audits whose texts were deleted."""
     numbers = {audit.number: audit.query_id for audit in AuditStore(store).load(collection)}
     return tuple(
-        GivenLabel((numbers[one.audit], _ARM, one.audit), one.annotator, one.label, one.settles)
+        StoredLabel((numbers[one.audit], _ARM, one.audit), one.annotator, one.label, one.settles)
         for one in AuditStore(store).labels(collection)
         if one.audit in numbers
     )
@@ -135,12 +135,12 @@ def audit_progress(store: Store, collection: str) -> LabelProgress:
 
     ``items`` are the audits that can be labelled. ``outcomes`` also contains audits whose texts were deleted.
     """
-    given = given_labels(store, collection)
+    given = stored_labels(store, collection)
     keys = audit_keys(store, collection)
     return combined_progress(keys, {*keys, *(g.key for g in given)}, given)
 
 
-def keep_audit_labels(store: Store, given: Iterable[GivenLabel]) -> None:
+def keep_audit_labels(store: Store, given: Iterable[StoredLabel]) -> None:
     """Store labels of audits in one transaction. Raises EvaluationError if an audit was deleted meanwhile."""
     labels = [AuditLabel(one.key[2], one.annotator, one.label, one.settles) for one in given]
     AuditStore(store).save_labels(labels, utc_now())

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.accounts.tenants import OwnCollection
+from app.accounts.tenants import TenantCollection
 from app.calibration.calibrating import published_collection
 from app.calibration.certificate_files import CertificateCheck, CertificateFiles
 from app.errors import AppError
 from app.pipeline import Pipeline
 from app.watching.anchors import AnchorState, anchor_state
-from app.watching.audit_session import given_labels
+from app.watching.audit_session import stored_labels
 from app.watching.clock import clock_problem
 from app.watching.question_shift import (
     CalibrationQuestions,
@@ -97,7 +97,7 @@ class Watching:
         self._questions: dict[str, CalibrationQuestions | str] = {}
 
     def status(
-        self, collections: Sequence[OwnCollection], name: str | None = None, *, clock: datetime | None = None
+        self, collections: Sequence[TenantCollection], name: str | None = None, *, clock: datetime | None = None
     ) -> tuple[CollectionWatch, ...]:
         """Return the watches of the collections that have audits or certificates.
 
@@ -128,10 +128,12 @@ class Watching:
         found = self.certificates()
         return {check.certificate.id if check.certificate else check.path.stem: check for check in found}
 
-    def _collection(self, own: OwnCollection, checks: Mapping[str, CertificateCheck], now: datetime) -> CollectionWatch:
+    def _collection(
+        self, own: TenantCollection, checks: Mapping[str, CertificateCheck], now: datetime
+    ) -> CollectionWatch:
         store = self._pipeline.store
         audits = AuditStore(store).load(own.stored)
-        given = given_labels(store, own.stored)
+        given = stored_labels(store, own.stored)
         keys = {g.key for g in given}
         outcomes = {key[2]: label for key, label in combined_progress((), keys, given).outcomes.items()}
         by_certificate: dict[str, list[StoredAudit]] = {}
@@ -149,7 +151,7 @@ class Watching:
 
     def _watch(
         self,
-        own: OwnCollection,
+        own: TenantCollection,
         certificate_id: str,
         audits: Sequence[StoredAudit],
         outcomes: Mapping[int, Outcome],
@@ -188,7 +190,7 @@ class Watching:
 
     def _reading(
         self,
-        own: OwnCollection,
+        own: TenantCollection,
         certificate_id: str,
         audits: Sequence[StoredAudit],
         outcomes: Mapping[int, Outcome],

@@ -17,15 +17,15 @@ from evaluation.statistics.measure import Resampler
 class ObservedRate:
     """Rate of an event among the responses of an arm for which it is known whether the event happened.
 
-    told: number of these responses. untold: number of the arm's other responses. reasons: numbers of the others by
-    reason.
+    definite: number of these responses. indefinite: number of the arm's other responses. reasons: numbers of the
+    others by reason.
     """
 
     arm: str
     name: str
     rate: Measurement
-    told: int
-    untold: int
+    definite: int
+    indefinite: int
     reasons: tuple[tuple[str, int], ...]
 
 
@@ -41,7 +41,7 @@ def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resam
     def seen(record: SampleRecord) -> ObservedEvent | None:
         return next((o for o in record.observed if o.name == name), None)
 
-    def told(record: SampleRecord) -> bool:
+    def definite(record: SampleRecord) -> bool:
         found = seen(record)
         return found is not None and found.happened is not None
 
@@ -51,10 +51,10 @@ def _rate(arm: str, name: str, records: Sequence[SampleRecord], resampler: Resam
 
     reasons: Counter[str] = Counter()
     for record in records:
-        if not told(record):
+        if not definite(record):
             found = seen(record)
             reasons[found.reason if found else _general(record.evaluation.reason)] += 1
-    rate = measured_share(records, told, happened, resampler, f"a response that {name}")
+    rate = measured_share(records, definite, happened, resampler, f"a response that {name}")
     indefinite = sum(reasons.values())
     return ObservedRate(arm, name, rate, len(records) - indefinite, indefinite, tuple(reasons.most_common()))
 

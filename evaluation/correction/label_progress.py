@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from evaluation.correction.agreement import Agreement, Decision, adjudicate, agreement
-from evaluation.correction.label_store import GivenLabel, StoredDraw
+from evaluation.correction.label_store import StoredDraw, StoredLabel
 from evaluation.correction.labelled_run import ResponseKey
 from evaluation.correction.sampling import LabelDraw, drawn_items
 from evaluation.outcomes import Outcome
@@ -62,14 +62,14 @@ def wanted_items(stored: StoredDraw) -> tuple[ResponseKey, ...]:
     return tuple(item for item in drawn_items(stored.draw) if item[0] in wanted)
 
 
-def progress_of(stored: StoredDraw, given: Iterable[GivenLabel], seed: int = 0) -> LabelProgress:
+def progress_of(stored: StoredDraw, given: Iterable[StoredLabel], seed: int = 0) -> LabelProgress:
     """Combine a draw with its labels. Labels of responses outside the draw are ignored."""
     found = combined_progress(wanted_items(stored), set(drawn_items(stored.draw)), given, seed)
     return replace(found, complete=_complete(stored.draw, found.outcomes))
 
 
 def combined_progress(
-    items: tuple[ResponseKey, ...], drawn: set[ResponseKey], given: Iterable[GivenLabel], seed: int = 0
+    items: tuple[ResponseKey, ...], drawn: set[ResponseKey], given: Iterable[StoredLabel], seed: int = 0
 ) -> LabelProgress:
     """Combine any set of responses with their labels.
 

@@ -50,7 +50,7 @@ class StoredDraw:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenLabel:
+class StoredLabel:
     """Label of one response by one person.
 
     key: (question, arm, sample). settles: whether the label adjudicates a disagreement.
@@ -91,7 +91,7 @@ class LabelStore:
                 f"the draw of run {run_id} cannot be read ({error}): draw again", parameter="redraw"
             ) from error
 
-    def save(self, run_id: str, decoding: str, given: Iterable[GivenLabel]) -> None:
+    def save(self, run_id: str, decoding: str, given: Iterable[StoredLabel]) -> None:
         """Write labels in one transaction. Each replaces the same person's earlier label.
 
         Raises EvaluationError for a response that the run does not hold, or an invalid name or label.
@@ -110,14 +110,14 @@ class LabelStore:
                 parameter="redraw",
             ) from error
 
-    def load(self, run_id: str, decoding: str) -> tuple[GivenLabel, ...]:
+    def load(self, run_id: str, decoding: str) -> tuple[StoredLabel, ...]:
         """Return all labels of the run's responses with this decoding, oldest first."""
         mine = (labels.c.run_id == run_id, labels.c.decoding == decoding)
         order = (labels.c.created_at, labels.c.question_id, labels.c.arm, labels.c.sample, labels.c.annotator)
         with self._store.read() as connection:
             rows = connection.execute(select(labels).where(*mine).order_by(*order)).mappings().all()
         return tuple(
-            GivenLabel(
+            StoredLabel(
                 (row["question_id"], row["arm"], row["sample"]),
                 row["annotator"],
                 cast(Outcome, row["label"]),
@@ -140,7 +140,7 @@ def check_annotator(name: str) -> str:
     return found
 
 
-def _label_row(run_id: str, decoding: str, given: GivenLabel) -> dict[str, Any]:
+def _label_row(run_id: str, decoding: str, given: StoredLabel) -> dict[str, Any]:
     if given.label not in get_args(Outcome):
         raise EvaluationError(f"the label {given.label!r} must be one of {', '.join(get_args(Outcome))}")
     question, arm, sample = given.key

@@ -18,8 +18,8 @@ from evaluation.evidence.structured_words import (
     ended,
     humanised,
     is_weekday,
-    path_in_words,
     shown_value,
+    spoken_path,
 )
 
 MAX_CHARACTERS = 1_000_000
@@ -91,7 +91,7 @@ def _lines(text: str) -> list[StructuredSentence] | None:
         else:
             key = match["key"].strip()
             names = key.split(" ") if is_weekday(key.split(" ")[-1]) else [key]
-            shown = f"{path_in_words(names[:-1], names[-1])}: {shown_value(match['value'])}"
+            shown = f"{spoken_path(names[:-1], names[-1])}: {shown_value(match['value'])}"
         found.append(StructuredSentence(ended(shown), start, at + len(line.rstrip())))
     return found
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from evaluation.evidence.structured_words import StructuredSentence, ended, humanised, path_in_words, shown_value
+from evaluation.evidence.structured_words import StructuredSentence, ended, humanised, shown_value, spoken_path
 from retrieval.chunking.sentences import sentence_spans
 
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
@@ -155,7 +155,7 @@ def _closed(stack: list[_Level], at: int, around: tuple[str, ...]) -> Iterator[t
     closed = stack.pop()
     if closed.items:
         values = ", ".join(shown_value(item.text) for item in closed.items)
-        path = path_in_words((*around, *_outer(stack)), closed.name)
+        path = spoken_path((*around, *_outer(stack)), closed.name)
         yield from _value(path, values, closed.start, closed.items[0].start, max(at, closed.items[-1].end))
     if stack:
         stack[-1].key, stack[-1].key_start = "", -1
@@ -177,7 +177,7 @@ def _emit_value(
         if top.row is not None and len(value) <= _LONG_VALUE:
             top.row.append(StructuredSentence(f"{humanised(top.key)} {shown_value(value)}", top.key_start, end))
         else:
-            path = path_in_words((*around, *_outer(stack)), top.key)
+            path = spoken_path((*around, *_outer(stack)), top.key)
             yield from _value(path, value, top.key_start, pending.start if pending else end, end)
     elif pending is not None:
         yield StructuredSentence(ended(shown_value(pending.text)), pending.start, pending.end), False
@@ -192,7 +192,7 @@ def _emit_row(stack: list[_Level], around: tuple[str, ...]) -> Iterator[tuple[St
     level = stack[-1]
     if not level.row:
         return
-    path = path_in_words((*around, *_outer(stack)), "")
+    path = spoken_path((*around, *_outer(stack)), "")
     parts, rest = level.row, "; ".join(part.text for part in level.row[1:])
     if len(parts) <= _FIELDS_IN_A_ROW and len(rest) <= 2 * _LONG_VALUE:
         text = f"{path} {parts[0].text}: {rest}" if rest else f"{path} {parts[0].text}"

@@ -51,7 +51,7 @@ def shown_value(value: str) -> str:
     return " ".join(value.split())
 
 
-def path_in_words(outer: Sequence[str], key: str) -> str:
+def spoken_path(outer: Sequence[str], key: str) -> str:
     """Return the key after its nearest enclosing keys: "business parking garage", "hours on Monday".
 
     Generic wrappers are omitted.

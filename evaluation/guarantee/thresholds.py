@@ -18,10 +18,10 @@ import numpy as np
 
 from evaluation.errors import EvaluationError
 from evaluation.guarantee.answers import NO_SCORE, Bools, LabelledAnswers, check_scores
-from evaluation.guarantee.beside import Beside
 from evaluation.guarantee.betting import clustered_p_value, question_means
 from evaluation.guarantee.exact import answered_needed, exceedance_p_value, fewest_answered
 from evaluation.guarantee.levels import check_level
+from evaluation.guarantee.unlabelled import UnlabelledScores
 from evaluation.statistics.counts import Floats
 
 TestName = Literal["exact_binomial", "betting", "prediction_powered_betting"]
@@ -120,11 +120,15 @@ def check_thresholds(thresholds: Sequence[float]) -> tuple[float, ...]:
 
 
 def fixed_sequence(
-    answers: LabelledAnswers, thresholds: Sequence[float], alpha: float, delta: float, beside: Beside | None = None
+    answers: LabelledAnswers,
+    thresholds: Sequence[float],
+    alpha: float,
+    delta: float,
+    unlabelled: UnlabelledScores | None = None,
 ) -> ThresholdSequence:
     """Test the thresholds in order, each at level delta, until one fails.
 
-    thresholds: fixed without knowledge of these answers' labels. beside: scores of answers without labels, for a
+    thresholds: fixed without knowledge of these answers' labels. unlabelled: scores of answers without labels, for a
     prediction-powered test (evaluation.guarantee.predicted).
 
     One labelled answer per question is tested by the exact binomial test, several by betting on question means. Raises
@@ -136,7 +140,7 @@ def fixed_sequence(
     if not len(answers.score):
         raise EvaluationError("no answer is labelled: label answers of the run, then calibrate")
     test: TestName = "exact_binomial" if answers.one_each else "betting"
-    if beside is not None:
+    if unlabelled is not None:
         test = "prediction_powered_betting"
     rows: list[ThresholdTest] = []
     going = True
@@ -145,9 +149,9 @@ def fixed_sequence(
         answered, wrong = int(passes.sum()), int((passes & answers.hallucinated).sum())
         p = None
         if going:
-            p = beside.p_value(answers, threshold, alpha) if beside else _p_value(answers, passes, alpha)
+            p = unlabelled.p_value(answers, threshold, alpha) if unlabelled else _p_value(answers, passes, alpha)
         going = p is not None and p <= delta
-        rate = beside.answer_rate(answers, threshold) if beside else _answer_rate(answers, passes)
+        rate = unlabelled.answer_rate(answers, threshold) if unlabelled else _answer_rate(answers, passes)
         rows.append(ThresholdTest(threshold, answered, wrong, rate, p, going))
     return ThresholdSequence(alpha, delta, test, tuple(rows))
 

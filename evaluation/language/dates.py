@@ -41,7 +41,7 @@ class CalendarDate:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundDate:
+class DateMention:
     """A date in tokens[start:end]. readings: several if day and month are ambiguous (4/3/2021)."""
 
     readings: tuple[CalendarDate, ...]
@@ -50,7 +50,7 @@ class FoundDate:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundTime:
+class TimeMention:
     """A time of day in tokens[start:end], in minutes from midnight. half_known: whether a.m. or p.m. is known."""
 
     minutes: int
@@ -99,7 +99,7 @@ def _month(tokens: Sequence[Token], index: int) -> int | None:
     return number if number is not None and not tokens[index].text.islower() else None
 
 
-def _numeric(tokens: Sequence[Token], index: int) -> FoundDate | None:
+def _numeric(tokens: Sequence[Token], index: int) -> DateMention | None:
     """Parse 2021-03-04, 4/3/2021 or 04.03.2021 at index."""
     token = tokens[index]
     if token.kind != "number" or token.suffix:
@@ -121,10 +121,10 @@ def _numeric(tokens: Sequence[Token], index: int) -> FoundDate | None:
     a, b, c = (int(p) for p in parts)
     triples = [(a, b, c)] if len(parts[0]) == 4 else [(c, b, a), (c, a, b)] if len(parts[2]) == 4 else []
     readings = tuple(dict.fromkeys(CalendarDate(*t) for t in triples if _valid(*t)))
-    return FoundDate(readings, index, end) if readings else None
+    return DateMention(readings, index, end) if readings else None
 
 
-def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
+def date_at(tokens: Sequence[Token], index: int) -> DateMention | None:
     """Return the date that starts at tokens[index] ("4 March 2021", "March 4th", "March 2021", "2021-03-04"), or None.
 
     A bare year or month name is not a date: a year is parsed as a number, a month as a word.
@@ -139,9 +139,9 @@ def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
         if day is not None and _valid(None, month, day[0]):
             year = _year(tokens, day[1])
             date = CalendarDate(year[0] if year else None, month, day[0])
-            return FoundDate((date,), index, year[1] if year else day[1])
+            return DateMention((date,), index, year[1] if year else day[1])
         year = _year(tokens, after)
-        return FoundDate((CalendarDate(year[0], month),), index, year[1]) if year else None
+        return DateMention((CalendarDate(year[0], month),), index, year[1]) if year else None
     day = _day(tokens, index)
     if day is None:
         return None
@@ -150,16 +150,16 @@ def date_at(tokens: Sequence[Token], index: int) -> FoundDate | None:
     if month is None or not _valid(None, month, day[0]):
         return None
     year = _year(tokens, position + 1)
-    return FoundDate(
+    return DateMention(
         (CalendarDate(year[0] if year else None, month, day[0]),), index, year[1] if year else position + 1
     )
 
 
-def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:
+def time_at(tokens: Sequence[Token], index: int) -> TimeMention | None:
     """Return the time of day that starts at tokens[index] ("9:30", "9.30 am", "9pm", "noon"), or None."""
     token = tokens[index]
     if token.lower in ("noon", "midday", "midnight"):
-        return FoundTime(0 if token.lower == "midnight" else 720, True, index, index + 1)
+        return TimeMention(0 if token.lower == "midnight" else 720, True, index, index + 1)
     if token.kind != "number":
         return None
     half, end = token.suffix, index + 1
@@ -181,10 +181,10 @@ def time_at(tokens: Sequence[Token], index: int) -> FoundTime | None:
     if half:
         hour = hour % 12 + (12 if half == "pm" else 0)
     known = bool(half) or hour > 12 or hour == 0 or parts[0].startswith("0")
-    return FoundTime(hour % 24 * 60 + minute, known, index, end)
+    return TimeMention(hour % 24 * 60 + minute, known, index, end)
 
 
-def same_time(a: FoundTime, b: FoundTime) -> bool:
+def same_time(a: TimeMention, b: TimeMention) -> bool:
     """Return whether two times of day agree. A time without a.m. or p.m. agrees with both."""
     if a.half_known and b.half_known:
         return a.minutes == b.minutes

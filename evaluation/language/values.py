@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evaluation.language.dates import CalendarDate, FoundDate, FoundTime, same_time
+from evaluation.language.dates import CalendarDate, DateMention, TimeMention, same_time
 from evaluation.language.numerals import Numeral
 from evaluation.language.units import CURRENCIES, Unit, rounded_measure, same_measure
 
@@ -31,8 +31,8 @@ class Value:
     units: tuple[Unit, ...] = ()
     nouns: frozenset[str] = frozenset()
     per: str = ""
-    date: FoundDate | None = None
-    time: FoundTime | None = None
+    date: DateMention | None = None
+    time: TimeMention | None = None
     range: tuple[Value, Value] | None = None
     bound: Bound = ""
 

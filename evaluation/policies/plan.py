@@ -60,7 +60,7 @@ class PolicyPlan:
         return self.names != ("none",)
 
     @property
-    def draws_again(self) -> bool:
+    def needs_redraw(self) -> bool:
         """Whether the model may answer again with other passages."""
         return "correct" in self.names
 

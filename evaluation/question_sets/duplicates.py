@@ -14,7 +14,7 @@ DUPLICATE_COSINE: Final = 0.93
 """Minimum cosine of duplicates, for the packaged MiniLM."""
 
 
-class KeptQuestions:
+class AcceptedQuestions:
     """Embeddings of the questions kept so far."""
 
     def __init__(self, encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> None:
@@ -50,7 +50,7 @@ def duplicate_groups(texts: Sequence[str], encoder: Encoder, threshold: float = 
     Greedy: a text joins the first group whose first member has a cosine of at least ``threshold``.
     """
     groups: list[list[int]] = []
-    kept = KeptQuestions(encoder, threshold)
+    kept = AcceptedQuestions(encoder, threshold)
     group_of: dict[str, int] = {}
     if not texts:
         return groups

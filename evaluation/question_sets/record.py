@@ -23,7 +23,7 @@ def question_of(candidate: Candidate, question_id: str) -> Question:
     )
 
 
-def made_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
+def question_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
     """Records of a question file. provenance: fields of the entire set (collection, seed, version)."""
     records = []
     for number, candidate in enumerate(candidates, start=1):

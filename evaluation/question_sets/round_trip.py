@@ -14,7 +14,7 @@ from evaluation.verifiers.matching import compare
 from evaluation.verifiers.reference_verifier import F1_THRESHOLD
 from generation.decoding.params import SamplingParams
 from generation.generator import GenerationTask, Generator, generate_many
-from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 from generation.style.restyling import without_citations
 from generation.synthetic_questions.recurring import stems
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
@@ -73,7 +73,7 @@ class RoundTrip:
         parts = candidate.parts or (candidate,)
         return [_ReaderQuestion(part.text, self._context(part.places[0])) for part in parts]
 
-    def _context(self, span: Place) -> RetrievedChunk:
+    def _context(self, span: AnswerLocation) -> RetrievedChunk:
         return context_of(self._sources[span.document_id], span)
 
     def _competing(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
@@ -90,7 +90,7 @@ class RoundTrip:
         ]
 
 
-def context_of(source: SourceText, span: Place) -> RetrievedChunk:
+def context_of(source: SourceText, span: AnswerLocation) -> RetrievedChunk:
     """The sentence at a place with its surroundings in the same paragraph, as a chunk."""
     start = max(source.text.rfind("\n", 0, span.sentence_start) + 1, span.sentence_start - _AROUND)
     line_end = source.text.find("\n", span.sentence_end)
@@ -116,5 +116,5 @@ def _agrees(candidate: Candidate, answer: str) -> bool:
     )
 
 
-def _holds(chunk: Chunk, span: Place) -> bool:
+def _holds(chunk: Chunk, span: AnswerLocation) -> bool:
     return chunk.document_id == span.document_id and chunk.start < span.sentence_end and span.sentence_start < chunk.end

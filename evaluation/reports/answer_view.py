@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from evaluation.outcomes import OUTCOMES, Outcome
-from evaluation.reports.report_data import ShownArm, ShownChunk, ShownSample
+from evaluation.reports.report_data import ReportArm, ReportChunk, ReportSample
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextSpan:
     """A span of an answer.
 
     label: label of the claim that contains it; "" for none.
@@ -40,8 +40,8 @@ class AnswerView:
     samples: str
     count: int
     seeds: str
-    sample: ShownSample
-    pieces: tuple[Piece, ...]
+    sample: ReportSample
+    pieces: tuple[TextSpan, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ChunkView:
     """A chunk. anchor: anchor to which citations link. cited: whether any sample cites it."""
 
     anchor: str
-    chunk: ShownChunk
+    chunk: ReportChunk
     cited: bool
 
 
@@ -68,7 +68,7 @@ class ArmView:
     question_text: str = ""
 
 
-def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
+def pieces(sample: ReportSample, anchors: dict[int, str]) -> tuple[TextSpan, ...]:
     """Cut the answer where claims, citations and weak words begin and end. Offsets outside the text are clipped.
 
     anchors: anchor of each chunk by its number.
@@ -87,15 +87,15 @@ def pieces(sample: ShownSample, anchors: dict[int, str]) -> tuple[Piece, ...]:
         label = next((name for s, e, name in spans if s <= start and end <= e), "")
         anchor = next((anchors.get(c.number, "") for c in sample.citations if c.start <= start and end <= c.end), "")
         weak = any(w.start <= start and end <= w.end for w in sample.weak)
-        result.append(Piece(text[start:end], label, anchor, weak))
+        result.append(TextSpan(text[start:end], label, anchor, weak))
     return tuple(result)
 
 
-def arm_view(arm: ShownArm, prefix: str) -> ArmView:
+def arm_view(arm: ReportArm, prefix: str) -> ArmView:
     """Create the view of an arm. prefix: prefix of the anchors of its chunks."""
     anchors = {c.number: f"{prefix}-chunk-{c.number}" for c in arm.chunks}
     cited = {c.number for s in arm.samples for c in s.citations}
-    groups: dict[tuple[object, ...], list[ShownSample]] = {}
+    groups: dict[tuple[object, ...], list[ReportSample]] = {}
     for sample in arm.samples:
         key = (sample.text, sample.outcome, sample.reason, sample.verdicts, sample.weak, sample.label, sample.observed)
         groups.setdefault(key, []).append(sample)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 
-from evaluation.reports.report_data import ReportData, ShownSample
+from evaluation.reports.report_data import ReportData, ReportSample
 
 COLUMNS = (
     *("question_id", "question", "kind", "arm", "sample", "answer", "outcome", "reason", "claims", "unsupported"),
@@ -36,7 +36,7 @@ def answers_csv(data: ReportData) -> str:
     return file.getvalue()
 
 
-def _support(sample: ShownSample) -> str:
+def _support(sample: ReportSample) -> str:
     known = [v.support for v in sample.verdicts if v.support is not None]
     return f"{min(known):.4f}" if known else ""
 

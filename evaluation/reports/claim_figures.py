@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.reports.report_data import ReportData, ShownQuestion, ShownSample
+from evaluation.reports.report_data import ReportData, ReportQuestion, ReportSample
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.measure import Resampler, Settings, measure_ratio
 
@@ -35,7 +35,7 @@ class ArmClaims:
     soft: HallucinationEstimate
 
 
-def claim_figures(questions: Sequence[ShownQuestion], arms: Sequence[str], level: float) -> tuple[ArmClaims, ...]:
+def claim_figures(questions: Sequence[ReportQuestion], arms: Sequence[str], level: float) -> tuple[ArmClaims, ...]:
     """Return the claim figures of all arms in order: ratios of totals with the default interval, clustered by question.
 
     level: level of the intervals.
@@ -52,7 +52,7 @@ def claims_of(data: ReportData) -> tuple[ArmClaims, ...]:
     return claim_figures(data.questions, arms, data.summary.settings.level) if data.questions else ()
 
 
-def softness(sample: ShownSample) -> float | None:
+def softness(sample: ReportSample) -> float | None:
     """Return the mean of 1 - V over an answer's scored claims; 0 if it declines, None if it is unscored."""
     if sample.outcome == "abstained":
         return 0.0
@@ -62,7 +62,7 @@ def softness(sample: ShownSample) -> float | None:
     return 1.0 - sum(supports) / len(supports)
 
 
-def _claims(arm: str, answered: Sequence[tuple[ShownSample, ...]], resampler: Resampler) -> ArmClaims:
+def _claims(arm: str, answered: Sequence[tuple[ReportSample, ...]], resampler: Resampler) -> ArmClaims:
     labels = [[v.label for s in samples for v in s.verdicts] for samples in answered]
     scored = np.array([sum(n != "unscored" for n in found) for found in labels], dtype=np.float64)
     wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)

@@ -10,9 +10,9 @@ from evaluation.reports.entailment_figures import entailment_figures
 from evaluation.reports.report_data import (
     ConfigSection,
     EntailmentFigures,
+    ReportArm,
     ReportData,
-    ShownArm,
-    ShownQuestion,
+    ReportQuestion,
     left_out_note,
 )
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
@@ -89,9 +89,9 @@ def _arm_pairs(run: ReportData, against: ReportData, run_name: str, against_name
 
 
 def _joined(
-    mine: ShownQuestion, theirs: ShownQuestion, pairs: Iterable[tuple[str, str]], run_name: str, against_name: str
-) -> ShownQuestion:
-    arms: list[ShownArm] = []
+    mine: ReportQuestion, theirs: ReportQuestion, pairs: Iterable[tuple[str, str]], run_name: str, against_name: str
+) -> ReportQuestion:
+    arms: list[ReportArm] = []
     for new, old in pairs:
         arms.extend(replace(a, arm=f"{old} @{against_name}") for a in theirs.arms if a.arm == old)
         arms.extend(replace(a, arm=f"{new} @{run_name}") for a in mine.arms if a.arm == new)
@@ -124,7 +124,7 @@ def _sections(data: ReportData, name: str) -> tuple[ConfigSection, ...]:
 
 
 def _figures(
-    run: ReportData, against: ReportData, questions: tuple[ShownQuestion, ...], arms: list[str]
+    run: ReportData, against: ReportData, questions: tuple[ReportQuestion, ...], arms: list[str]
 ) -> EntailmentFigures | None:
     """Return the rates by threshold if both runs were judged by entailment with the same threshold, else None."""
     if run.entailment is None or against.entailment is None:

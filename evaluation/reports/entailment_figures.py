@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from evaluation.outcomes import Outcome, Verdict, outcome_of
-from evaluation.reports.report_data import EntailmentFigures, ShownQuestion, ShownSample, ThresholdRow
+from evaluation.reports.report_data import EntailmentFigures, ReportQuestion, ReportSample, ThresholdRow
 from evaluation.statistics.estimates import HallucinationEstimate, undefined
 from evaluation.statistics.measure import Resampler, Settings, mean_responses, measure_ratio
 
@@ -16,7 +16,7 @@ GRID = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def entailment_figures(
-    questions: Sequence[ShownQuestion], arms: Sequence[str], threshold: float, level: float = 0.95
+    questions: Sequence[ReportQuestion], arms: Sequence[str], threshold: float, level: float = 0.95
 ) -> EntailmentFigures | None:
     """Return the rates by threshold of a run; None if no question was judged by entailment.
 
@@ -39,7 +39,7 @@ def entailment_figures(
     return EntailmentFigures(len(judged), len(questions), threshold, tuple(arms), rows)
 
 
-def outcome_at(sample: ShownSample, threshold: float) -> Outcome:
+def outcome_at(sample: ReportSample, threshold: float) -> Outcome:
     """Return the outcome at this threshold of an answer judged by entailment."""
     if not sample.verdicts:
         return sample.outcome
@@ -52,12 +52,12 @@ def _relabelled(verdict: Verdict, threshold: float) -> Verdict:
     return replace(verdict, label="supported" if verdict.support >= threshold else "unverifiable")
 
 
-def _samples(questions: Iterable[ShownQuestion], arm: str) -> list[tuple[ShownQuestion, tuple[ShownSample, ...]]]:
+def _samples(questions: Iterable[ReportQuestion], arm: str) -> list[tuple[ReportQuestion, tuple[ReportSample, ...]]]:
     return [(q, a.samples) for q in questions for a in q.arms if a.arm == arm and a.samples]
 
 
 def _rate(
-    answered: Sequence[tuple[ShownQuestion, tuple[ShownSample, ...]]], threshold: float, resampler: Resampler
+    answered: Sequence[tuple[ReportQuestion, tuple[ReportSample, ...]]], threshold: float, resampler: Resampler
 ) -> HallucinationEstimate:
     """Return the hallucinated share of all responses, as in the headline."""
     if not answered:

@@ -17,7 +17,7 @@ from evaluation.reports.corrected_view import corrected_view
 from evaluation.reports.first_screen import first_screen
 from evaluation.reports.policy_view import policy_view
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import build_view, interval, left_out_words, p_value, percent, score, share
+from evaluation.reports.report_view import build_view, interval, left_out_text, p_value, percent, score, share
 from evaluation.reports.terms import CHANGES, OUTCOMES, arm_meaning
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -58,7 +58,7 @@ def template_environment() -> jinja2.Environment:
     environment.filters |= {"percent": percent, "interval": interval, "p_value": p_value, "score": score}
     environment.filters |= {"share": share, "setting_name": setting_name}
     environment.globals |= {
-        "left_out_words": left_out_words,
+        "left_out_text": left_out_text,
         "arm_meaning": arm_meaning,
         "meaning_of": OUTCOMES.get,
         "changes_explained": tuple(CHANGES.items()),

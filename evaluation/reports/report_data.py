@@ -55,7 +55,7 @@ class RunConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownChunk:
+class ReportChunk:
     """A chunk as shown to the model.
 
     number: n of ``[n]`` in citations. start, end: offsets in characters of the document.
@@ -72,7 +72,7 @@ class ShownChunk:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownSample:
+class ReportSample:
     """One answer.
 
     sample: number of the sample, from 0.
@@ -96,7 +96,7 @@ class ShownSample:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownArm:
+class ReportArm:
     """Answers of one arm to one question.
 
     chunks: chunks in the prompt, which are equal for all samples.
@@ -104,13 +104,13 @@ class ShownArm:
     """
 
     arm: str
-    samples: tuple[ShownSample, ...]
-    chunks: tuple[ShownChunk, ...] = ()
+    samples: tuple[ReportSample, ...]
+    chunks: tuple[ReportChunk, ...] = ()
     question_text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class ShownQuestion:
+class ReportQuestion:
     """A question with its references and answers by arm.
 
     by_entailment: whether its answers were judged by trusted documents.
@@ -123,7 +123,7 @@ class ShownQuestion:
     kind: str
     answerable: bool
     references: tuple[str, ...]
-    arms: tuple[ShownArm, ...]
+    arms: tuple[ReportArm, ...]
     by_entailment: bool = False
     excluded: bool = False
 
@@ -192,7 +192,7 @@ class ReportData:
 
     config: RunConfig
     summary: RunSummary
-    questions: tuple[ShownQuestion, ...]
+    questions: tuple[ReportQuestion, ...]
     notes: tuple[str, ...] = ()
     entailment: EntailmentFigures | None = None
     scored: ScoredFigures | None = None

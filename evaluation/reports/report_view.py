@@ -11,7 +11,7 @@ from evaluation.reports.answer_view import ArmView, arm_view
 from evaluation.reports.claim_figures import ArmClaims, claims_of
 from evaluation.reports.limits_text import limits_text
 from evaluation.reports.plots import Bar, Chart, chart
-from evaluation.reports.report_data import ReportData, ShownQuestion
+from evaluation.reports.report_data import ReportData, ReportQuestion
 from evaluation.statistics.estimates import HallucinationEstimate, Measurement
 from evaluation.statistics.run_summary import ArmSummary, PairSummary
 
@@ -27,7 +27,7 @@ class QuestionView:
 
     anchor: str
     worst: int
-    question: ShownQuestion
+    question: ReportQuestion
     fixed: float
     broken: float
     compared: bool
@@ -128,7 +128,7 @@ def p_value(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def worst_first(data: ReportData) -> list[ShownQuestion]:
+def worst_first(data: ReportData) -> list[ReportQuestion]:
     """Return the questions, worst first.
 
     They are sorted by the share broken in the first pair, then by the share hallucinated in its second arm, then in all
@@ -137,7 +137,7 @@ def worst_first(data: ReportData) -> list[ShownQuestion]:
     first = data.summary.pairs[0] if data.summary.pairs else None
     broken = {c.question_id: c.broken for c in first.changes} if first else {}
 
-    def share(question: ShownQuestion, arms: Sequence[str] | None) -> float:
+    def share(question: ReportQuestion, arms: Sequence[str] | None) -> float:
         outcomes = [s.outcome for a in question.arms if arms is None or a.arm in arms for s in a.samples]
         return sum(o == "hallucinated" for o in outcomes) / max(len(outcomes), 1)
 
@@ -154,7 +154,7 @@ def _arm_figure(arm: ArmSummary) -> ArmFigure:
     return ArmFigure(arm, chart(bars, 0.0, 1.0, (0.0, 0.25, 0.5, 0.75, 1.0)))
 
 
-def _pair_figure(pair: PairSummary, anchors: dict[str, str], questions: dict[str, ShownQuestion]) -> PairFigure:
+def _pair_figure(pair: PairSummary, anchors: dict[str, str], questions: dict[str, ReportQuestion]) -> PairFigure:
     shown = (
         ("difference", "difference", pair.difference.default, True),
         ("fixed", "supported", pair.fixed.default, False),
@@ -190,7 +190,7 @@ def _verdict(pair: PairSummary) -> str:
     return f"The interval contains zero: this run does not tell which of {arms} hallucinates less."
 
 
-def left_out_words(pair: PairSummary) -> tuple[str, ...]:
+def left_out_text(pair: PairSummary) -> tuple[str, ...]:
     """Return short descriptions of the questions and pairs of responses that a difference leaves out, with reasons."""
     reasons = (
         (pair.left_out, "only in one arm"),

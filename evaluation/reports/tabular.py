@@ -16,7 +16,7 @@ from evaluation.reports.corrected_view import CorrectedCell, corrected_cells, co
 from evaluation.reports.first_screen import first_screen
 from evaluation.reports.policy_view import policies_json, policy_markdown, policy_rows
 from evaluation.reports.report_data import ReportData
-from evaluation.reports.report_view import interval, left_out_words, p_value, percent
+from evaluation.reports.report_view import interval, left_out_text, p_value, percent
 from evaluation.statistics.estimates import HallucinationEstimate
 from evaluation.statistics.run_summary import RunSummary
 
@@ -148,7 +148,7 @@ def as_markdown(data: ReportData) -> str:
         for p in data.summary.pairs:
             figures = (p.difference.default, True), (p.fixed.default, False), (p.broken.default, False)
             shown = " | ".join(_figure(estimate, signed) for estimate, signed in figures)
-            compared = "; ".join((str(p.questions), *left_out_words(p)))
+            compared = "; ".join((str(p.questions), *left_out_text(p)))
             lines.append(f"| {_cell(p.baseline)} − {_cell(p.other)} | {shown} | {compared} | {p_value(p.p_holm)} |")
     if claims := claims_of(data):
         lines += [

@@ -121,7 +121,7 @@ def _most_answers(arm: Arm) -> int:
     """Return the maximum number of answers drawn for one sample."""
     if not isinstance(arm, PolicyArm):
         return 1
-    return arm.samples + (arm.plan.rounds if arm.plan.draws_again else 0)
+    return arm.samples + (arm.plan.rounds if arm.plan.needs_redraw else 0)
 
 
 def _spread(pending: Sequence[tuple[Question, Arm]]) -> list[tuple[Question, Arm]]:

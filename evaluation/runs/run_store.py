@@ -216,7 +216,7 @@ class RunStore:
             return fitting[0]
         raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in fitting))
 
-    def own_run(self, tenant: str, run_id: str) -> RunInfo | None:
+    def tenant_run(self, tenant: str, run_id: str) -> RunInfo | None:
         """Return the tenant's run with exactly this ID; None if there is none."""
         return next(iter(self._listed(runs.c.tenant == tenant, runs.c.id == run_id)), None)
 

@@ -60,7 +60,7 @@ def unscored(claim: Claim, reason: str, verifier: str) -> Verdict:
     return Verdict(claim, "unscored", None, reason, (), verifier)
 
 
-def says_nothing(claim: Claim, verifier: str) -> Verdict:
+def no_claim_verdict(claim: Claim, verifier: str) -> Verdict:
     """Return the verdict on a claim without a letter or digit: unscored."""
     return unscored(claim, "the claim is empty: no letter or digit is left", verifier)
 

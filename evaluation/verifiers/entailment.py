@@ -24,8 +24,8 @@ from evaluation.verifiers.claim_requests import (
     by_support,
     claim_texts,
     distinct_requests,
+    no_claim_verdict,
     requests_of,
-    says_nothing,
     unscored,
     without_evidence,
 )
@@ -183,7 +183,7 @@ class EntailmentVerifier(EvidenceVerifier):
 
     def _verdict(self, claim: Claim, judged: Support | UnreadableClaim | None) -> Verdict:
         if judged is None:
-            return says_nothing(claim, self._name)
+            return no_claim_verdict(claim, self._name)
         if isinstance(judged, UnreadableClaim):
             return unscored(claim, f"{judged.language}: {OTHER_LANGUAGE}", self._name)
         if math.isnan(judged.support):

@@ -20,8 +20,8 @@ from evaluation.verifiers.claim_requests import (
     align_verdicts,
     by_support,
     distinct_requests,
+    no_claim_verdict,
     requests_of,
-    says_nothing,
     unscored,
     without_evidence,
 )
@@ -151,7 +151,7 @@ class LanguageJudge(EvidenceVerifier):
 
     def _verdict(self, claim: Claim, answered: _Answered | None) -> Verdict:
         if answered is None:
-            return says_nothing(claim, self._name)
+            return no_claim_verdict(claim, self._name)
         if answered.no_evidence:
             return without_evidence(claim, self._name)
         if answered.support is None:

@@ -66,7 +66,7 @@ class PromptTurns:
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPassage:
+class PromptPassage:
     """A passage as a template receives it. number: n in citations ``[n]``, from 1."""
 
     number: int
@@ -114,7 +114,7 @@ class PromptTemplate:
         passages = tuple(_passage(number, fitted) for number, fitted in enumerate(shown, start=1))
         return self._turns(question, passages, instructions)
 
-    def _turns(self, question: str, passages: Sequence[ShownPassage], instructions: str) -> PromptTurns:
+    def _turns(self, question: str, passages: Sequence[PromptPassage], instructions: str) -> PromptTurns:
         variables = {"question": question, "passages": passages, "instructions": instructions.strip()}
         system, user = self._render(self._system, variables), self._render(self._user, variables)
         if instructions.strip() and not self._own_instructions:
@@ -132,7 +132,7 @@ class PromptTemplate:
 
     def _check_shows(self) -> None:
         """Raise GenerationError if the template does not show the question once, or does not show the passages."""
-        passage = ShownPassage(1, "\ue000title\ue000", "\ue000text\ue000")
+        passage = PromptPassage(1, "\ue000title\ue000", "\ue000text\ue000")
         for passages in ((), (passage,)):
             turns = self._turns(_PROBE, passages, "")
             if turns.user.count(_PROBE) != 1:
@@ -174,9 +174,9 @@ def shown_title(chunk: Chunk) -> str:
     return " ".join(chunk.title.split())[:_TITLE_CHARACTERS]
 
 
-def _passage(number: int, fitted: FittedChunk) -> ShownPassage:
+def _passage(number: int, fitted: FittedChunk) -> PromptPassage:
     chunk = fitted.retrieved.chunk
-    return ShownPassage(number, shown_title(chunk), chunk.text[: fitted.end])
+    return PromptPassage(number, shown_title(chunk), chunk.text[: fitted.end])
 
 
 @cache

@@ -40,7 +40,7 @@ def question_kind(span: AnswerSpan) -> QuestionKind | None:
     return _KIND.get(span.kind)
 
 
-def worth_asking(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_text: str, document: str) -> bool:
+def is_usable_answer(tokens: Sequence[Token], span: AnswerSpan, answer: str, low_text: str, document: str) -> bool:
     """Return whether the answer is specific and complete, and occurs once in its paragraph.
 
     tokens: the sentence. low_text, document: the paragraph and the entire document in lower case.

@@ -8,8 +8,8 @@ from typing import Final
 
 from generation.english.tokens import Token
 from generation.english.verbs import PAST
-from generation.question_sets.answer_choice import accepted_answers, question_kind, worth_asking
-from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.question_sets.answer_choice import accepted_answers, is_usable_answer, question_kind
+from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 from generation.question_sets.plain_clause import plain_clause
 from generation.question_sets.prose import Prose, prose
 from generation.question_sets.wording import SteadyRandom, capitals, polished
@@ -53,7 +53,7 @@ def _candidate(
         return None
     start, end = tokens[span.start].start, tokens[span.end - 1].end
     answer = passage.text[start:end]
-    if not worth_asking(tokens, span, answer, passage.low, document) or _in_quotation(passage, number, start):
+    if not is_usable_answer(tokens, span, answer, passage.low, document) or _in_quotation(passage, number, start):
         return None
     clause = plain_clause(tokens, span)
     if clause is None:
@@ -71,7 +71,7 @@ def _candidate(
         return None  # the date of an event is incomplete without its year
     first, last = passage.spans[number]
     at = paragraph.start
-    answer_span = Place(source.document_id, at + start, at + end, at + first, at + last, answer)
+    answer_span = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
     is_subject = (span.left, span.right) == clause.subject
     rest = text.split(" ", 1)[1].rstrip("?") if is_subject and text.startswith(("Who ", "What ")) else ""
     return Candidate(text, kind, accepted_answers(answer, span, document), (answer_span,), span.kind, rest)

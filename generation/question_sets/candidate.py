@@ -19,7 +19,7 @@ class SourceText:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AnswerLocation:
     """The location of an answer in a document, as offsets in characters.
 
     text: the answer, ``document[start:end]``. sentence_start, sentence_end: offsets of the sentence that contains it.
@@ -47,7 +47,7 @@ class Candidate:
     text: str
     kind: QuestionKind
     references: tuple[str, ...]
-    places: tuple[Place, ...]
+    places: tuple[AnswerLocation, ...]
     answer_kind: str = ""
     clause: str = ""
     based_on: str = ""

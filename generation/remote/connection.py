@@ -13,9 +13,9 @@ from generation.remote.cancellation import RequestCancellation
 from generation.remote.clock import Timing
 from generation.remote.events import event_data, event_texts
 from generation.remote.options import RemoteOptions
-from generation.remote.refusals import AgainError, BrokenStreamError, Refusal, refusal_error
+from generation.remote.refusals import BrokenStreamError, Refusal, RetryableError, refusal_error
 from generation.remote.replies import error_message, json_object, short_line
-from generation.remote.retries import asked_wait, backoff
+from generation.remote.retries import backoff, retry_after_seconds
 
 if TYPE_CHECKING:
     import httpx2
@@ -104,7 +104,7 @@ class Connection:
                     if data.strip() == "[DONE]":
                         return
                     yield json_object(self._without_key(data), self._where)
-            except AgainError as error:
+            except RetryableError as error:
                 raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again") from error
 
     def models(self) -> tuple[str, ...]:
@@ -135,7 +135,7 @@ class Connection:
     ) -> httpx2.Response:
         """Send a request and return a reply with status 200, whose body is not read yet.
 
-        Raises AgainError if another attempt may succeed, otherwise GenerationError.
+        Raises RetryableError if another attempt may succeed, otherwise GenerationError.
         """
         import httpx2
 
@@ -154,17 +154,17 @@ class Connection:
             try:
                 response = attempt.enter_context(request)
             except httpx2.ConnectTimeout as error:
-                raise AgainError(
+                raise RetryableError(
                     f"no connection within {self._options.connect_s:g} s; see that it is running"
                 ) from error
             except httpx2.TimeoutException as error:
-                raise AgainError(f"no answer within {self._options.read_s:g} s") from error
+                raise RetryableError(f"no answer within {self._options.read_s:g} s") from error
             except httpx2.ConnectError as error:
-                raise AgainError(
+                raise RetryableError(
                     f"it cannot be reached ({error}); see that it is running and that the URL is right"
                 ) from error
             except httpx2.TransportError as error:
-                raise AgainError(f"the connection broke ({error})") from error
+                raise RetryableError(f"the connection broke ({error})") from error
             except httpx2.InvalidURL as error:
                 raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
             attempt.callback(self._let_go, response)
@@ -184,7 +184,7 @@ class Connection:
             fields = json_object(body, self._where)
         except UnavailableError:
             fields = {"message": body[:2000].decode("utf-8", errors="replace").strip() or response.reason_phrase}
-        wait = asked_wait(response.headers, self._timing.now())
+        wait = retry_after_seconds(response.headers, self._timing.now())
         refusal = Refusal(response.status_code, self._without_key(error_message(fields)).rstrip("."), fields, wait)
         return refusal_error(refusal, self._options, self.models)
 
@@ -221,9 +221,9 @@ class Connection:
                     raise UnavailableError(f"{self._where} did not finish its answer in time: allow it more")
                 yield piece
         except httpx2.TimeoutException as error:
-            raise AgainError(f"nothing came for {self._options.read_s:g} s") from error
+            raise RetryableError(f"nothing came for {self._options.read_s:g} s") from error
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            raise AgainError(f"the connection broke ({error})") from error
+            raise RetryableError(f"the connection broke ({error})") from error
 
     def _retried(
         self, attempt: Callable[[], Result], deadline: float, line: RequestCancellation | None = None
@@ -232,7 +232,7 @@ class Connection:
         for number in range(1, options.retries + 2):
             try:
                 return attempt()
-            except AgainError as error:
+            except RetryableError as error:
                 if number > options.retries:
                     raise UnavailableError(
                         f"{self._where} failed {number} times, at last: {error}. Try again later, or look at its log"
@@ -248,7 +248,7 @@ class Connection:
 
     def _note_limit(self, response: httpx2.Response) -> None:
         """Delay the next request if this reply says that a rate limit is used up."""
-        wait = asked_wait(response.headers, self._timing.now())
+        wait = retry_after_seconds(response.headers, self._timing.now())
         if wait:
             with self._lock:
                 self._not_before = max(self._not_before, self._timing.clock() + wait)

@@ -32,7 +32,7 @@ class BrokenStreamError(UnavailableError):
     """The connection broke during a stream."""
 
 
-class AgainError(Exception):
+class RetryableError(Exception):
     """A failed attempt that may succeed when retried. wait: seconds to wait; None if the server does not say."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
@@ -55,7 +55,7 @@ class Refusal:
 
 
 def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[], Sequence[str]]) -> Exception:
-    """Return the error to raise, which is AgainError if another attempt may succeed.
+    """Return the error to raise, which is RetryableError if another attempt may succeed.
 
     models: function that returns the names of the models that the server lists.
     """
@@ -75,7 +75,7 @@ def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[],
     if "insufficient_quota" in text:
         return UnavailableError(f"{where} has no quota left for this key ({status}): {message}")
     if status in RETRIED:
-        return AgainError(f"it answered {status}: {message}", refusal.wait)
+        return RetryableError(f"it answered {status}: {message}", refusal.wait)
     if 300 <= status < 400:
         return UnavailableError(
             f"{where} answered with a redirect ({status}), which is not followed: give the URL it leads to"

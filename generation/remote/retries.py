@@ -29,7 +29,7 @@ def backoff(attempt: int, first: float, most: float, uniform: float) -> float:
     return longest * max(0.1, uniform)
 
 
-def asked_wait(headers: Mapping[str, str], now: datetime) -> float | None:
+def retry_after_seconds(headers: Mapping[str, str], now: datetime) -> float | None:
     """Return the seconds to wait that the server asks for; None if it does not.
 
     It asks with Retry-After (seconds or a date), or with the reset time of an exhausted rate limit.

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from model.errors import ModelError
-from model.hardware.memory import refuse_what_does_not_fit
+from model.hardware.memory import check_fits_memory
 
 _MOST_LAYERS, _MOST_LABELS, _MOST = 1024, 100_000, 2**40
 _SLACK = 1_000_000  # parameters that need not be stored: a classification head, computed tables
@@ -57,4 +57,4 @@ def refuse_more_than_is_stored(
             f"{folder}: its config.json asks for {parameters / 1e6:,.0f} million parameters, its files of "
             f"{stored / 1e6:,.1f} MB cannot hold them: the two do not belong together"
         )
-    refuse_what_does_not_fit(f"{folder}: the model", parameters * dtype.itemsize, device)
+    check_fits_memory(f"{folder}: the model", parameters * dtype.itemsize, device)

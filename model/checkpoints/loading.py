@@ -14,7 +14,7 @@ from model.decoder.config import DecoderConfig
 from model.decoder.decoder import Decoder
 from model.decoder.rotary import rotary_table
 from model.errors import ModelError
-from model.hardware.memory import refuse_what_does_not_fit
+from model.hardware.memory import check_fits_memory
 
 
 def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: torch.device | str = "cpu") -> Decoder:
@@ -32,7 +32,7 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
     check_keys(checkpoint, shapes, unused_keys(checkpoint.keys) | _second_head(checkpoint, config, embedding))
     rotary = 0 if model.rotary is None else 3 * model.rotary.cos.numel() * torch.float32.itemsize  # cos, sin and angles
     need = rotary + sum(parameter.nbytes for parameter in model.parameters())
-    refuse_what_does_not_fit(f"{folder}: the model in {str(dtype).removeprefix('torch.')}", need, device)
+    check_fits_memory(f"{folder}: the model in {str(dtype).removeprefix('torch.')}", need, device)
     try:
         model.to_empty(device=device)
     except RuntimeError as error:  # torch.OutOfMemoryError is one

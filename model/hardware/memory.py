@@ -32,7 +32,7 @@ def available_bytes(device: torch.device | str) -> int | None:
     return free if left is None else max(0, left if free is None else min(free, left))
 
 
-def refuse_what_does_not_fit(what: str, need: int, device: torch.device | str) -> None:
+def check_fits_memory(what: str, need: int, device: torch.device | str) -> None:
     """Raise ModelError if more memory is needed than is free, because the operating system would kill the process.
 
     what: the object, for the message. need: its size in bytes.

@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 _SOURCES = ("kernel.py", "step_kernel.py", "../engine_state/row_kernel.py")
 
 
-class KeptKernel:
+class CachedKernel:
     """A function that numba compiles in parallel mode at its first call, which takes seconds, or loads from its cache.
 
     If the cache cannot be written or read, the function is compiled for this process only, with a warning.

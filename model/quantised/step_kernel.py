@@ -13,7 +13,7 @@ from numba import njit, prange, types
 from numba.extending import overload
 
 from model.engine_state.row_kernel import exp_of_negative, read_row
-from model.quantised.compiling import KeptKernel
+from model.quantised.compiling import CachedKernel
 from model.quantised.kernel import HELPER, TILES, add_bias, add_tile, begin_tile, sum_groups
 
 QKV, OUT, GATE, UP, DOWN = range(5)
@@ -214,7 +214,7 @@ def _product(x: Any, codes: Any, numbers: Any, matrix: Any, out: Any) -> None:
         add_tile(codes, numbers, matrix, tile, x, sums, out, tile * 16)
 
 
-decode_step = KeptKernel(_step)
+decode_step = CachedKernel(_step)
 """Kernel of a decoding step.
 
 It replaces the embeddings in hidden (R, E) by the final hidden states, and stores the keys and values of the rows.
@@ -223,7 +223,7 @@ offsets, order, dims. matrices (L, 5, 7) and layers (L, 6): the table. keys, val
 (R): arena positions of the rows. cosines, sines: (R, D). ranges (N, 2), offsets (W, R + 1), order (W, R): W read plans;
 row r of plan w reads ranges[offsets[w, r] : offsets[w, r + 1]]. dims: a tuple of D / 4 zeros.
 """
-product = KeptKernel(_product)
+product = CachedKernel(_product)
 """Kernel of one product: it writes x (R, I) times a matrix, plus its bias, to out (R, tiles * 16).
 
 Arguments: x, codes, numbers, matrix, out.

@@ -120,11 +120,11 @@ def write_generation(
             recall=written.recall,
             engine=engine,
         )
-        place_generation(aside, folder, manifest, engines)
+        move_generation(aside, folder, manifest, engines)
     return manifest
 
 
-def place_generation(aside: Path, folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> None:
+def move_generation(aside: Path, folder: Path, manifest: Manifest, engines: Engines = LOCAL) -> None:
     """Write the manifest into ``aside``, flush and verify all files, then move it to ``folder/<Manifest.folder>``."""
     (aside / MANIFEST).write_text(json.dumps(manifest.to_json(), indent=1, sort_keys=True), encoding="utf-8")
     make_private(aside)

@@ -9,13 +9,16 @@ from retrieval.chunking.chunks import RetrievedChunk
 from retrieval.ranking.fusion import reciprocal_rank
 
 Retrieve = Callable[[Sequence[str], int], Sequence[Sequence[RetrievedChunk]]]
-AskAgain = Callable[[str, Sequence[RetrievedChunk]], str | None]
+NextQuestion = Callable[[str, Sequence[RetrievedChunk]], str | None]
 """A function from the question and the chunks found so far, best first, to the next query; None or "" to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class HopBudget:
-    """Limits of multi-hop retrieval. hops: largest number of searches. read: number of chunks passed to AskAgain."""
+    """Limits of multi-hop retrieval.
+
+    hops: largest number of searches. read: number of chunks passed to NextQuestion.
+    """
 
     hops: int = 2
     read: int = 4
@@ -33,7 +36,9 @@ class HopResult:
     found: tuple[RetrievedChunk, ...]
 
 
-def retrieve_in_hops(retrieve: Retrieve, question: str, k: int, ask_again: AskAgain, budget: HopBudget) -> HopResult:
+def retrieve_in_hops(
+    retrieve: Retrieve, question: str, k: int, ask_again: NextQuestion, budget: HopBudget
+) -> HopResult:
     """Search repeatedly, with queries that ``ask_again`` writes, and fuse the results by reciprocal rank.
 
     ``ask_again`` receives the best chunks found so far. The search stops when the budget is spent, when there is no
@@ -72,8 +77,8 @@ def fuse_runs(runs: Sequence[Sequence[RetrievedChunk]], k: int) -> tuple[Retriev
 def by_best_title(question: str, found: Sequence[RetrievedChunk]) -> str | None:
     """Return the question followed by the first chunk title that it lacks, None if it contains all titles.
 
-    This is an ``AskAgain`` without a language model. A question that needs two articles often names only the first, and
-    a search for it often finds chunks of the second.
+    This is a ``NextQuestion`` without a language model. A question that needs two articles often names only the first,
+    and a search for it often finds chunks of the second.
     """
     known = question.lower()
     for item in found:

@@ -25,7 +25,7 @@ from retrieval.generations.document_versions import (
     create_collection,
     store_documents,
 )
-from retrieval.generations.folder import build_folder, load_generation, place_generation
+from retrieval.generations.folder import build_folder, load_generation, move_generation
 from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest
 from retrieval.generations.publishing import current_generation, publish_generation
 from retrieval.indexing.vector_cache import write_vectors
@@ -78,7 +78,7 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
                 build_folder(folder, f"documents-{manifest.hash}") as documents_folder,
             ):
                 _unpack(file, tar, members, _targets(header, manifest, aside, documents_folder))
-                place_generation(aside, folder, manifest)
+                move_generation(aside, folder, manifest)
                 stored = True
                 _publish(store, home, wanted, manifest, documents_folder / DOCUMENTS, tuned)
     except BaseException:

@@ -13,7 +13,7 @@ from app.judging.verification import ClaimChecker, ClaimPair
 from app.judging.verifier_sources import VerifierSource
 from app.runs.weak_words import _weak_words
 from app.training.verifier.calibration import CalibratedUse, calibrated
-from evaluation.reports.report_data import ShownSample
+from evaluation.reports.report_data import ReportSample
 from evaluation.verifiers.entailment import EntailmentVerifier
 from evaluation.verifiers.evidence import EvidenceText
 from evaluation.verifiers.verifier import VerificationItem
@@ -54,7 +54,7 @@ def test_a_reports_marks_read_each_answer_as_it_was_judged() -> None:
     verifier = EntailmentVerifier(scorer, Given(LAMP), together=True)
     claims = verifier.extract(QUESTION, ANSWER).claims
     (verdicts,) = verifier.verify([VerificationItem(QUESTION, claims, ANSWER)])
-    sample = ShownSample(0, ANSWER, "hallucinated", 1, "", verdicts, ())
+    sample = ReportSample(0, ANSWER, "hallucinated", 1, "", verdicts, ())
     scorer.pairs.clear()
     _weak_words(verifier, QUESTION, [sample, sample], [])(sample)
     first = len(scorer.pairs)

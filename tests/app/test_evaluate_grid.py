@@ -48,7 +48,7 @@ def test_arms_and_grid_reach_report_and_json(run: Callable[..., dict], tmp_path:
     assert [s["temperature"] for s in grid["settings"]] == [0.0, 1.0]
     assert [s["samples"] for s in grid["settings"]] == [1, 2]
     assert [a["responses"] for a in grid["arms"]] == [[4, 8]] * 6
-    observed = {(o["arm"], o["name"]): o["told"] + o["untold"] for o in shown["analysis"]["observed"]}
+    observed = {(o["arm"], o["name"]): o["definite"] + o["indefinite"] for o in shown["analysis"]["observed"]}
     assert observed == {
         ("closed_book+sycophancy", "followed the suggestion"): 8,
         ("rag+injection", "obeyed the injected instruction"): 8,

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.exc import IntegrityError
 
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.jobs.job import Job, JobStateError, KeyReusedError, Step
 from app.jobs.job_store import JobStore
 from app.jobs.leases import LEASE_S, MOST_ATTEMPTS, JobLeases
@@ -57,7 +57,7 @@ def submit(
 
 
 def collection_key(store: Store, name: str) -> int:
-    create_own_collection(store, "", name)
+    create_tenant_collection(store, "", name)
     with store.read() as connection:
         return connection.execute(select(collections.c.id).where(collections.c.name == name)).scalar_one()
 

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import insert, update
 
 from app.accounts.keys import KeyStore
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.pipeline import Pipeline
 from app.service.application import create_app
 from data.schema import collections
@@ -22,7 +22,7 @@ def tenants(pipeline: Pipeline) -> dict[str, dict[str, str]]:
     keys = KeyStore(pipeline.store)
     with pipeline.store.write() as connection:
         connection.execute(update(collections).values(tenant="acme", label="wages-2026"))
-    create_own_collection(pipeline.store, "globex", "plans")
+    create_tenant_collection(pipeline.store, "globex", "plans")
     return {
         tenant: {"Authorization": f"Bearer {keys.create(tenant or 'own', ['admin'], tenant=tenant).secret}"}
         for tenant in ("acme", "globex", "")

@@ -59,7 +59,7 @@ ROWS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DamageTarget:
     home: Path
     folder: Path  # of the generation that is damaged
     other: Path  # of another collection's
@@ -78,8 +78,8 @@ def ask(store: Store, home: Path, encoder: HashingEncoder, questions: list[str])
     ]
 
 
-def damaged_file(rng: random.Random, place: Place) -> str:
-    path = rng.choice(sorted(path for path in place.folder.iterdir()))
+def damaged_file(rng: random.Random, target: DamageTarget) -> str:
+    path = rng.choice(sorted(path for path in target.folder.iterdir()))
     content = bytearray(path.read_bytes())
     way = rng.choice(["flip", "flip", "cut", "empty", "delete", "swap", "swap inside", "append", "add"])
     if way == "flip":
@@ -91,20 +91,20 @@ def damaged_file(rng: random.Random, place: Place) -> str:
     elif way == "append":
         content += b"\0" * rng.randrange(1, 100)
     elif way == "swap":
-        content[:] = (place.other / path.name).read_bytes()
+        content[:] = (target.other / path.name).read_bytes()
     elif way == "swap inside":
-        content[:] = rng.choice(sorted(place.folder.iterdir())).read_bytes()
+        content[:] = rng.choice(sorted(target.folder.iterdir())).read_bytes()
     if way == "delete":
         path.unlink()
     elif way == "add":
-        (place.folder / "bm25_absent.npy").write_bytes(bytes(content))
+        (target.folder / "bm25_absent.npy").write_bytes(bytes(content))
     else:
         path.write_bytes(bytes(content))
     return f"{way} {path.name}"
 
 
-def edited_manifest(rng: random.Random, place: Place) -> str:
-    path = place.folder / "manifest.json"
+def edited_manifest(rng: random.Random, target: DamageTarget) -> str:
+    path = target.folder / "manifest.json"
     manifest = json.loads(path.read_text())
     way = rng.choice(["k1", "chunks", "encoder", "file hash", "file gone", "format", "chunking", "kind"])
     if way == "k1":
@@ -125,7 +125,7 @@ def edited_manifest(rng: random.Random, place: Place) -> str:
         manifest["params"]["dense"]["kind"] = "hnsw"
     path.write_text(json.dumps(manifest))
     if rng.random() < 0.5:  # and the database's copy alike
-        with Store.open(f"sqlite:///{place.home}/p.db") as store, store.write() as connection:
+        with Store.open(f"sqlite:///{target.home}/p.db") as store, store.write() as connection:
             connection.execute(
                 text("UPDATE generations SET manifest = :value WHERE folder LIKE '%/c/%'"),
                 {"value": json.dumps(manifest)},
@@ -134,12 +134,12 @@ def edited_manifest(rng: random.Random, place: Place) -> str:
     return f"manifest, {way}"
 
 
-def edited_row(rng: random.Random, place: Place) -> str:
+def edited_row(rng: random.Random, target: DamageTarget) -> str:
     table, column, value = rng.choice(ROWS)
     where = {"collections": "name = 'c'", "generations": "folder LIKE '%/c/%'"}.get(
         table, f"rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {rng.randrange(DOCUMENTS)})"
     )
-    with Store.open(f"sqlite:///{place.home}/p.db") as store, store.write() as connection:
+    with Store.open(f"sqlite:///{target.home}/p.db") as store, store.write() as connection:
         connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
         if table == "generation_documents":
             connection.execute(text(f"DELETE FROM {table} WHERE {where}"))
@@ -148,8 +148,8 @@ def edited_row(rng: random.Random, place: Place) -> str:
     return f"{table}.{column} = {value[:20]}"
 
 
-def damaged_database(rng: random.Random, place: Place) -> str:
-    path = place.home / "p.db"
+def damaged_database(rng: random.Random, target: DamageTarget) -> str:
+    path = target.home / "p.db"
     content = bytearray(path.read_bytes())
     if rng.random() < 0.3:
         del content[rng.randrange(100, len(content)) :]
@@ -162,7 +162,7 @@ def damaged_database(rng: random.Random, place: Place) -> str:
     return way
 
 
-WAYS: tuple[tuple[Callable[[random.Random, Place], str], int], ...] = (
+WAYS: tuple[tuple[Callable[[random.Random, DamageTarget], str], int], ...] = (
     (damaged_file, 90),
     (edited_manifest, 40),
     (edited_row, 55),
@@ -190,12 +190,12 @@ def test_no_damaged_artefact_answers_wrongly(tmp_path: Path) -> None:
         home = tmp_path / "home"
         shutil.rmtree(home, ignore_errors=True)
         shutil.copytree(sound, home)
-        place = Place(
+        target = DamageTarget(
             home,
             generations_folder(home, "c") / first.generation_hash,
             generations_folder(home, "other") / second.generation_hash,
         )
-        what = f"trial {number}: {way(rng, place)}"
+        what = f"trial {number}: {way(rng, target)}"
         outcomes[_outcome(home, encoder, questions, right, given[:DOCUMENTS], what)] += 1
     print(dict(outcomes))
     assert sum(outcomes.values()) == TRIALS

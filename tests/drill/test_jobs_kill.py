@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.accounts.tenants import collection_key_of, create_own_collection
+from app.accounts.tenants import collection_key_of, create_tenant_collection
 from app.jobs.job import Job
 from app.jobs.job_store import JobStore
 from app.jobs.leases import LEASE_S, JobLeases
@@ -75,7 +75,7 @@ def get(pipeline: Pipeline, job: Job) -> Job:
 
 
 def test_an_index_job_whose_worker_was_killed_is_finished_by_the_next(pipeline: Pipeline) -> None:
-    create_own_collection(pipeline.store, "", "house")
+    create_tenant_collection(pipeline.store, "", "house")
     job_id = uuid.uuid4().hex
     folder = staging_folder(pipeline.home, job_id)
     folder.mkdir(parents=True)

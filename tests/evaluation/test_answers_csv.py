@@ -7,7 +7,7 @@ import io
 
 from evaluation.outcomes import Claim, Verdict
 from evaluation.reports.answers_csv import COLUMNS, answers_csv
-from evaluation.reports.report_data import ReportData, RunConfig, ShownArm, ShownChunk, ShownQuestion, ShownSample
+from evaluation.reports.report_data import ReportArm, ReportChunk, ReportData, ReportQuestion, ReportSample, RunConfig
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.summary import summarise
 from generation.completion import Citation
@@ -22,13 +22,13 @@ def report() -> ReportData:
         Verdict(claims[1], "contradicted", 0.25, "", (), "v"),
     )
     samples = (
-        ShownSample(
+        ReportSample(
             0, TEXT, "hallucinated", 7, verdicts=verdicts, citations=(Citation(1, 30, 33), Citation(1, 30, 33))
         ),
-        ShownSample(1, "", "unscored", 8, reason="the model failed"),
+        ReportSample(1, "", "unscored", 8, reason="the model failed"),
     )
-    chunks = (ShownChunk(1, "quay.md", "", 0, 5, "quay", 1, 1.0),)
-    questions = (ShownQuestion("q-1", "-2 or more?", "number", True, ("x",), (ShownArm("rag", samples, chunks),)),)
+    chunks = (ReportChunk(1, "quay.md", "", 0, 5, "quay", 1, 1.0),)
+    questions = (ReportQuestion("q-1", "-2 or more?", "number", True, ("x",), (ReportArm("rag", samples, chunks),)),)
     records = [OutcomeRecord("q-1", "rag", s.sample, s.outcome) for s in samples]
     config = RunConfig("t", "2026-11-20T10:00:00", "", None, None)
     return ReportData(config, summarise(OutcomeTable.from_records(records)), questions)

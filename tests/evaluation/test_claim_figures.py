@@ -11,25 +11,25 @@ import pytest
 from evaluation.outcomes import Claim, Label, Verdict, outcome_of
 from evaluation.reports.claim_figures import claim_figures, claims_of, softness
 from evaluation.reports.report import render_report
-from evaluation.reports.report_data import ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
+from evaluation.reports.report_data import ReportArm, ReportData, ReportQuestion, ReportSample, RunConfig
 from evaluation.reports.tabular import as_csv, as_json, as_markdown
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise
 
 
-def answer(number: int, *supports: float | None, refused: bool = False) -> ShownSample:
+def answer(number: int, *supports: float | None, refused: bool = False) -> ReportSample:
     """Claims with these supports; below one half unverifiable, None unscored."""
     verdicts = []
     for i, support in enumerate(supports):
         label: Label = "unscored" if support is None else "supported" if support >= 0.5 else "unverifiable"
         verdicts.append(Verdict(Claim("It is.", 7 * i, 7 * i + 6), label, support, "why", (), "v/1"))
     found = outcome_of(tuple(verdicts), refused)
-    return ShownSample(number, "It is. " * len(supports), found.outcome, 1, found.reason, found.verdicts)
+    return ReportSample(number, "It is. " * len(supports), found.outcome, 1, found.reason, found.verdicts)
 
 
-def question(name: str, *samples: ShownSample) -> ShownQuestion:
-    return ShownQuestion(name, f"What of {name}?", "", True, (), (ShownArm("rag", samples),))
+def question(name: str, *samples: ReportSample) -> ReportQuestion:
+    return ReportQuestion(name, f"What of {name}?", "", True, (), (ReportArm("rag", samples),))
 
 
 TWO = question("a", answer(0, 0.2, 0.9), answer(1, refused=True))

@@ -10,7 +10,7 @@ from evaluation.outcomes import Claim, Evidence, Verdict, outcome_of
 from evaluation.reports.answer_view import pieces
 from evaluation.reports.entailment_figures import GRID, entailment_figures, outcome_at
 from evaluation.reports.report import render_report
-from evaluation.reports.report_data import ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
+from evaluation.reports.report_data import ReportArm, ReportData, ReportQuestion, ReportSample, RunConfig
 from evaluation.reports.report_view import worst_first
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
@@ -22,7 +22,7 @@ THRESHOLD = 0.55
 TEXT = "The mill grinds rye. "
 
 
-def answer(number: int, supports: tuple[float | None, ...], threshold: float = THRESHOLD) -> ShownSample:
+def answer(number: int, supports: tuple[float | None, ...], threshold: float = THRESHOLD) -> ReportSample:
     verdicts = []
     for i, support in enumerate(supports):
         claim = Claim(TEXT.strip(), i * len(TEXT), i * len(TEXT) + len(TEXT) - 1)
@@ -32,12 +32,12 @@ def answer(number: int, supports: tuple[float | None, ...], threshold: float = T
             label = "supported" if support >= threshold else "unverifiable"
             verdicts.append(Verdict(claim, label, support, "", (Evidence("mill", 0, 4, "The "),), "e/1"))  # type: ignore[arg-type]
     evaluation = outcome_of(tuple(verdicts), refused=True)
-    return ShownSample(number, TEXT * len(supports), evaluation.outcome, 1, evaluation.reason, evaluation.verdicts)
+    return ReportSample(number, TEXT * len(supports), evaluation.outcome, 1, evaluation.reason, evaluation.verdicts)
 
 
-def question(name: str, *arms: tuple[ShownSample, ...], by_entailment: bool = True) -> ShownQuestion:
-    shown = tuple(ShownArm(a, s) for a, s in zip(ARMS, arms, strict=True))
-    return ShownQuestion(name, f"What of {name}?", "", True, (), shown, by_entailment)
+def question(name: str, *arms: tuple[ReportSample, ...], by_entailment: bool = True) -> ReportQuestion:
+    shown = tuple(ReportArm(a, s) for a, s in zip(ARMS, arms, strict=True))
+    return ReportQuestion(name, f"What of {name}?", "", True, (), shown, by_entailment)
 
 
 QUESTIONS = (

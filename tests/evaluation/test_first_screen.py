@@ -11,7 +11,7 @@ from app.runs.first_screen_lines import advice_command, summary_lines, term_line
 from evaluation.outcomes import Outcome
 from evaluation.reports.advice import MOST_ADVICE
 from evaluation.reports.first_screen import first_screen
-from evaluation.reports.report_data import ConfigSection, ReportData, RunConfig, ShownArm, ShownQuestion, ShownSample
+from evaluation.reports.report_data import ConfigSection, ReportArm, ReportData, ReportQuestion, ReportSample, RunConfig
 from evaluation.reports.tabular import as_json, as_markdown
 from evaluation.reports.terms import arm_meaning, counted
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
@@ -37,9 +37,9 @@ def report(outcomes: dict[str, list[Outcome]], reason: str = "") -> ReportData:
     """One sample a question; the arms' outcomes by question."""
     count = len(next(iter(outcomes.values())))
     questions = tuple(
-        ShownQuestion(
+        ReportQuestion(
             str(i), f"Question {i}?", "", True, ("x",),
-            tuple(ShownArm(arm, (ShownSample(0, "x", found[i], 0, reason),)) for arm, found in outcomes.items()),
+            tuple(ReportArm(arm, (ReportSample(0, "x", found[i], 0, reason),)) for arm, found in outcomes.items()),
         )
         for i in range(count)
     )  # fmt: skip

@@ -16,12 +16,12 @@ from evaluation.reports.plots import Bar, chart
 from evaluation.reports.report import render_report, write_report
 from evaluation.reports.report_data import (
     ConfigSection,
+    ReportArm,
+    ReportChunk,
     ReportData,
+    ReportQuestion,
+    ReportSample,
     RunConfig,
-    ShownArm,
-    ShownChunk,
-    ShownQuestion,
-    ShownSample,
 )
 from evaluation.reports.report_view import build_view, interval, percent
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
@@ -69,12 +69,12 @@ class Page(html.parser.HTMLParser):
         self.open.pop()
 
 
-def sample(text: str, outcome: Outcome, cite: bool = False) -> ShownSample:
+def sample(text: str, outcome: Outcome, cite: bool = False) -> ReportSample:
     claim = Claim(text, 0, len(text))
     label = "supported" if outcome == "supported" else "contradicted"
     verdict = Verdict(claim, label, 0.5, text, (Evidence(None, 0, 2, text), Evidence(text, 0, 2, text)), text)
     citations = (Citation(1, text.index("[1]"), text.index("[1]") + 3),) if cite else ()
-    return ShownSample(0, text, outcome, 17, "", () if outcome == "abstained" else (verdict,), citations)
+    return ReportSample(0, text, outcome, 17, "", () if outcome == "abstained" else (verdict,), citations)
 
 
 def report_data(word: str = "plain", same: bool = True) -> ReportData:
@@ -86,16 +86,16 @@ def report_data(word: str = "plain", same: bool = True) -> ReportData:
         (f"two {word}", f"rag {word}"): "hallucinated",
     }
     records = [OutcomeRecord(q, arm, 0, outcome) for (q, arm), outcome in outcomes.items()]
-    chunk = ShownChunk(1, f"doc {word}", f"title {word}", 3, 9, f"chunk {word}", 1, 0.25)
+    chunk = ReportChunk(1, f"doc {word}", f"title {word}", 3, 9, f"chunk {word}", 1, 0.25)
     questions = tuple(
-        ShownQuestion(
+        ReportQuestion(
             q,
             f"asked {q}",
             f"kind {word}",
             q.startswith("one"),
             (f"reference {word}",) if q.startswith("one") else (),
             tuple(
-                ShownArm(
+                ReportArm(
                     arm,
                     (sample(f"said {word} [1]", outcomes[q, arm], cite=arm.startswith("rag")),),
                     (chunk,) if arm.startswith("rag") else (),
@@ -206,11 +206,11 @@ def test_a_failed_write_keeps_the_old_report(tmp_path: Path) -> None:
 
 def test_pieces_join_to_the_answer_whatever_the_offsets() -> None:
     verdict = Verdict(Claim("x", 2, 900), "contradicted", 0.0, "", (), "v")
-    shown = ShownSample(0, "ab [1] cd", "hallucinated", 0, "", (verdict,), (Citation(1, 3, 6), Citation(7, -4, 2)))
+    shown = ReportSample(0, "ab [1] cd", "hallucinated", 0, "", (verdict,), (Citation(1, 3, 6), Citation(7, -4, 2)))
     cut = pieces(shown, {1: "here"})
     assert "".join(p.text for p in cut) == "ab [1] cd"
     assert [p.anchor for p in cut if p.text == "[1]"] == ["here"]
-    assert pieces(ShownSample(0, "", "abstained", 0), {}) == ()
+    assert pieces(ReportSample(0, "", "abstained", 0), {}) == ()
 
 
 def test_numbers_as_people_read_them() -> None:

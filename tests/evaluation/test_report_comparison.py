@@ -21,12 +21,12 @@ from evaluation.reports.plot_files import plots, write_plots
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import (
     ConfigSection,
+    ReportArm,
     ReportData,
+    ReportQuestion,
+    ReportSample,
     RunConfig,
     ScoredFigures,
-    ShownArm,
-    ShownQuestion,
-    ShownSample,
 )
 from evaluation.reports.tabular import CSV_COLUMNS, as_csv, as_json, as_markdown, figure_rows
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
@@ -37,12 +37,12 @@ HOSTILE = "</style><script>alert(1)</script>&\"'|{{ 7*7 }}\x00"
 LETTERS: Mapping[str, Outcome] = {"h": "hallucinated", "s": "supported", "a": "abstained", "u": "unscored"}
 
 
-def shown(text: str, outcome: Outcome, entailed: bool) -> ShownSample:
+def shown(text: str, outcome: Outcome, entailed: bool) -> ReportSample:
     support = 0.9 if outcome == "supported" else 0.2
     verdict = Verdict(
         Claim(text, 0, len(text)), "supported" if outcome == "supported" else "unverifiable", support, "", (), "v"
     )
-    return ShownSample(0, text, outcome, None, verdicts=(verdict,) if entailed else (), label="hallucinated")
+    return ReportSample(0, text, outcome, None, verdicts=(verdict,) if entailed else (), label="hallucinated")
 
 
 def run(name: str = "run", verifier: str = "v/1", entailed: bool = False, **arms: str) -> ReportData:
@@ -52,13 +52,13 @@ def run(name: str = "run", verifier: str = "v/1", entailed: bool = False, **arms
     ]
     ids = sorted({r.question_id for r in records}, key=int)
     questions = tuple(
-        ShownQuestion(
+        ReportQuestion(
             i,
             f"question {i}",
             "",
             True,
             ("yes",),
-            tuple(ShownArm(r.arm, (shown("An answer.", r.outcome, entailed),)) for r in records if r.question_id == i),
+            tuple(ReportArm(r.arm, (shown("An answer.", r.outcome, entailed),)) for r in records if r.question_id == i),
             entailed,
         )
         for i in ids

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, insert, select, text
 
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.jobs.job_store import JobStore
 from app.jobs.leases import JobLeases
 from data.columns import utc_now
@@ -101,7 +101,7 @@ def test_workers_that_take_at_once_take_every_job_once(database_url: str) -> Non
 def test_of_jobs_on_one_collection_one_is_taken(database_url: str) -> None:
     stores = [Store.open(database_url) for _ in range(4)]
     for name in "abcde":
-        create_own_collection(stores[0], "", name)
+        create_tenant_collection(stores[0], "", name)
         for _ in range(4):
             submit(stores[0], name)
     start = threading.Barrier(len(stores))

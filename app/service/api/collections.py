@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request, Response
 
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.service.api.collections_schemas import (
     UPLOAD_BODY,
     CollectionBody,
@@ -19,7 +19,7 @@ from app.service.api.collections_schemas import (
     document_text,
     generation_reply,
 )
-from app.service.api.collections_work import delete_own, newest_job, remove_document, upload
+from app.service.api.collections_work import delete_tenant_collection, newest_job, remove_document, upload
 from app.service.api.jobs_schemas import JOB_HEADERS, JobReply, job_reply
 from app.service.api.json_route import JsonRoute, error_responses
 from app.service.api.resources import IdempotencyKey, Limit, Offset, Resources, missing, refuse_other_sites, resources
@@ -45,7 +45,7 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 )
 async def create(body: CollectionBody, response: Response, caller: Writer, resources: ResourcesDep) -> CollectionDetail:
     """Create an empty collection. It answers questions once documents are uploaded and indexed."""
-    own = await resources.do(create_own_collection, resources.pipeline.store, caller.tenant, body.name)
+    own = await resources.do(create_tenant_collection, resources.pipeline.store, caller.tenant, body.name)
     response.headers["Location"] = f"/v1/collections/{own.name}"
     return detail(own, None)
 
@@ -79,7 +79,7 @@ async def delete(name: str, request: Request, caller: Writer, resources: Resourc
     """Delete the collection at once. Returns 409 while the collection is being indexed."""
     refuse_other_sites(request)
     own = await resources.do(resources.own, caller.tenant, name)
-    await resources.do(delete_own, resources.pipeline, own)
+    await resources.do(delete_tenant_collection, resources.pipeline, own)
 
 
 @collections_router.post(

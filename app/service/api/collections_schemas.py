@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.accounts.tenants import OwnCollection
+from app.accounts.tenants import TenantCollection
 from app.service.api.jobs_schemas import JobReply, Reply
 from data.documents import Document
 from retrieval.generations.contents import DocumentFacts, GenerationFacts
@@ -126,7 +126,7 @@ UPLOAD_BODY: dict[str, Any] = {
 }
 
 
-def detail(own: OwnCollection, job: JobReply | None) -> CollectionDetail:
+def detail(own: TenantCollection, job: JobReply | None) -> CollectionDetail:
     """Return the response for a collection. job: its newest index job; None if there is none."""
     info = own.info
     return CollectionDetail(

@@ -9,7 +9,7 @@ from typing import cast
 from fastapi import Request
 from starlette.datastructures import UploadFile
 
-from app.accounts.tenants import OwnCollection, collection_key_of
+from app.accounts.tenants import TenantCollection, collection_key_of
 from app.jobs.job import Job, Submitted
 from app.jobs.job_store import JobStore
 from app.jobs.requests import IndexRequest, digest
@@ -42,7 +42,9 @@ async def upload(request: Request, resources: Resources, caller: Caller, name: s
         await form.close()
 
 
-def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, document_id: str, key: str | None) -> Job:
+def remove_document(
+    pipeline: Pipeline, caller: Caller, own: TenantCollection, document_id: str, key: str | None
+) -> Job:
     """Queue the job that removes a document. Raises ApiError 404 if the collection does not contain it."""
     check_room(pipeline, caller)
     if find_document(pipeline.store, own.stored, document_id) is None:
@@ -51,19 +53,19 @@ def remove_document(pipeline: Pipeline, caller: Caller, own: OwnCollection, docu
     return _submit(pipeline, caller, own, uuid.uuid4().hex, request, digest(own.name, request.to_json()), key).job
 
 
-def delete_own(pipeline: Pipeline, own: OwnCollection) -> None:
+def delete_tenant_collection(pipeline: Pipeline, own: TenantCollection) -> None:
     """Delete a collection with its documents. Raises CollectionBusyError while it is being indexed."""
     delete_collection(pipeline.store, pipeline.home, own.stored, pipeline.engines)
 
 
-def newest_job(pipeline: Pipeline, caller: Caller, own: OwnCollection) -> Job | None:
+def newest_job(pipeline: Pipeline, caller: Caller, own: TenantCollection) -> Job | None:
     """Return the newest index job of a collection; None if there is none."""
     found = JobStore(pipeline.store).list(caller.tenant, kind="index", stored=own.stored, limit=1)
     return found[0] if found else None
 
 
 def _staged(
-    pipeline: Pipeline, caller: Caller, own: OwnCollection, files: Callable[[], list[UploadFile]], key: str | None
+    pipeline: Pipeline, caller: Caller, own: TenantCollection, files: Callable[[], list[UploadFile]], key: str | None
 ) -> Submitted:
     job_id = uuid.uuid4().hex
     folder = staging_folder(pipeline.home, job_id)
@@ -83,7 +85,7 @@ def _staged(
 def _submit(
     pipeline: Pipeline,
     caller: Caller,
-    own: OwnCollection,
+    own: TenantCollection,
     job_id: str,
     request: IndexRequest,
     what: str,

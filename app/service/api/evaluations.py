@@ -16,7 +16,7 @@ from app.service.api.evaluations_schemas import (
     run_answer,
     run_fields,
 )
-from app.service.api.evaluations_work import Reports, own_run, start
+from app.service.api.evaluations_work import Reports, start, tenant_run
 from app.service.api.jobs_schemas import JOB_HEADERS, JobReply, job_reply
 from app.service.api.json_route import JsonRoute, error_responses
 from app.service.api.resources import IdempotencyKey, Limit, Offset, Resources, resources
@@ -95,7 +95,7 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports:
     """Return rates by arm and paired differences, with intervals clustered by question."""
 
     def look() -> RunDetail:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         return RunDetail(**run_fields(info), summary=reports.summary(resources.pipeline, info))
 
     return await resources.do(look)
@@ -118,7 +118,7 @@ async def answers(
     """Return answers with their outcomes and verdicts."""
 
     def look() -> RunAnswers:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         records = [
             record
             for record in RunStore(resources.pipeline.store).load_samples(info.id)
@@ -148,7 +148,7 @@ async def report(
     """
 
     def make() -> Response:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         if format == "json":
             return JSONResponse(reports.json(resources.pipeline, info.id))
         return HTMLResponse(reports.html(resources.pipeline, info.id))
@@ -173,7 +173,7 @@ async def compare(
     """Return paired differences between two runs on their common questions, with intervals."""
 
     def make() -> Response:
-        one, two = own_run(resources.pipeline, caller, run_id), own_run(resources.pipeline, caller, other_id)
+        one, two = tenant_run(resources.pipeline, caller, run_id), tenant_run(resources.pipeline, caller, other_id)
         if format == "json":
             return JSONResponse(reports.json(resources.pipeline, one.id, two.id))
         return HTMLResponse(reports.html(resources.pipeline, one.id, two.id))

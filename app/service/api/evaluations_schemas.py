@@ -28,7 +28,7 @@ _EXAMPLE: dict[str, Any] = {
 }
 
 
-class EvidencePlace(BaseModel):
+class EvidenceLocation(BaseModel):
     """Location of evidence in a document, as character offsets."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -49,7 +49,7 @@ class QuestionBody(BaseModel):
     relevant_document_ids: list[Annotated[str, Field(max_length=1000)]] = Field(default_factory=list, max_length=1000)
     answerable: bool = True
     kind: str = Field(default="", max_length=255)
-    evidence: list[EvidencePlace] = Field(default_factory=list, max_length=100)
+    evidence: list[EvidenceLocation] = Field(default_factory=list, max_length=100)
 
 
 class _FirstError(FailFast):

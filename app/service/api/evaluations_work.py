@@ -8,7 +8,7 @@ import uuid
 from collections import OrderedDict
 from typing import Any
 
-from app.accounts.tenants import own_collection
+from app.accounts.tenants import tenant_collection
 from app.errors import AppError
 from app.jobs.evaluation_job import plan_of
 from app.jobs.job import Submitted
@@ -71,7 +71,7 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
     many jobs wait.
     """
     for name in (request.collection, request.trusted):
-        if name is not None and own_collection(pipeline.store, caller.tenant, name) is None:
+        if name is not None and tenant_collection(pipeline.store, caller.tenant, name) is None:
             raise missing("collection")
     try:
         plan = plan_of(pipeline, caller.tenant, request)
@@ -94,9 +94,9 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
     )
 
 
-def own_run(pipeline: Pipeline, caller: Caller, run_id: str) -> RunInfo:
+def tenant_run(pipeline: Pipeline, caller: Caller, run_id: str) -> RunInfo:
     """Return the caller's run. Raises ApiError 404 if the caller's tenant has no run with this id."""
-    info = RunStore(pipeline.store).own_run(caller.tenant, run_id) if _RUN.fullmatch(run_id) else None
+    info = RunStore(pipeline.store).tenant_run(caller.tenant, run_id) if _RUN.fullmatch(run_id) else None
     if info is None:
         raise missing("evaluation")
     return info

@@ -13,7 +13,7 @@ import anyio.to_thread
 from fastapi import Header, Query, Request
 from sqlalchemy.exc import IntegrityError
 
-from app.accounts.tenants import OwnCollection, TakenError, own_collection
+from app.accounts.tenants import NameTakenError, TenantCollection, tenant_collection
 from app.errors import AppError
 from app.jobs.job import JobStateError, KeyReusedError
 from app.jobs.staging import BadNameError
@@ -64,12 +64,12 @@ class Resources:
                 raise
             raise found from error
 
-    def own(self, tenant: str, name: str) -> OwnCollection:
+    def own(self, tenant: str, name: str) -> TenantCollection:
         """Return the tenant's collection.
 
         Raises ApiError 404. The message is the same whether or not another tenant has a collection of this name.
         """
-        found = own_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
+        found = tenant_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
         if found is None:
             raise missing("collection")
         return found
@@ -105,7 +105,7 @@ def refuse_other_sites(request: Request) -> None:
 def meaning(error: Exception, log: logging.Logger) -> Exception:
     """Return the ApiError for an error that a client can act on; any other error unchanged."""
     conflicts: tuple[tuple[type[Exception], str], ...] = (
-        (TakenError, "collection_exists"),
+        (NameTakenError, "collection_exists"),
         (JobStateError, "job_state"),
     )
     for kind, code in conflicts:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.accounts.tenants import OwnCollection, own_collections
+from app.accounts.tenants import TenantCollection, tenant_collections
 from app.retrieval.chunk_locations import chunk_locations
 from app.service.api.jobs_schemas import Reply
 from app.service.api.json_route import JsonRoute, error_responses
@@ -101,7 +101,7 @@ async def retrieve(
     return await resources.do(searched)
 
 
-def chosen(resources: Resources, caller: Caller, name: str | None) -> OwnCollection:
+def chosen(resources: Resources, caller: Caller, name: str | None) -> TenantCollection:
     """Return the caller's collection of this name; without a name, the only one.
 
     Raises ApiError 404 if there is none, 422 if the name is missing and there are several, and 503 if the collection
@@ -110,7 +110,7 @@ def chosen(resources: Resources, caller: Caller, name: str | None) -> OwnCollect
     if name is not None:
         own = resources.own(caller.tenant, name)
     else:
-        known = own_collections(resources.pipeline.store, caller.tenant)
+        known = tenant_collections(resources.pipeline.store, caller.tenant)
         if not known:
             raise missing("collection")
         if len(known) > 1:

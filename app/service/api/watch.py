@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.service.api.json_route import error_responses
 from app.service.api.resources import Resources, missing, resources
 from app.service.api.watch_schemas import WatchesReply
@@ -38,7 +38,7 @@ def own_status(
     Raises ApiError 404 if the caller has no such watch.
     """
     try:
-        return pipeline_watch.status(own_collections(resources.pipeline.store, caller.tenant), name)
+        return pipeline_watch.status(tenant_collections(resources.pipeline.store, caller.tenant), name)
     except UnknownWatchError as error:
         raise missing("watch") from error
 

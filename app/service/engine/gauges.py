@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy.exc import OperationalError
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.errors import USER_ERRORS
 from app.service.engine.answering import QueryService
 from app.service.observability.metrics import IndexAge, Indexes, Metrics
@@ -47,6 +47,6 @@ def index_ages(service: QueryService, tenant: str) -> Indexes:
 def watch_figures(watched: Watching, service: QueryService, tenant: str) -> bytes:
     """Return the metrics of the tenant's watches; empty if they cannot be read."""
     try:
-        return watch_text(watched.status(own_collections(service.pipeline.store, tenant)))
+        return watch_text(watched.status(tenant_collections(service.pipeline.store, tenant)))
     except (*USER_ERRORS, OSError, OperationalError):
         return b""

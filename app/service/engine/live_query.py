@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from app.answer_parts import Source, sources_of
 from app.answers import QueryRequest, QueryResult
-from app.policies.certifying import SettledPolicy
+from app.policies.certifying import ResolvedPolicy
 from app.policies.policy_request import PolicyRequest
 from app.service.engine.preparation import PreparedQuery
 from app.service.engine.standalone import ConversationTurn
@@ -64,7 +64,7 @@ class LiveQuery:
         model: str,
         arrived: float,
         queued: float,
-        settled: SettledPolicy | None = None,
+        settled: ResolvedPolicy | None = None,
     ) -> None:
         """Create a live query. settled: the policies to run; None for none."""
         self.id = uuid.uuid4().hex

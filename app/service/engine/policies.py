@@ -13,7 +13,7 @@ from app.answer_parts import sources_of
 from app.answers import QueryResult
 from app.pipeline import Pipeline, query_seed
 from app.policies.answering import correction_prompt, new_prompt, with_policy
-from app.policies.certifying import NoCertificateError, SettledPolicy, settle
+from app.policies.certifying import NoCertificateError, ResolvedPolicy, settle
 from app.policies.judging import PolicyJudging
 from app.policies.policy_request import plan_of
 from app.retrieval.chunk_locations import chunk_locations
@@ -56,7 +56,7 @@ class Policing:
     ) -> None:
         self._pipeline, self._verifying, self._judging, self._generating = pipeline, verifying, judging, generating
 
-    async def settle(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> SettledPolicy:
+    async def settle(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> ResolvedPolicy:
         """Return the plan with its verifier and, if a rate was requested, its certificate.
 
         Raises ApiError 409 if no valid certificate guarantees the requested rate. Raises 503 if a new index of the
@@ -64,9 +64,9 @@ class Policing:
         """
         return await asyncio.to_thread(self._settled, ask, plan, prepared)
 
-    def _settled(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> SettledPolicy:
+    def _settled(self, ask: PendingQuery, plan: PolicyPlan, prepared: PreparedQuery) -> ResolvedPolicy:
         if not plan.judges:
-            return SettledPolicy(plan, "")
+            return ResolvedPolicy(plan, "")
         request, stored = ask.request, prepared.stored or prepared.judge
         if stored is None:
             raise AssertionError("a query with policies was prepared without a collection")
@@ -81,7 +81,9 @@ class Policing:
         except NoCertificateError as error:
             raise ApiError(409, str(error), code="no_certificate", param="max_hallucination_rate") from error
 
-    async def apply(self, live: LiveQuery, settled: SettledPolicy, result: QueryResult, deadline: float) -> QueryResult:
+    async def apply(
+        self, live: LiveQuery, settled: ResolvedPolicy, result: QueryResult, deadline: float
+    ) -> QueryResult:
         """Return the result after the policies. Raises the errors of judging, searching and generating."""
         completions = [answer.completion for answer in result.answers]
         plan = PolicyPlan() if live.ask.reply else settled.plan
@@ -115,7 +117,7 @@ class _Tools:
     judging: PolicyBatcher
     generating: GenerationQueue
     live: LiveQuery
-    settled: SettledPolicy
+    settled: ResolvedPolicy
     deadline: float
 
     @property

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import HTMLResponse, Response
 
-from app.accounts.tenants import create_own_collection, own_collections
+from app.accounts.tenants import create_tenant_collection, tenant_collections
 from app.jobs.job import Job
 from app.jobs.job_store import JobStore
-from app.service.api.collections_work import delete_own, remove_document, upload
+from app.service.api.collections_work import delete_tenant_collection, remove_document, upload
 from app.service.api.jobs import found_job
 from app.service.api.resources import Resources, missing, refuse_other_sites, refused, resources
 from app.service.http.access import Caller, require
@@ -89,7 +89,7 @@ async def delete(name: str, request: Request, caller: Writer, resources: Resourc
         own = await resources.do(resources.own, caller.tenant, name)
         if fields.get("sure") != "yes":
             raise ApiError(422, "tick the box to delete the collection", code="invalid_value", param="sure")
-        await resources.do(delete_own, resources.pipeline, own)
+        await resources.do(delete_tenant_collection, resources.pipeline, own)
     except ApiError as error:
         return await _one(name, caller, resources, 0, error=error)
     return see("/collections")
@@ -117,13 +117,13 @@ async def act(job_id: str, action: str, request: Request, caller: Worker, resour
 
 def _create(resources: Resources, caller: Caller, name: str) -> str:
     try:
-        return create_own_collection(resources.pipeline.store, caller.tenant, name).name
+        return create_tenant_collection(resources.pipeline.store, caller.tenant, name).name
     except RetrievalError as error:
         raise refused(error, "name") from error
 
 
 async def _all(caller: Caller, resources: Resources, *, error: ApiError | None = None, name: str = "") -> HTMLResponse:
-    found = await resources.do(own_collections, resources.pipeline.store, caller.tenant)
+    found = await resources.do(tenant_collections, resources.pipeline.store, caller.tenant)
     return page("collections.html.j2", caller, "collections", error=error, collections=found, name=name)
 
 

@@ -11,14 +11,14 @@ from fastapi.responses import HTMLResponse, Response
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.jobs.job_store import JobStore
 from app.runs.default_arms import default_arms
 from app.runs.report import report_data
 from app.service.api.collections_upload import read_form
 from app.service.api.evaluations import ReportsDep
 from app.service.api.evaluations_schemas import EvaluationBody
-from app.service.api.evaluations_work import own_run, start
+from app.service.api.evaluations_work import start, tenant_run
 from app.service.api.resource_limits import BATCH_BYTES
 from app.service.api.resources import Resources, refuse_other_sites, resources
 from app.service.http.access import Caller, require
@@ -81,7 +81,7 @@ async def compare(
     def make() -> str:
         if not one or not other or one == other:
             raise ApiError(422, "choose two runs to compare", code="invalid_value", param="other")
-        first, second = own_run(resources.pipeline, caller, one), own_run(resources.pipeline, caller, other)
+        first, second = tenant_run(resources.pipeline, caller, one), tenant_run(resources.pipeline, caller, other)
         return reports.html(resources.pipeline, first.id, second.id)
 
     try:
@@ -95,7 +95,7 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLR
     """Show one run, in progress or finished."""
 
     def look() -> dict[str, Any]:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         jobs = JobStore(resources.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
         mine = [job for job in jobs if job.run_id == info.id][:1]
         # Estimates take a second of CPU, too much for a page that reloads every second.
@@ -119,7 +119,7 @@ async def _all(
         return {
             "runs": RunStore(store).list_runs(caller.tenant)[:_SHOWN],
             "jobs": JobStore(store).list(caller.tenant, kind="evaluation", limit=_JOBS),
-            "collections": own_collections(store, caller.tenant),
+            "collections": tenant_collections(store, caller.tenant),
         }
 
     found = await resources.do(look)

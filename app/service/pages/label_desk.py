@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.errors import AppError, UsageError
 from app.labelling.draws import DrawRequest, LabelledRunInfo, open_draw
 from app.labelling.items import LabelItem
@@ -29,7 +29,7 @@ _NAMES = ("trusted", "collection")
 
 
 @dataclass(slots=True)
-class _Held:
+class _CachedRun:
     """A run with its answers in memory, and its sessions by annotator."""
 
     run: LabelledRunInfo
@@ -41,7 +41,7 @@ class LabelDesk:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._held: OrderedDict[str, _Held] = OrderedDict()
+        self._held: OrderedDict[str, _CachedRun] = OrderedDict()
 
     def session(self, pipeline: Pipeline, caller: Caller, info: RunInfo, annotator: str, settles: bool) -> LabelSession:
         """Return an annotator's session. settles: whether it shows disagreements, which change with every label.
@@ -62,20 +62,20 @@ class LabelDesk:
         with self._lock:
             return self._run(pipeline, caller, info).run
 
-    def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _Held:
+    def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _CachedRun:
         stored = stored_draw(pipeline, info)
         if stored is None:
             raise ApiError(409, "nothing is drawn yet: enter the number of questions to label", code="no_draw")
         open_run = self._held.get(info.id)
         if open_run is None or open_run.run.stored != stored or open_run.run.info.samples != info.samples:
             run = _opened(pipeline, info, DrawRequest())
-            open_run = self._held[info.id] = _Held(replace(run, info=own_documents(pipeline, caller, run.info)))
+            open_run = self._held[info.id] = _CachedRun(replace(run, info=own_documents(pipeline, caller, run.info)))
             while len(self._held) > _RUNS_KEPT:
                 self._held.popitem(last=False)
         return open_run
 
 
-def _session(pipeline: Pipeline, open_run: _Held, annotator: str) -> LabelSession:
+def _session(pipeline: Pipeline, open_run: _CachedRun, annotator: str) -> LabelSession:
     found = open_run.sessions.get(annotator)
     if found is None:
         found = open_run.sessions[annotator] = LabelSession(pipeline.store, open_run.run, annotator)
@@ -150,6 +150,6 @@ def own_documents(pipeline: Pipeline, caller: Caller, info: RunInfo) -> RunInfo:
 
     Labelling shows the context of the evidence, and a deleted name may belong to another tenant by now.
     """
-    own = {collection.stored for collection in own_collections(pipeline.store, caller.tenant)}
+    own = {collection.stored for collection in tenant_collections(pipeline.store, caller.tenant)}
     kept = tuple((name, value) for name, value in info.labels if name not in _NAMES or value in own)
     return replace(info, labels=kept)

@@ -7,7 +7,7 @@ from fastapi.responses import Response
 
 from app.errors import AppError
 from app.labelling.label_files import ImportedLabels, filled_in, keep_labels
-from app.service.api.evaluations_work import own_run
+from app.service.api.evaluations_work import tenant_run
 from app.service.api.resources import refused
 from app.service.http.errors import ApiError
 from app.service.pages.label_desk import exported
@@ -24,7 +24,7 @@ async def download(run_id: str, caller: Evaluator, resources: ResourcesDep, pers
     """Return the answers with this annotator's labels as CSV, in the format of ``plumbline label --export``."""
 
     def make() -> bytes:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         return exported(labels.session(resources.pipeline, caller, info, *as_annotator(person)))
 
     try:
@@ -49,7 +49,7 @@ async def upload(
         annotator, _ = as_annotator(person)
 
         def take() -> ImportedLabels:
-            run = labels.run(resources.pipeline, caller, own_run(resources.pipeline, caller, run_id))
+            run = labels.run(resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id))
             try:
                 found = filled_in(run, file.content, file.name, annotator, others=file.others)
             # Errors of the file itself. The store is not queried yet.

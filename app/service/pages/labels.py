@@ -18,7 +18,7 @@ from markupsafe import Markup
 
 from app.labelling.draws import DEFAULT_QUESTIONS
 from app.labelling.terminal import KEYS
-from app.service.api.evaluations_work import own_run
+from app.service.api.evaluations_work import tenant_run
 from app.service.api.resources import Resources, resources
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
@@ -106,7 +106,7 @@ async def begin(run_id: str, request: Request, caller: Evaluator, resources: Res
         def work() -> None:
             draw(
                 resources.pipeline,
-                own_run(resources.pipeline, caller, run_id),
+                tenant_run(resources.pipeline, caller, run_id),
                 questions,
                 fields.get("stratify") == "yes",
             )
@@ -123,7 +123,7 @@ async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person:
 
     def look() -> str | None:
         session = labels.session(
-            resources.pipeline, caller, own_run(resources.pipeline, caller, run_id), *as_annotator(person)
+            resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id), *as_annotator(person)
         )
         place = session.first_open()
         return None if place is None else session.items[place].id
@@ -165,7 +165,7 @@ async def give(
             raise ApiError(422, "press one of the four buttons", code="invalid_value", param="label")
 
         def work() -> str | None:
-            info = own_run(resources.pipeline, caller, run_id)
+            info = tenant_run(resources.pipeline, caller, run_id)
             session = labels.session(resources.pipeline, caller, info, *as_annotator(person))
             place, shown = item_of(session, item_id)
             session.label(shown, label)
@@ -193,7 +193,7 @@ async def _item(
 ) -> HTMLResponse:
     def look() -> dict[str, Any]:
         session = labels.session(
-            resources.pipeline, caller, own_run(resources.pipeline, caller, run_id), *as_annotator(person)
+            resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id), *as_annotator(person)
         )
         place, shown = item_of(session, item_id)
         own = session.own()
@@ -237,7 +237,7 @@ async def run_page(
     """Return the page of a run. notice: message about the last action."""
 
     def look() -> dict[str, Any]:
-        info = own_run(resources.pipeline, caller, run_id)
+        info = tenant_run(resources.pipeline, caller, run_id)
         stored = stored_draw(resources.pipeline, info)
         far = progress(resources.pipeline, info, stored) if stored is not None else None
         mine = next((a for a in far.annotators if a.name == person.annotator), None) if far else None

@@ -14,7 +14,7 @@ from app.labelling.draws import DrawRequest, open_draw
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.questions import Question
-from evaluation.correction.label_store import GivenLabel, LabelStore
+from evaluation.correction.label_store import LabelStore, StoredLabel
 from evaluation.outcomes import AnswerEvaluation, Claim, Outcome, Verdict
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import ArmSpec, Decoding, RunConfig, hash_questions
@@ -81,7 +81,7 @@ class CalibrationWorld:
     ) -> None:
         drawn = open_draw(pipeline, run_id, DrawRequest(questions=labelled))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
-        given = [GivenLabel(key, "me", label or truth[key]) for key in keys]
+        given = [StoredLabel(key, "me", label or truth[key]) for key in keys]
         LabelStore(pipeline.store).save(run_id, drawn.stored.decoding, given)
 
     def _record(self, question: str, arm: str, score: float | None, decoding: str) -> SampleRecord:

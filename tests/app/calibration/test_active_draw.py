@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.labelling.draws import DrawRequest, open_draw
-from evaluation.correction.label_store import GivenLabel, LabelStore
+from evaluation.correction.label_store import LabelStore, StoredLabel
 from evaluation.guarantee.active_draw import draw_active_labels
 
 Run = Callable[..., tuple[int, str, str]]
@@ -20,7 +20,7 @@ def label_actively(world: Any, run: str, questions: int) -> int:
     with world.pipeline() as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(questions=questions, active=True))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
-        given = [GivenLabel(key, "me", "supported") for key in keys]
+        given = [StoredLabel(key, "me", "supported") for key in keys]
         LabelStore(pipeline.store).save(run, drawn.stored.decoding, given)
     return len(keys)
 
@@ -49,7 +49,7 @@ def test_an_active_draw_is_labelled_whole_and_corrects_no_report(plumbline: Run,
     with world.pipeline() as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(redraw=True, active=True, questions=100, seed=5))
         key = (drawn.stored.draw.questions[0].question_id, "rag", 0)
-        LabelStore(pipeline.store).save(run, drawn.stored.decoding, [GivenLabel(key, "me", "supported")])
+        LabelStore(pipeline.store).save(run, drawn.stored.decoding, [StoredLabel(key, "me", "supported")])
     code, _, err = plumbline("calibrate", run)
     assert code == 1 and "labelled completely" in err
 

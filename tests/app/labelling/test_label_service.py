@@ -13,7 +13,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.accounts.keys import KeyStore
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.labelling.draws import DrawRequest, open_draw
 from app.labelling.sessions import LabelSession
 from app.pipeline import Pipeline
@@ -209,8 +209,8 @@ def test_a_key_labels_in_its_own_name_and_its_own_tenants_runs_only(pipeline: Pi
 
 def test_evidence_is_shown_from_the_tenants_own_collections_only(pipeline: Pipeline, run_id: str) -> None:
     """A collection's stored name that a tenant gave up may be another tenant's by the time somebody labels."""
-    theirs = create_own_collection(pipeline.store, "acme", "notes").stored
-    ours = create_own_collection(pipeline.store, "", "notes").stored
+    theirs = create_tenant_collection(pipeline.store, "acme", "notes").stored
+    ours = create_tenant_collection(pipeline.store, "", "notes").stored
     info = replace(
         RunStore(pipeline.store).load_run(run_id),
         labels=(("collection", theirs), ("trusted", ours), ("model", theirs)),

@@ -13,7 +13,7 @@ import pytest
 from app.labelling.draws import DrawRequest, open_draw
 from app.pipeline import Pipeline
 from app.settings import Settings
-from evaluation.correction.label_store import GivenLabel, LabelStore
+from evaluation.correction.label_store import LabelStore, StoredLabel
 
 PARTS = ("pump", "valve", "gauge", "filter", "lamp", "brush", "motor", "chain", "wheel", "lever", "plate", "drum")
 
@@ -39,7 +39,7 @@ def test_labels_certify_what_a_query_then_answers(
     with Pipeline(Settings(home=home, database="", encoder="", model="", device="cpu")) as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(questions=len(PARTS)))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
-        given = [GivenLabel(key, "me", "supported") for key in keys]
+        given = [StoredLabel(key, "me", "supported") for key in keys]
         LabelStore(pipeline.store).save(run, drawn.stored.decoding, given)
     question = ("query", rows[3]["text"], *at_home, "--max-hallucination-rate", "0.5", "--json")
     before = typed(*question)
@@ -107,5 +107,5 @@ def label_all(home: Path, run: str) -> None:
     with Pipeline(Settings(home=home, database="", encoder="", model="", device="cpu")) as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(questions=len(PARTS)))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
-        given = [GivenLabel(key, "me", "supported") for key in keys]
+        given = [StoredLabel(key, "me", "supported") for key in keys]
         LabelStore(pipeline.store).save(run, drawn.stored.decoding, given)

@@ -22,7 +22,7 @@ from app.runs.evaluate import EvaluationPlan, dry_run, evaluate
 from app.runs.policies import PolicyOptions, arms_of_policies
 from app.runs.report import report_data
 from data.questions import Question
-from evaluation.correction.label_store import GivenLabel, LabelStore
+from evaluation.correction.label_store import LabelStore, StoredLabel
 from evaluation.policies.candidate import DECLINED
 from evaluation.policies.plan import PolicyError
 from evaluation.runs.run_config import Decoding
@@ -83,7 +83,7 @@ def test_labels_of_a_policys_answers_have_the_scores_that_it_saw(policy_world: A
     run = evaluate(line, PLAN).run_id
     drawn = open_draw(line, run, DrawRequest(questions=2))
     keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
-    given = [GivenLabel(key, "me", "supported") for key in keys]
+    given = [StoredLabel(key, "me", "supported") for key in keys]
     LabelStore(line.store).save(run, drawn.stored.decoding, given)
     scores = {arm: labelled_arm(line, run, arm).answers.score for arm in PLAN.arms or ()}
     assert max(scores["rag"]) < 0.5 < min(scores["rag+strip"])

@@ -17,8 +17,8 @@ from app.questions.make import MakeRequest, journal_path, make_questions
 from app.questions.writing import LEAKS, NO_QUESTION, POINTS, ModelWriting, by_model
 from data.documents import Document
 from data.question_loader import load_questions
+from evaluation.question_sets.drawing import QuestionSetSettings
 from evaluation.question_sets.journal import Journal
-from evaluation.question_sets.making import MakingSettings
 from generation.causal.prompt_template import read_prompt
 from generation.completion import Completion, Usage
 from generation.decoding.params import SamplingParams
@@ -54,7 +54,7 @@ def _quiet(what: str, done: int, total: int) -> None:
 
 
 def _make(pipeline: Pipeline, output: Path, **fields: Any) -> list[dict[str, Any]]:
-    values: dict[str, Any] = {"settings": MakingSettings(8), "round_trip": False, **fields}
+    values: dict[str, Any] = {"settings": QuestionSetSettings(8), "round_trip": False, **fields}
     make_questions(pipeline, MakeRequest("harbours", output, **values), _quiet)
     return [json.loads(line) for line in output.read_text().splitlines()]
 

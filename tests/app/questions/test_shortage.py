@@ -7,14 +7,14 @@ from collections.abc import Mapping
 import pytest
 
 from app.commands.questions_make import shortage
-from evaluation.question_sets.making import DUPLICATE, MadeSet
+from evaluation.question_sets.drawing import DUPLICATE, GeneratedSet
 from evaluation.question_sets.round_trip import NOT_FOUND
 
 
-def made(unanswerable_wanted: int, refused: Mapping[str, int]) -> MadeSet:
+def made(unanswerable_wanted: int, refused: Mapping[str, int]) -> GeneratedSet:
     """A set of nothing, of ten questions wanted."""
     wanted = {"one_fact": 10 - unanswerable_wanted, "unanswerable": unanswerable_wanted}
-    return MadeSet((), {"one_fact": 0, "unanswerable": 0}, dict(refused), wanted, 3, 0)  # type: ignore[arg-type]
+    return GeneratedSet((), {"one_fact": 0, "unanswerable": 0}, dict(refused), wanted, 3, 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from app.pipeline import Pipeline
 from app.questions.make import MakeRequest, make_questions
 from app.questions.writing import NO_QUESTION
 from data.documents import Document
-from evaluation.question_sets.making import MakingSettings
+from evaluation.question_sets.drawing import QuestionSetSettings
 
 TEXT = "The ferry of Torsay was built in 1931. It carries 40 cars. The harbour was founded in 1720 by Lord Calder."
 
@@ -50,7 +50,7 @@ def test_the_model_is_named_as_the_reason(model: str, tmp_path: Path, make_setti
     with Pipeline(make_settings(tmp_path / "home")) as pipeline:
         pipeline.__dict__["encoder"] = small_pipeline.encoder
         pipeline.index("ferry", [Document("ferry.md", "The ferry", TEXT)])
-        request = MakeRequest("ferry", tmp_path / "q.jsonl", MakingSettings(5), model, round_trip=False)
+        request = MakeRequest("ferry", tmp_path / "q.jsonl", QuestionSetSettings(5), model, round_trip=False)
         with pytest.raises(AppError, match=rf"the model wrote no usable question.*{NO_QUESTION}"):
             make_questions(pipeline, request, lambda *_: None)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["home"]

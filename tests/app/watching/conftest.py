@@ -20,7 +20,7 @@ from data.columns import utc_now
 from data.questions import Question
 from evaluation.audits.audit import Audit, AuditContent, AuditedPassage
 from evaluation.audits.audit_store import AuditLabel, AuditStore
-from evaluation.correction.label_store import GivenLabel, LabelStore
+from evaluation.correction.label_store import LabelStore, StoredLabel
 from evaluation.guarantee.certificate import Certificate, Deployment
 from evaluation.outcomes import AnswerEvaluation, Outcome
 from evaluation.runs.records import SampleRecord
@@ -144,7 +144,7 @@ class WatchWorld:
             drawn = open_draw(pipeline, run_id, DrawRequest(questions=labelled))
             keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]
             labels: list[Outcome] = ["supported"] * (labelled - wrong) + ["hallucinated"] * wrong
-            given = [GivenLabel(key, "me", label) for key, label in zip(keys, labels, strict=True)]
+            given = [StoredLabel(key, "me", label) for key, label in zip(keys, labels, strict=True)]
             LabelStore(pipeline.store).save(run_id, drawn.stored.decoding, given)
         return run_id
 

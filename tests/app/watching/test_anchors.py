@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.errors import AppError
 from app.policies.judging import PolicyJudge
 from app.watching.anchors import anchor_state, check_certificate
@@ -51,7 +51,7 @@ def test_a_verifier_that_got_worse_raises_the_alarm_until_a_better_one_is_checke
     state, _ = check_certificate(watched.line, certificate, PolicyJudge(Rejecting()))
     assert state.raised and state.result is not None and state.result.worse == 12
     assert state.result.p_value == pytest.approx(0.5**12)
-    (found,) = Watching(watched.line).status(own_collections(watched.line.store, ""))
+    (found,) = Watching(watched.line).status(tenant_collections(watched.line.store, ""))
     assert found.watches[0].alarms == ("verifier",)
     state, _ = check_certificate(watched.line, certificate, watched.judge)
     assert not state.raised and anchor_state(watched.line.store, certificate) == state

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from sqlalchemy import insert
 
 from app.accounts.keys import KeyStore
-from app.accounts.tenants import create_own_collection
+from app.accounts.tenants import create_tenant_collection
 from app.home.query_age import prune_audits
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
@@ -109,7 +109,7 @@ def test_an_answer_comes_even_if_its_audit_cannot_be_kept(policy_world: Any, cap
 def test_audits_go_with_their_collection_and_belong_to_its_tenant(policy_world: Any) -> None:
     line = policy_world.line
     secret = KeyStore(line.store).create("them", ["query"], tenant="other").secret
-    own = create_own_collection(line.store, "other", "notes")
+    own = create_tenant_collection(line.store, "other", "notes")
     line.index(own.stored, [Document("warranty", "Warranty", "The warranty of their Heron 4 lasts for one year.")])
     with TestClient(create_app(line)) as client:
         ask(client)

@@ -12,7 +12,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.accounts.keys import KeyStore
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.service.application import create_app
 from app.service.pages.watch_chart import HEIGHT, WIDTH, watch_chart
 from app.watching.status import Watching
@@ -55,7 +55,7 @@ def test_points_of_the_chart_stay_inside_it(watched: Any) -> None:
     certificate = watched.certify()
     for label, count in (("supported", 200), ("hallucinated", 60)):
         watched.audit(certificate.id, ["q"] * count, label)
-    (one,) = Watching(watched.line).status(own_collections(watched.line.store, ""))
+    (one,) = Watching(watched.line).status(tenant_collections(watched.line.store, ""))
     chart = watch_chart(one.watches[0])
     assert chart is not None and one.watches[0].reading.watch.changed
     points = [tuple(map(float, point.split(","))) for point in (chart.band + " " + chart.line).split()]

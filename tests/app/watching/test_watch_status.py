@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from app.accounts.tenants import own_collections
+from app.accounts.tenants import tenant_collections
 from app.home.query_age import prune_audits
 from app.watching.status import Watching
 from data.columns import utc_now
@@ -166,7 +166,7 @@ def test_unknown_names_are_refused(watch: Watch, watched: Any) -> None:
 
 
 def test_a_reading_is_computed_again_only_if_something_changed(watched: Any) -> None:
-    own = own_collections(watched.line.store, "")
+    own = tenant_collections(watched.line.store, "")
     watching = Watching(watched.line)
     numbers = watched.audit("", ["q"] * 3, "supported")
     first = watching.status(own)[0].watches[0].reading

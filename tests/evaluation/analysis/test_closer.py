@@ -42,7 +42,7 @@ def test_observed_rates_leave_out_what_could_not_be_told(desk: SimpleNamespace) 
     made = [desk.answer(f"q{i}", "supported", observed=seen(i < 3)) for i in range(9)]
     made += [desk.answer("q9", "supported", observed=seen(None)), desk.answer("q10", "unscored")]
     (rate,) = observed_rates(made, Resampler(SETTINGS))
-    assert (rate.arm, rate.name, rate.told, rate.untold) == ("rag", "obeyed", 9, 2)
+    assert (rate.arm, rate.name, rate.definite, rate.indefinite) == ("rag", "obeyed", 9, 2)
     assert rate.rate.default.rate == pytest.approx(1 / 3)
     assert dict(rate.reasons) == {"the answer is empty": 1, "why": 1}
 

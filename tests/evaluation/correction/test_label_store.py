@@ -11,7 +11,7 @@ from data.schema import label_draws, runs, samples
 from data.store import Store
 from evaluation.correction.corrected_figures import figures_of
 from evaluation.correction.label_progress import progress_of, wanted_items
-from evaluation.correction.label_store import GivenLabel, LabelStore, StoredDraw, check_annotator
+from evaluation.correction.label_store import LabelStore, StoredDraw, StoredLabel, check_annotator
 from evaluation.correction.sampling import draw_labels, strata_by_verdict
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Outcome
@@ -69,9 +69,9 @@ def test_wanting_more_keeps_what_was_shown_first() -> None:
 
 def test_a_label_replaces_the_same_persons_earlier_one_only(store: Store) -> None:
     labels, item = LabelStore(store), wanted_items(drawn())[0]
-    labels.save("r", "d", [GivenLabel(item, "ann", "supported")])
-    labels.save("r", "d", [GivenLabel(item, "bo", "hallucinated"), GivenLabel(item, "ann", "abstained")])
-    labels.save("r", "d", [GivenLabel(item, "ann", "unscored", settles=True)])
+    labels.save("r", "d", [StoredLabel(item, "ann", "supported")])
+    labels.save("r", "d", [StoredLabel(item, "bo", "hallucinated"), StoredLabel(item, "ann", "abstained")])
+    labels.save("r", "d", [StoredLabel(item, "ann", "unscored", settles=True)])
     found = {(g.annotator, g.settles): g.label for g in labels.load("r", "d")}
     assert found == {("ann", False): "abstained", ("bo", False): "hallucinated", ("ann", True): "unscored"}
     assert labels.load("r", "other") == ()
@@ -79,12 +79,12 @@ def test_a_label_replaces_the_same_persons_earlier_one_only(store: Store) -> Non
 
 def test_a_response_that_is_gone_takes_its_labels_along_and_gets_no_new_ones(store: Store) -> None:
     labels, items = LabelStore(store), wanted_items(drawn())
-    labels.save("r", "d", [GivenLabel(items[0], "ann", "supported")])
+    labels.save("r", "d", [StoredLabel(items[0], "ann", "supported")])
     with store.write() as connection:
         connection.execute(delete(samples).where(samples.c.question_id == items[0][0]))
     assert labels.load("r", "d") == ()
     with pytest.raises(EvaluationError, match="no label was saved"):
-        labels.save("r", "d", [GivenLabel(items[2], "ann", "supported"), GivenLabel(items[0], "ann", "supported")])
+        labels.save("r", "d", [StoredLabel(items[2], "ann", "supported"), StoredLabel(items[0], "ann", "supported")])
     assert labels.load("r", "d") == ()
 
 
@@ -96,11 +96,11 @@ def test_names_that_cannot_be(name: str) -> None:
 
 def test_impossible_labels_are_refused(store: Store) -> None:
     with pytest.raises(EvaluationError, match="'maybe'"):
-        LabelStore(store).save("r", "d", [GivenLabel(("q00", "rag", 0), "ann", "maybe")])  # type: ignore[arg-type]
+        LabelStore(store).save("r", "d", [StoredLabel(("q00", "rag", 0), "ann", "maybe")])  # type: ignore[arg-type]
 
 
-def given(stored: StoredDraw, name: str, label: Outcome, count: int | None = None) -> list[GivenLabel]:
-    return [GivenLabel(item, name, label) for item in wanted_items(stored)[:count]]
+def given(stored: StoredDraw, name: str, label: Outcome, count: int | None = None) -> list[StoredLabel]:
+    return [StoredLabel(item, name, label) for item in wanted_items(stored)[:count]]
 
 
 def test_ties_count_as_undecided_until_somebody_settles_them() -> None:
@@ -110,20 +110,20 @@ def test_ties_count_as_undecided_until_somebody_settles_them() -> None:
     progress = progress_of(stored, labels)
     assert (progress.ties, progress.done, progress.disputed) == (2, 20, items[:2])
     assert [progress.outcomes[i] for i in items[:3]] == ["unscored", "unscored", "supported"]
-    settled = progress_of(stored, [*labels, GivenLabel(items[0], "cy", "hallucinated", settles=True)])
+    settled = progress_of(stored, [*labels, StoredLabel(items[0], "cy", "hallucinated", settles=True)])
     assert (settled.ties, settled.disputed) == (1, items[1:2])
     assert settled.outcomes[items[0]] == "hallucinated"
     assert [(a.name, a.labelled, a.settled) for a in settled.annotators] == [("ann", 20, 0), ("bo", 2, 0), ("cy", 0, 1)]
     assert settled.agreement == progress.agreement  # a settled label is no vote
     # Nobody labelled these: an adjudicator alone makes no label.
-    assert progress_of(stored, [GivenLabel(items[0], "cy", "supported", settles=True)]).done == 0
+    assert progress_of(stored, [StoredLabel(items[0], "cy", "supported", settles=True)]).done == 0
 
 
 def test_only_the_beginning_of_the_draw_without_gaps_is_used() -> None:
     stored = drawn()
     items = wanted_items(stored)
     without_third_question = [g for g in given(stored, "ann", "supported") if g.key not in items[4:6]]
-    progress = progress_of(stored, [*without_third_question, GivenLabel(("gone", "rag", 0), "ann", "supported")])
+    progress = progress_of(stored, [*without_third_question, StoredLabel(("gone", "rag", 0), "ann", "supported")])
     assert (progress.complete, progress.done) == (2, 18)
     figures = figures_of(RECORDS, stored, progress)
     assert figures.run is None and "2 questions of the draw are labelled" in figures.reason

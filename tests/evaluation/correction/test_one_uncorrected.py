@@ -6,7 +6,7 @@ import pytest
 
 from evaluation.correction.corrected_figures import CorrectedFigures, figures_of
 from evaluation.correction.label_progress import progress_of, wanted_items
-from evaluation.correction.label_store import GivenLabel, StoredDraw
+from evaluation.correction.label_store import StoredDraw, StoredLabel
 from evaluation.correction.sampling import draw_labels
 from evaluation.correction.uncorrected import NOT_COMPARED
 from evaluation.reports.corrected_view import corrected_rows, notes_of
@@ -34,7 +34,7 @@ def records(oracle_questions: int) -> list[OutcomeRecord]:
 def figures(found: list[OutcomeRecord], summary: RunSummary, arms: tuple[str, ...] = ARMS) -> CorrectedFigures:
     stored = StoredDraw(draw_labels(found, arms, 12, 3), "d", 12)
     verdicts = {(r.question_id, r.arm, r.sample): r.outcome for r in found}
-    labels = [GivenLabel(key, "ann", verdicts[key]) for key in wanted_items(stored)]
+    labels = [StoredLabel(key, "ann", verdicts[key]) for key in wanted_items(stored)]
     return figures_of(found, stored, progress_of(stored, labels), summary=summary)
 
 

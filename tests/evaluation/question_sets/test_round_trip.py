@@ -12,7 +12,7 @@ from evaluation.question_sets.round_trip import ANSWERED, CONTRADICTED, NOT_FOUN
 from generation.completion import Completion, Usage
 from generation.decoding.params import SamplingParams
 from generation.prompt import Prompt, PromptChunk
-from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 SOURCE = SourceText("a", "Harbour", "The harbour opened in 1911.\nIt has boats. The harbour wall fell in 1956. More.")
@@ -49,7 +49,7 @@ class Finds:
 def _candidate(text: str, answer: str, kind: Any = "one_fact") -> Candidate:
     start = SOURCE.text.index(answer)
     sentence = SOURCE.text.rindex("The", 0, start)
-    place = Place("a", start, start + len(answer), sentence, SOURCE.text.index(".", start) + 1, answer)
+    place = AnswerLocation("a", start, start + len(answer), sentence, SOURCE.text.index(".", start) + 1, answer)
     return Candidate(text, kind, () if kind == "unanswerable" else (answer,), (place,))
 
 

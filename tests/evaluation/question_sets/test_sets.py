@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 from evaluation.errors import EvaluationError
+from evaluation.question_sets.drawing import DUPLICATE, QuestionSetSettings, make_set
 from evaluation.question_sets.duplicates import duplicate_groups
 from evaluation.question_sets.journal import Journal
 from evaluation.question_sets.leakage import leaks, longest_shared_run
-from evaluation.question_sets.making import DUPLICATE, MakingSettings, make_set
 from evaluation.question_sets.quotas import KindShares, quotas
-from evaluation.question_sets.record import made_records
+from evaluation.question_sets.record import question_records
 from generation.question_sets.by_rule import candidate_questions
-from generation.question_sets.candidate import Candidate, Place, SourceText
+from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 
 
 class LetterEncoder:
@@ -66,7 +66,12 @@ def _draw(n: int, seed: int = 0, check: Refuses | None = None, journal: Journal 
     sources = _sources()
     base = [(s.document_id, list(candidate_questions(s))) for s in sources]
     made = make_set(
-        sources, base, check or Refuses("#"), LetterEncoder(), MakingSettings(n, seed), journal or Journal(None, {})
+        sources,
+        base,
+        check or Refuses("#"),
+        LetterEncoder(),
+        QuestionSetSettings(n, seed),
+        journal or Journal(None, {}),
     )
     return [c.text for c in made.kept]
 
@@ -93,7 +98,7 @@ def test_a_set_is_spread_over_documents_and_counted() -> None:
     sources = _sources()
     base = [(s.document_id, list(candidate_questions(s))) for s in sources]
     check = Refuses("boats")
-    made = make_set(sources, base, check, LetterEncoder(), MakingSettings(8), Journal(None, {}))
+    made = make_set(sources, base, check, LetterEncoder(), QuestionSetSettings(8), Journal(None, {}))
     assert len({c.places[0].document_id for c in made.kept}) >= 5
     assert made.documents == 6
     assert not any("boats" in c.text for c in made.kept)
@@ -151,8 +156,8 @@ def test_duplicates_are_grouped_by_the_first() -> None:
 
 
 def test_records_have_places_and_provenance() -> None:
-    place = Place("d", 3, 7, 0, 20, "1700")
-    rows = made_records(
+    place = AnswerLocation("d", 3, 7, 0, 20, "1700")
+    rows = question_records(
         [
             Candidate("When?", "one_fact", ("1700",), (place,)),
             Candidate("When not?", "unanswerable", (), (place,), based_on="When?"),
@@ -170,7 +175,7 @@ def test_records_have_places_and_provenance() -> None:
 def test_a_fifth_is_unanswerable_even_where_near_misses_are_few(n: int) -> None:
     sources = _sources()
     base = [(s.document_id, list(candidate_questions(s))) for s in sources]
-    made = make_set(sources, base, Refuses("#"), LetterEncoder(), MakingSettings(n), Journal(None, {}))
+    made = make_set(sources, base, Refuses("#"), LetterEncoder(), QuestionSetSettings(n), Journal(None, {}))
     missed = sum(not c.answerable for c in made.kept)
     assert len(made.kept) <= n
     assert missed >= len(made.kept) / 5

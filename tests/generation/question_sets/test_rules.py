@@ -10,7 +10,7 @@ from generation.question_sets.by_rule import candidate_questions
 from generation.question_sets.candidate import Candidate, SourceText
 from generation.question_sets.near_miss import NearMisses
 from generation.question_sets.paraphrase import paraphrased
-from generation.question_sets.standing_alone import anchored, stands_alone
+from generation.question_sets.standalone import anchored, is_standalone
 from generation.question_sets.two_passages import bridged, paired
 
 LIBRARY = SourceText(
@@ -125,7 +125,7 @@ def test_a_pair_holds_both_answers() -> None:
     ],
 )
 def test_stands_alone(question: str, alone: bool) -> None:
-    assert stands_alone(question) is alone
+    assert is_standalone(question) is alone
 
 
 def test_the_title_is_named_where_the_question_names_nothing() -> None:

@@ -14,7 +14,7 @@ import pytest
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError, UnavailableError
 from generation.remote.events import event_data, event_texts
-from generation.remote.retries import asked_wait
+from generation.remote.retries import retry_after_seconds
 
 Make = Callable[..., Any]
 KEY = "sk-very-secret"
@@ -223,7 +223,7 @@ NOW = datetime(2026, 3, 1, tzinfo=UTC)
     ],
 )
 def test_waits_of_nonsense_are_none_or_finite(headers: dict[str, str]) -> None:
-    found = asked_wait(headers, NOW)
+    found = retry_after_seconds(headers, NOW)
     assert found is None or found < 1e101
 
 

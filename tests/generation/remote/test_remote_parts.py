@@ -9,7 +9,7 @@ import pytest
 
 from generation.errors import GenerationError
 from generation.remote.options import RemoteOptions
-from generation.remote.retries import asked_wait, backoff
+from generation.remote.retries import backoff, retry_after_seconds
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -75,4 +75,4 @@ def test_waits_double_up_to_the_most_and_are_never_none() -> None:
     ],
 )
 def test_the_wait_that_headers_ask_for(headers: dict[str, str], seconds: float | None) -> None:
-    assert asked_wait(headers, NOW) == seconds
+    assert retry_after_seconds(headers, NOW) == seconds

@@ -24,7 +24,7 @@ _LOOSE: Final = re.compile(
 _MOST_TITLE: Final = 90
 
 
-def stands_alone(question: str) -> bool:
+def is_standalone(question: str) -> bool:
     """Return whether the question has no unresolved pronoun and no reference such as "the document above"."""
     unquoted = re.sub(r"[\"“][^\"”]*[\"”]", "", question)
     return not _POINTING.search(unquoted) and not _LOOSE.search(unquoted)

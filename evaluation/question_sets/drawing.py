@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
-from evaluation.question_sets.duplicates import KeptQuestions
+from evaluation.question_sets.duplicates import AcceptedQuestions
 from evaluation.question_sets.journal import Journal
 from evaluation.question_sets.quotas import KindShares, quotas
 from generation.question_sets.candidate import KINDS, Candidate, QuestionKind, SourceText
 from generation.question_sets.near_miss import NearMisses
 from generation.question_sets.paraphrase import paraphrased
-from generation.question_sets.standing_alone import anchored, stands_alone
+from generation.question_sets.standalone import anchored, is_standalone
 from generation.question_sets.two_passages import bridged, paired
 from generation.synthetic_questions.recurring import stems
 from retrieval.encoding.encoder import Encoder
@@ -38,7 +38,7 @@ class Check(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class MakingSettings:
+class QuestionSetSettings:
     """n: number of questions. seed: for all draws. shares: of the kinds."""
 
     n: int = 200
@@ -47,7 +47,7 @@ class MakingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeSet:
+class GeneratedSet:
     """Result of a draw.
 
     kept: the questions, in the order of their documents.
@@ -70,11 +70,11 @@ def make_set(
     base: Iterable[tuple[str, Sequence[Candidate]]],
     check: Check,
     encoder: Encoder,
-    settings: MakingSettings,
+    settings: QuestionSetSettings,
     journal: Journal,
     refused: Counter[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> MadeSet:
+) -> GeneratedSet:
     """Draw a question set. Deterministic in its arguments.
 
     base: candidates about single sentences, by document id. refused: candidates rejected before. progress: called with
@@ -93,14 +93,14 @@ class _Selection:
         sources: Sequence[SourceText],
         check: Check,
         encoder: Encoder,
-        settings: MakingSettings,
+        settings: QuestionSetSettings,
         journal: Journal,
         refused: Counter[str],
     ) -> None:
         self._sources = {source.document_id: source for source in sources}
         self._check, self._settings, self._journal = check, settings, journal
         # A near miss is similar to its source question by design, so the two are compared separately.
-        self._embedded = {True: KeptQuestions(encoder), False: KeptQuestions(encoder)}
+        self._embedded = {True: AcceptedQuestions(encoder), False: AcceptedQuestions(encoder)}
         self._rng = random.Random(f"question set:{settings.seed}")
         self._pools: dict[QuestionKind, dict[str, list[Candidate]]] = {kind: defaultdict(list) for kind in KINDS}
         self._made: Counter[str] = Counter()
@@ -134,7 +134,7 @@ class _Selection:
             for candidates in pool.values():
                 self._rng.shuffle(candidates)
 
-    def draw(self, progress: Callable[[int, int], None] | None) -> MadeSet:
+    def draw(self, progress: Callable[[int, int], None] | None) -> GeneratedSet:
         """Keep the wanted number of each kind, or all if there are fewer."""
         shares = self._settings.shares.weights
         wanted = quotas(self._settings.n, shares)
@@ -151,7 +151,7 @@ class _Selection:
         self._kept.sort(key=lambda c: (c.places[0].document_id, c.places[0].start, c.text))
         generated = {kind: self._made[kind] for kind in KINDS}
         refused = dict(self._refused.most_common())
-        return MadeSet(tuple(self._kept), generated, refused, wanted, len(self._sources), self._without)
+        return GeneratedSet(tuple(self._kept), generated, refused, wanted, len(self._sources), self._without)
 
     def _add(self, candidate: Candidate) -> None:
         self._made[candidate.kind] += 1
@@ -204,7 +204,7 @@ class _Selection:
         if self._used(candidate):
             return None
         text = anchored(candidate.text, source.title)
-        if text is None or not stands_alone(text):
+        if text is None or not is_standalone(text):
             self._refused[NOT_ALONE] += 1
             return None
         if text != candidate.text and any(

@@ -13,7 +13,7 @@ from evaluation.statistics.counts import Floats
 
 
 @dataclass(frozen=True, slots=True)
-class UniformBeside:
+class UniformUnlabelledScores:
     """Scores of unlabelled questions, where the labelled ones were drawn uniformly at random. others: (M,) scores."""
 
     others: Floats
@@ -35,7 +35,7 @@ class UniformBeside:
 
 
 @dataclass(frozen=True, slots=True)
-class ActiveBeside:
+class ActiveUnlabelledScores:
     """Scores of unlabelled questions, where each labelled question was drawn with its own probability.
 
     others: (N - n,), scores of all questions that were not drawn. probability: (n,), drawing probabilities of the
@@ -74,7 +74,7 @@ class ActiveBeside:
         return passing / (len(answers.score) + len(self.others))
 
 
-Beside = UniformBeside | ActiveBeside
+UnlabelledScores = UniformUnlabelledScores | ActiveUnlabelledScores
 
 
 def _gain(answers: LabelledAnswers, threshold: float, alpha: float) -> Floats:
