@@ -38,7 +38,7 @@ class Candidates:
 
 
 class Retriever:
-    """Searches one generation, even after a newer one is published. Thread-safe."""
+    """A retriever of chunks from one generation, even after a newer one is published. Thread-safe."""
 
     def __init__(
         self,

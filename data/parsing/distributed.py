@@ -74,7 +74,7 @@ ParserWorkers = BlockWorkers[FileBytes, tuple[Item, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A file whose items are pending. elsewhere: the worker's result; None if the file is parsed in this process."""
+    """A file whose items are pending. elsewhere: result of a worker; None if the file is parsed on this machine."""
 
     found: FileToParse | Refused
     elsewhere: Future[tuple[Item, ...]] | None

@@ -74,7 +74,7 @@ class RaisedMarkup:
 
 
 def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
-    """Return "sup" or "sub" if an element raises or lowers its text by its tag or ``vertical-align``, else None."""
+    """Return "sup" or "sub" if an element raises or lowers its text by tag or ``vertical-align``, otherwise None."""
     if tag == "sup" or tag == "sub":
         return "sup" if tag == "sup" else "sub"
     if tag not in _INLINE or "vertical-align" not in attributes.get("style", "").lower():

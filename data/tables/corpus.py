@@ -25,8 +25,8 @@ from sqlalchemy import (
 from data.columns import UtcDateTime, utc_now
 from data.tables.shared import OBJECT, metadata
 
-# sqlite_autoincrement: keys of deleted rows are never reused, so that a folder or cache named after a key cannot belong
-# to two rows. PostgreSQL's sequences have this property anyway.
+# With sqlite_autoincrement, keys of deleted rows are not reused, so that a folder or cache named after a key cannot
+# belong to two rows. PostgreSQL's sequences do not reuse keys anyway.
 
 
 class _CollectionColumns(TypedColumns):

@@ -51,7 +51,7 @@ class OpenIndexes:
 
 
 class IndexWriter(Protocol):
-    """Writes the indexes of one generation, the word index first."""
+    """A writer of the indexes of one generation. The word index is written first."""
 
     def write_words(self, lexical: LexicalIndex) -> None:
         """Store the word index."""

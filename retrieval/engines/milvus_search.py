@@ -37,7 +37,7 @@ Found = tuple[NDArray[np.int64], NDArray[np.float64], list[Any]]
 
 
 class Client(Protocol):
-    """Provides the Milvus client; see ``MilvusEngine``."""
+    """A provider of the Milvus client; see ``MilvusEngine``."""
 
     address: str
 

@@ -37,7 +37,7 @@ def words_table(build_id: str) -> str:
 
 
 class Connections(Protocol):
-    """Provides psycopg connections; see ``PgVectorEngine``."""
+    """A provider of psycopg connections; see ``PgVectorEngine``."""
 
     def connection(self) -> AbstractContextManager[Any]:
         """Return a context manager for a connection in autocommit mode."""

@@ -52,7 +52,7 @@ class IndexParams:
         return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if other_words else "runs"))
 
     def to_json(self) -> dict[str, Any]:
-        """Return a JSON object. Fields added later must be omitted at their default, or hashes would change."""
+        """Return a JSON object. Fields that are added later must be omitted at their default, to keep hashes."""
         return {**asdict(self), "chunking": self.chunking.to_json()}
 
     @classmethod

@@ -120,14 +120,14 @@ class Manifest:
 
 
 def _hash(value: Any) -> str:
-    """Validate a SHA-256, which becomes a folder name. Raises ValueError."""
+    """Return a SHA-256, which becomes a folder name. Raises ValueError if it is invalid."""
     if not isinstance(value, str) or not _SHA256.fullmatch(value):
         raise ValueError(f"{value!r} is not a SHA-256")
     return value
 
 
 def _file(value: Any) -> FileEntry:
-    """Validate a plain file name, which is joined to a folder. Raises ValueError."""
+    """Parse a file entry. Raises ValueError if the name, which is joined to a folder, is not a plain file name."""
     name = str(value["name"])
     if not name or name.startswith(".") or "/" in name or "\0" in name:
         raise ValueError(f"{name!r} is not a plain file name")

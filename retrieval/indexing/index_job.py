@@ -38,13 +38,19 @@ from retrieval.vectors.params import resolved_kind
 
 ProgressListener = Callable[[IndexProgress], None]
 _AHEAD = 1000
-"""Maximum number of batches (of up to characters_per_commit) that a stage may be ahead. Between reading and chunking
-only row numbers are queued; after chunking 48 bytes a chunk, which the job keeps until its end anyway."""
+"""Largest number of batches (of up to characters_per_commit) that a stage may be ahead of the next one.
+
+The queues are small: row numbers between reading and chunking, and then 48 bytes per chunk, which the job keeps anyway.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedIndex:
-    """The generation that a job has published, or found unchanged."""
+    """The generation that a job has published, or has found unchanged.
+
+    index: kind of the vector index. recall: recall of an approximate index, None for an exact one. rebuilt: whether the
+    generation was built by this job.
+    """
 
     hash: str
     chunks: int
@@ -56,7 +62,11 @@ class PublishedIndex:
 
 @dataclass(frozen=True, slots=True)
 class IndexJob:
-    """One indexing job. record: record of the new generation in an engine; None for files."""
+    """An indexing job.
+
+    batching: batch sizes and number of processes. target: destination of the indexes. record: record of the new
+    generation in an engine, None for files.
+    """
 
     store: Store
     home: Path
@@ -93,9 +103,9 @@ class IndexJob:
     def stream(
         self, before: PublishedBefore, source: Iterable[Document | Refused], reading: Reading
     ) -> EmbeddingResult:
-        """Read, chunk and embed the source concurrently. The result is sorted by document id.
+        """Read, chunk and embed the source concurrently. The result is sorted by document ID.
 
-        reading: updated in place.
+        reading: progress of reading, updated in place.
         """
         chunking = ChunkingStage()
         embedded = gathered = 0
@@ -127,14 +137,14 @@ class IndexJob:
             )
             batches = Prefetcher(read, _AHEAD)
             cut = Prefetcher(cut_batches(self.store, batches, self.known_spans(before), chunkers, chunking), _AHEAD)
-            # Closed in this order, so that the consumer of the reader learns that no more items follow.
+            # Closed in this order, so that the consumer of the reader receives the end of its items.
             with cut, batches:
                 try:
                     content = embed_stream(
                         cut, lambda key: self.embedder(key, on_embedded), batching.texts_per_window, on_gathered
                     )
                 except BaseException:
-                    reading.stopped = True  # checked for each document: a batch may be two hundred large PDFs
+                    reading.stopped = True  # checked for each document, because a batch may contain many large files
                     raise
         show_progress()
         return replace(content, documents=tuple(sorted(content.documents, key=lambda item: item.document_id)))
@@ -168,10 +178,10 @@ class IndexJob:
         return KnownSpans(before.table)
 
     def same(self, before: PublishedBefore, content: EmbeddingResult, compare_chunks: bool) -> PublishedIndex | None:
-        """Return the published generation, if it equals what the job would build.
+        """Return the published generation if the job would build the same one, otherwise None.
 
-        compare_chunks: whether chunks may differ although nothing else has changed, because an earlier version chunked
-        such texts differently.
+        compare_chunks: whether to compare the chunks too, because an earlier version of Plumbline chunked such texts
+        differently.
         """
         manifest, table = before.manifest, before.table
         if manifest is None or table is None:
@@ -204,14 +214,14 @@ class IndexJob:
             load_indexes(self.folder / manifest.folder, manifest, self.target.engines)
         except EngineUnavailableError:
             raise
-        except RetrievalError:  # missing or damaged: the job writes it again
+        except RetrievalError:  # the indexes are missing or damaged, so the job writes them again
             return False
         return True
 
     def build(self, before: PublishedBefore, content: EmbeddingResult, lock: Lock) -> PublishedIndex:
         """Build the generation and publish it. lock: the collection's lock, checked before publishing.
 
-        Raises RetrievalError if the hash differs from the required one, and what writing raises.
+        Raises RetrievalError if the hash differs from the required one, and what ``write_generation`` raises.
         """
         build = partial(
             IndexAssembly,
@@ -251,12 +261,12 @@ class IndexJob:
         publish_generation(self.store, content.collection_id, manifest, relative, versions)
         kept = [(self.encoder.fingerprint, table.texts)]
         if before.manifest is not None and before.table is not None:
-            # Reverting to the previous content must cost nothing.
+            # Keep the vectors of the previous generation, so that reverting to its content needs no embedding.
             kept.append((before.manifest.encoder, before.table.texts))
         prune_collection(self.store, self.home, content.collection_id, kept)
         keep = [manifest.folder]
         if before.manifest is not None and before.manifest.engine is not None:
-            # An open reader would lose its tables in the middle; the next job removes them.
+            # Open readers still use the tables of the previous generation. The next job removes them.
             keep.append(before.manifest.folder)
         remove_other_generations(self.folder, keep, self.target.engines)
         self.report("publishing", 1, 1)

@@ -21,7 +21,7 @@ def shingles(text: str, size: int = _SHINGLE) -> frozenset[tuple[str, ...]]:
 
 
 def resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    """Jaccard similarity of two sets of shingles, in [0, 1]: "resemblance" in Broder 1997."""
+    """Return the Jaccard similarity of two sets of shingles, in [0, 1], which Broder (1997) calls resemblance."""
     return len(one & other) / len(one | other)
 
 

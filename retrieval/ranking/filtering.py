@@ -68,7 +68,7 @@ def parse_filter(text: str) -> Filter:
 
 
 class DocumentFilters:
-    """Evaluates filters for chunks. Chunks of one document are contiguous, as in an index."""
+    """An evaluator of filters for the chunks of an index. Chunks of one document must be contiguous."""
 
     def __init__(self, chunks: Sequence[Chunk], metadata: Mapping[str, Metadata]):
         """metadata: (key, value) pairs by document ID; a document that is not listed has no metadata."""

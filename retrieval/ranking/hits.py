@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A chunk that a search found. position: index of the chunk, from 0. Its rank is its place in the list, from 1."""
+    """A chunk that a search found. position: index of the chunk in the index, from 0."""
 
     position: int
     score: float

@@ -60,7 +60,7 @@ def repair_collection(
     job: JobParams | None = None,
     engines: Engines = LOCAL,
 ) -> RepairReport:
-    """Check a collection and repair what its own data allows.
+    """Verify a collection and repair it with its own data.
 
     If the index folder and its engine are intact, the database rows and stored vectors are restored from them.
     Otherwise the index is rebuilt from the documents in the database, which gives the same generation hash. Raises
