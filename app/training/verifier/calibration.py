@@ -110,7 +110,7 @@ def score_answers_raw(
     rows = list(answer_rows(read, scorer.tokens, mix=AnswerMix(tokens, _EVERY_WINDOW, 0.0)))
     claims = [example for answer in read for example in answer]
     logits = row_logits(scorer, rows)
-    among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # a single claim is read separately as always
+    among = [len(row.claims) > 1 for row in rows for _ in row.claims]  # a single claim is judged separately
     kept = [i for i, several in enumerate(among) if several]
     return tuple(logits[i] for i in kept), [claims[i] for i in kept]
 
