@@ -1,4 +1,4 @@
-"""Claims of one answer read together: which are neighbours, how they train, what judges them, and what is left out."""
+"""Claims of one answer that are read together: grouping, training rows, verifiers, and exclusions."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_responses_are_judged_together_and_their_words_too() -> None:
     score_responses(scorer, responses(), words=True)
     among = [pair for pair in scorer.pairs if pair.answer]
     assert len(among) == len(scorer.pairs) > 8
-    assert all(pair.claim in pair.answer for pair in among)  # the claim without a word stands in its place
+    assert all(pair.claim in pair.answer for pair in among)  # the claim without a word keeps its position
     scorer = Neighbours()
     score_responses(scorer, responses(), together=False, words=True)
     assert not any(pair.answer for pair in scorer.pairs)
@@ -218,5 +218,5 @@ def test_drift_is_not_looked_for_in_verdicts_that_saw_other_claims() -> None:
     (found,) = run_drift([], ["rag"], Settings(), f"routed/2 reference/1 | {name} | faithful")
     assert (found.found, found.reason) == (None, SEEN)
     alone = EntailmentVerifier(Neighbours(), Given(LAMP)).name
-    for other in (alone, alone.replace("neighbours", "all together now")):  # what a scorer is called says nothing
+    for other in (alone, alone.replace("neighbours", "all together now")):  # the name of a scorer does not matter
         assert run_drift([], ["rag"], Settings(), other)[0].reason != SEEN

@@ -1,4 +1,4 @@
-"""The baselines: token overlap and cosine, by hand."""
+"""The baseline scorers, token overlap and cosine, compared with hand-computed values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_token_overlap_by_hand() -> None:
 
 
 class Letters:
-    """Vectors count the letters of a text; remembers what it was asked."""
+    """An encoder whose vectors count the letters of a text. It records the texts that it encodes."""
 
     fingerprint, dimension, max_tokens = "f" * 64, 26, 20
 

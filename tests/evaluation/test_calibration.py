@@ -1,4 +1,4 @@
-"""Platt's curve: found again where it made the labels, finite where classes part, refused where it would fall."""
+"""Platt's curve recovers known parameters, is finite for separable classes, and rejects decreasing scores."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ def drawn(slope: float, intercept: float, n: int, seed: int) -> tuple[np.ndarray
 
 @pytest.mark.parametrize(("slope", "intercept"), [(0.5, -0.4), (1.0, 0.0), (2.0, 1.0), (0.05, 0.3)])
 def test_a_known_curve_is_found_again(slope: float, intercept: float) -> None:
-    """Each parameter within 4.5 standard errors by the Fisher information: fails in 7 of 1,000,000 draws a parameter,
-    and the draw is fixed."""
+    """Each parameter lies within 4.5 standard errors by the Fisher information.
+
+    This fails in 7 of 1,000,000 draws per parameter, and the draw is fixed.
+    """
     logits, supported = drawn(slope, intercept, 20_000, seed=1)
     found = fit_platt(logits.tolist(), supported.tolist())
     p = expit(slope * logits + intercept)
@@ -103,7 +105,7 @@ def test_numbers_that_are_none_are_refused(
 
 
 def test_an_offset_stands_beside_the_curve() -> None:
-    """One that made the labels too leaves the curve that made them to be found; a constant one is the intercept's."""
+    """An offset that contributed to the labels is accounted for. A constant offset is absorbed by the intercept."""
     chance = np.random.default_rng(3)
     logits = chance.normal(size=2000)
     offset = -2.0 * (chance.random(2000) < 0.3)
@@ -127,10 +129,10 @@ def test_lengths_must_agree() -> None:
 
 
 def test_a_curve_in_two_variables_is_found_again() -> None:
-    """Each parameter within 4.5 standard errors by the Fisher information, as above."""
+    """Each parameter lies within 4.5 standard errors by the Fisher information, as above."""
     random = np.random.default_rng(7)
     x = random.normal(0.3, 1.5, (2, 20_000))
-    x[1] += 0.6 * x[0]  # they tell much of the same
+    x[1] += 0.6 * x[0]  # the two variables are correlated
     truth = np.array([0.7, 1.3, -0.4])
     p = expit(truth[:2] @ x + truth[2])
     slopes, intercept = fit_logistic(x.tolist(), (random.random(20_000) < p).tolist())
@@ -144,5 +146,5 @@ def test_a_curve_in_two_variables_is_found_again() -> None:
 
 
 def _symmetric() -> tuple[float, float]:
-    """Two claims at +1 and -1 with targets 2/3 and 1/3: the slope is logit(2/3), the intercept 0."""
+    """Return two claims at +1 and -1 with targets 2/3 and 1/3: the slope is logit(2/3), the intercept 0."""
     return pytest.approx(math.log(2), abs=1e-4), pytest.approx(0.0, abs=1e-4)  # type: ignore[return-value]

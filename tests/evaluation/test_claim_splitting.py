@@ -1,4 +1,4 @@
-"""Sentences cut into simpler claims: where each part stands on its own, and nowhere else."""
+"""Sentences are split into simpler claims only where each part is complete by itself."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_cut(sentence: str, expected: list[str]) -> None:
     "sentence",
     [
         "Paris, London and Rome are large.",
-        "The mast was cut and sold in 1820.",  # the second has no subject of its own
+        "The mast was cut and sold in 1820.",  # the second part has no subject
         "The firm makes ropes and nets.",
         "If the mast is oak and the deck is pine, it floats.",
         "Odo said that the mill was sold and the boat was burned.",
@@ -98,7 +98,7 @@ def test_offsets_always_map_back_and_no_word_is_lost(words: list[str], joint: st
     covered = {i for c in found.claims for i in range(c.start, c.end)}
     for claim in full.claims:
         missing = "".join(text[i] for i in range(claim.start, claim.end) if i not in covered)
-        # What is left out joins claims, and says nothing.
+        # The parts left out only connect claims.
         assert not set(missing.casefold().replace(",", " ").replace(";", " ").split()) - {
             "and",
             "but",

@@ -1,4 +1,4 @@
-"""A completion becomes a claim with offsets into it, a refusal, or nothing."""
+"""A completion becomes a claim with offsets, a refusal, or nothing."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_offsets_always_hold(text: str) -> None:
 @pytest.mark.drill
 @pytest.mark.parametrize("filler", [" ", "\n \t", " [1]", " [", ". ", "- ", "; "])
 def test_hostile_repetition_is_read_in_linear_time(filler: str) -> None:
-    # Regular expressions once took minutes here. A cubic reading of 40,000 characters would outlast the suite.
+    # A regular expression with cubic time would take longer than the test suite for 40,000 characters.
     text = "Paris" + filler * (40_000 // len(filler)) + "Lyon"
     extraction = extract_claims(text)
     assert extraction.claims and text[extraction.claims[0].start :].startswith("Paris")

@@ -1,4 +1,4 @@
-"""Answers that repeat their question, speak of their source only, decline by role, or repeat themselves to the end."""
+"""Answers that repeat their question, describe only their source, decline by role, or repeat themselves to the end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of two things agree or not, whichever of the two is named first and whichever word of a pair is used."""
+"""Agreement of comparisons of two things does not depend on which is named first or which opposite word is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Contradictions by rule: another value where all else is the same, denials, exchanged parts; silence is none."""
+"""Rule-based contradictions: another value in an equal sentence, negations, exchanged parts.
+
+Silence is no contradiction.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ OTHERWISE = [
     ("The lift does not stop at floor 3.", "The lift stops at floor 3.", "negated"),
 ]
 SILENT = [
-    ("The entrance costs 12 pounds.", "The late entrance costs 15 pounds."),  # another entrance, perhaps
+    ("The entrance costs 12 pounds.", "The late entrance costs 15 pounds."),  # it may be another entrance
     ("The pool opens at 7:30.", "The pool opens at 6:15 on Mondays and at 7:30 on Sundays."),
     ("The weir was rebuilt in 1874.", "The weir was rebuilt on 2 March 1874."),
     ("The pump is 4 km away.", "The pump is 4000 m away."),
     ("The path is about 9 km long.", "The path is 8 km long."),
     ("The hall seats at most 40 people.", "The hall seats 32 people."),
     ("The tower is 30 m high.", "The tower is 29.9 m high."),
-    ("Ines lives in Porto.", "Ines lives in Braga."),  # names: no rule tells whether both can be true
+    ("Ines lives in Porto.", "Ines lives in Braga."),  # names: no rule decides whether both can be true
     ("The entrance costs 12 pounds.", "Dogs are welcome."),
 ]
 

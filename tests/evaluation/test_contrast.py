@@ -1,4 +1,4 @@
-"""Rules see exchanged parts, denials, opposites, limits and quantifiers, and let paraphrases pass."""
+"""The rules detect exchanged parts, negations, opposites, bounds and quantifiers, and accept paraphrases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED, ContrastS
 from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
 from model.pairs.scoring import Pair
 
-# evidence, claim, whether the claim says something else
+# evidence, claim, whether the claim has another meaning
 PAIRS = [
     ("Harlow Foods bought Tenby Mills in 2019.", "Tenby Mills was bought by Harlow Foods in 2019.", False),
     ("Harlow Foods bought Tenby Mills in 2019.", "Tenby Mills was bought by Harlow Foods.", False),
@@ -120,7 +120,7 @@ def test_words_that_lost_their_parts_are_not_restated(claim: str, evidence: str)
 
 
 class Constant:
-    """A scorer that gives every pair one score."""
+    """A scorer that gives every pair the same score."""
 
     name = "constant"
 

@@ -1,4 +1,4 @@
-"""benchmarks.contrast_pairs: claims of the same words, and two halves of the words that share no name."""
+"""benchmarks.contrast_pairs: claims with the same words, and two halves of the words that share no name."""
 
 from __future__ import annotations
 

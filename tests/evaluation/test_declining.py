@@ -1,4 +1,4 @@
-"""Declining in many languages is told from negative statements about the world."""
+"""Refusals in many languages are distinguished from negative statements about the world."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals: by simulation against known truths, by hand at the ends, and honest where there is nothing to resample."""
+"""Intervals: simulated coverage, hand-computed limits at 0 and 1, and cases without limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_draws_are_seeded_and_blocks_do_not_change_what_is_counted() -> None:
     assert counts.shape == (200, 7)
     assert (counts.sum(axis=1) == 7).all()
     assert (counts == draws.over(lambda drawn: drawn, 7)).all()
-    assert (counts == draws.over(lambda drawn: drawn, 2_000_000)).all()  # two rows a block
+    assert (counts == draws.over(lambda drawn: drawn, 2_000_000)).all()  # two rows per block
     assert (counts != Draws(7, 4, 200).over(lambda drawn: drawn, 7)).any()
 
 
@@ -45,7 +45,7 @@ def test_one_group_has_no_limits_where_groups_are_resampled() -> None:
 
 
 def test_resamples_that_do_not_differ_give_no_limits() -> None:
-    """Every score tied, say: an interval of no width would be a lie."""
+    """If all scores are tied, an interval would wrongly have zero width."""
     for found in (share_estimate(0.5, np.full(9, 0.5), 20, 30), error_estimate(0.0, np.zeros(9), 30)):
         assert (found.lower, found.upper) == (None, None) and found.estimate is not None
         assert "all resamples give the same figure" in found.reason
@@ -87,7 +87,10 @@ def test_rates() -> None:
 
 
 def groups_of(rng: np.random.Generator, number: int, size: int, shared: float) -> tuple[np.ndarray, np.ndarray]:
-    """(number, size) Bernoulli draws whose chances vary by group: shared in [0, 1] is how much."""
+    """Return sums of (number, size) Bernoulli draws and the group sizes.
+
+    shared: how much the probabilities vary by group, in [0, 1].
+    """
     chance = np.clip(0.7 + shared * (rng.random(number) - 0.5) * 0.6, 0, 1)
     drawn = rng.random((number, size)) < chance[:, None]
     return drawn.sum(axis=1).astype(float), np.full(number, float(size))
@@ -95,15 +98,15 @@ def groups_of(rng: np.random.Generator, number: int, size: int, shared: float) -
 
 @pytest.mark.parametrize("shared", [0.0, 1.0])
 def test_the_mean_of_two_ratios_is_covered(shared: float) -> None:
-    """600 simulated sets, both shares 0.7 and in each group alike; nominal 95 %.
+    """600 simulated sets in which both shares are 0.7 and equal in each group; nominal coverage 95 %.
 
-    False alarm: coverage of exactly 0.95 falls below 0.92 in 600 draws with probability 0.001.
+    A coverage of exactly 0.95 falls below 0.92 in 600 draws with probability 0.001.
     """
     rng = np.random.default_rng(5)
     hits = 0
     for _ in range(600):
         one = groups_of(rng, 40, 4, shared)
-        mixed = one[0] if shared else groups_of(rng, 40, 4, 0.0)[0]  # the same groups are hard for both, at worst
+        mixed = one[0] if shared else groups_of(rng, 40, 4, 0.0)[0]  # worst case: the same groups are hard
         found = mean_of_ratios(one, (mixed, one[1]))
         assert found.lower is not None and found.upper is not None
         hits += found.lower <= 0.7 <= found.upper
@@ -113,7 +116,7 @@ def test_the_mean_of_two_ratios_is_covered(shared: float) -> None:
 def test_the_area_is_covered() -> None:
     """200 simulated sets of 60 groups of three; scores N(0, 1) and N(1, 1), AUROC = Phi(1 / sqrt 2) = 0.7602.
 
-    False alarm: percentile limits cover 0.93 to 0.95 here; below 0.88 in 200 draws with probability under 0.01.
+    Percentile limits cover 0.93 to 0.95 here. They fall below 0.88 in 200 draws with probability under 0.01.
     """
     rng = np.random.default_rng(11)
     hits = 0

@@ -1,4 +1,4 @@
-"""The formulae against hand-computed values, against O(n^2) counting, and against scikit-learn where it is there."""
+"""Detection metrics compared with hand-computed values, O(n^2) counting, and scikit-learn if it is installed."""
 
 from __future__ import annotations
 

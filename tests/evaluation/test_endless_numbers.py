@@ -1,4 +1,4 @@
-"""Digits by the thousand, and digits that are no decimals: read as words, and never the end of a verdict."""
+"""Numbers with thousands of digits, and digits that are not decimal, are read as words and do not raise errors."""
 
 from __future__ import annotations
 

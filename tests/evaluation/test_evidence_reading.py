@@ -1,4 +1,4 @@
-"""Records are read as sentences, and every stretch of the reading leads back to the original."""
+"""Records are read as sentences, and every span of the text maps back to the original."""
 
 from __future__ import annotations
 

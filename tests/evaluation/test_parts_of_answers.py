@@ -1,4 +1,4 @@
-"""Thoughts and citation marks are no claims; sentences end at the marks of their script."""
+"""Reasoning and citation marks are not claims, and sentences end at the marks of their script."""
 
 from __future__ import annotations
 

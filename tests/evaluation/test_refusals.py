@@ -1,4 +1,4 @@
-"""Refusals of any generator are recognised, and real answers are not eaten."""
+"""Refusals of any generator are recognised, and real answers are not taken for refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Speakers who will not or cannot answer decline; people in the world who do so are spoken of."""
+"""Speakers who cannot or do not want to answer decline. Statements about other people who decline are answers."""
 
 from __future__ import annotations
 

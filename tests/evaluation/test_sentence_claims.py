@@ -1,4 +1,4 @@
-"""A longer completion becomes one claim per statement, with offsets, and nothing that claims nothing."""
+"""A longer completion becomes one claim per statement, with offsets; fillers are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers that no reference supports and that say nothing false are supported, and told apart as unresponsive."""
+"""Answers that match no reference but state nothing false are supported, and counted as unresponsive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that teach the verifier: cut as it reads later, its words labelled where they are known."""
+"""Training rows of the verifier: windows cut as in use, with word labels where they are known."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def evidence_of(window: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def decoded(tokens: SupportTokens, row: PairRow, label: int) -> str:
-    """The words of the claim with this label, as text."""
+    """Return the words of the claim with this label, as text."""
     (claim,) = row.claims
     ids = row.windows[0][claim.start : claim.end]
     return " ".join(
@@ -61,7 +61,7 @@ def test_words_are_labelled_where_they_are_known(tokens: SupportTokens) -> None:
     )
     assert decoded(tokens, known, 1) == "bright red"
     assert decoded(tokens, known, 0) == "the lamp is , and old ."
-    for row in (right, none):  # supported: nothing is wrong, whatever is marked
+    for row in (right, none):  # supported: no word is wrong, even if some are marked
         assert decoded(tokens, row, 0) == "the lamp is bright red , and old ."
         assert decoded(tokens, row, 1) == ""
     assert unknown.claims[0].wrong == ()
@@ -132,7 +132,7 @@ def test_rows_depend_on_seed_and_examples_alone(tokens: SupportTokens) -> None:
 
 
 def test_order_and_length_are_kept_over_many_examples(tokens: SupportTokens) -> None:
-    """More than are encoded at once."""
+    """There are more examples than are encoded in one batch."""
     examples = [PairExample("Some lamp.", f"Lamp {n}", n % 2 == 0) for n in range(2050)]
     found = rows(tokens, *examples)
     assert [row.claims[0].supported for row in found] == [n % 2 == 0 for n in range(2050)]

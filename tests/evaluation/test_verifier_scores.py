@@ -1,4 +1,4 @@
-"""A scorer that knows the right answers, judged on pairs and on responses whose figures are counted by hand."""
+"""Evaluation of a scorer with known answers on pairs and responses with hand-counted figures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from model.pairs.scoring import Pair
 
 
 class Book:
-    """Support is what its book says of a word of the claim, if the window has "key"; else 0.2. A token is a word."""
+    """A scorer that looks up the support of a word of the claim if the window has "key", else 0.2.
+
+    A token is a word.
+    """
 
     name = "book"
 
@@ -59,7 +62,7 @@ def test_the_best_window_counts_and_the_worst_claim() -> None:
 
 
 def test_a_claim_longer_than_is_read_is_read_in_parts_and_is_as_good_as_the_worst() -> None:
-    """Its end would not be read at all: what is false there would pass."""
+    """Otherwise the end of the claim would not be read, and a false statement there would pass."""
     long = "item " * 100 + "high " + "item " * 80 + "low " + "item " * 5
     scorer = Book({"low": 0.3, "high": 0.7})
     (found,) = claim_supports(scorer, [Statement(LONG, ("a high claim", long, "..."))]).claims
@@ -69,7 +72,7 @@ def test_a_claim_longer_than_is_read_is_read_in_parts_and_is_as_good_as_the_wors
 
 
 def test_of_a_record_all_of_the_evidence_is_its_sentences() -> None:
-    """What stands nowhere is looked for in what was read, in one window and in several alike."""
+    """The full evidence of a record is the rendered sentences, whether there are one or several windows."""
     seen: list[Pair] = []
 
     class Seeing(Book):
@@ -256,7 +259,7 @@ def test_a_claim_of_several_sentences_is_as_good_as_its_worst() -> None:
 
 
 class Noting(Book):
-    """Notes the pairs."""
+    """A scorer that records the pairs."""
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         self.pairs = list(pairs)

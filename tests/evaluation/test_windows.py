@@ -1,4 +1,4 @@
-"""Evidence windows: whole sentences, exact offsets, nothing lost, linear in the text."""
+"""Evidence windows: complete sentences, exact offsets, nothing lost, linear in the text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ def words(texts: Sequence[str]) -> list[int]:
 
 
 def letters(texts: Sequence[str]) -> list[int]:
-    """Characters that are no spaces: like a tokenizer's, the counts of a text's parts add up to its own."""
+    """Count the non-space characters of each text.
+
+    Like a tokenizer's counts, those of the parts add up to that of the text.
+    """
     return [len("".join(t.split())) for t in texts]
 
 
@@ -69,7 +72,7 @@ def test_offsets_hold_and_nothing_is_lost(text: str, room: int, overlap: int) ->
 @pytest.mark.parametrize("characters", [50_000, pytest.param(500_000, marks=pytest.mark.drill)])
 @pytest.mark.parametrize("unit", ["word ", "A sentence of six words stands here. ", "x", "\n", "a.b;"])
 def test_a_long_text_is_cut_in_linear_time(unit: str, characters: int) -> None:
-    # Quadratic work on half a million characters would outlast the drill.
+    # Quadratic work on half a million characters would take longer than the test permits.
     text = unit * (characters // len(unit))
     sizes: list[int] = []
 

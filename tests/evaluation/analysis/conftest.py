@@ -1,4 +1,4 @@
-"""Samples written out by hand, for tests of what a run says beside its rates."""
+"""Hand-written samples for tests of the analyses of a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ def sample(
     chunks: Sequence[Chunk] = (),
     observed: Sequence[ObservedEvent] = (),
 ) -> SampleRecord:
-    """A response whose claims have these labels; no label is an abstention. words: of the claims, in order."""
+    """Return a response whose claims have these labels; without labels it is an abstention.
+
+    words: texts of the claims.
+    """
     verdicts, texts, offset = [], [], 0
     for i, label in enumerate(labels):
         text = words[i] if words else f"Claim {i}."
@@ -48,7 +51,7 @@ def sample(
 
 
 def answer(question: str, outcome: Outcome, **fields: object) -> SampleRecord:
-    """A response of one claim with this outcome."""
+    """Return a response of one claim with this outcome."""
     labels: dict[str, tuple[Label, ...]] = {
         "supported": ("supported",), "hallucinated": ("unverifiable",), "unscored": ("unscored",), "abstained": (),
     }  # fmt: skip
@@ -56,12 +59,12 @@ def answer(question: str, outcome: Outcome, **fields: object) -> SampleRecord:
 
 
 def config(arms: Sequence[str] = ("rag",), samples: int = 2, grid: Sequence[Decoding] = ()) -> RunConfig:
-    """Of a run with these arms."""
+    """Return the configuration of a run with these arms."""
     specs = tuple(ArmSpec(name, "") for name in arms)
     return RunConfig("0", specs, samples, Decoding(), 0, "g", "judge/1", "0", grid=tuple(grid))
 
 
 @pytest.fixture(scope="session")
 def desk() -> SimpleNamespace:
-    """All of the above: a conftest cannot be imported."""
+    """Return the functions above, because a conftest cannot be imported."""
     return SimpleNamespace(sample=sample, answer=answer, config=config)

@@ -1,4 +1,4 @@
-"""Right and wrong abstentions are two figures."""
+"""Correct and wrong abstentions are counted separately."""
 
 from __future__ import annotations
 

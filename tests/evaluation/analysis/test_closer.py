@@ -1,4 +1,4 @@
-"""Observed rates, drift, claim calibration, signals and retrieval's part, from samples written out by hand."""
+"""Observed rates, drift, claim calibration, signals and the effect of retrieval, on hand-written samples."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_drift_needs_neighbours(desk: SimpleNamespace) -> None:
     without, found = run_drift([*short, *long], ("rag", "long"), SETTINGS)
     assert (without.found, without.reason) == (None, SHORT)
     assert found.found is not None
-    # All samples are unsupported at the same positions: positions explain it, and it is not called dependence.
+    # All samples are unsupported at the same positions. Positions explain this, so it is not dependence.
     assert found.found.reading in ("positions", "untested")
     assert found.found.by_position.band.rates[:3] == (1.0, 1.0, 0.0)
     assert found.found.never_unsupported[0] == 0.0
@@ -99,7 +99,7 @@ def test_calibration_by_entailment_reads_the_question(desk: SimpleNamespace, ove
 
 
 def signals_run(desk: SimpleNamespace) -> list[object]:
-    """Where the greedy answer is wrong the model is unsure of it, and samples scatter."""
+    """Return a run in which the model is uncertain and its samples differ exactly if the greedy answer is wrong."""
     made = []
     for i in range(24):
         bad = i % 3 == 0
@@ -120,7 +120,7 @@ def test_signals_tell_the_greedy_verdict(desk: SimpleNamespace, overlap: type) -
     for name in ("mean token surprise", "semantic entropy, discrete", "self-inconsistency"):
         assert (found[name].questions, found[name].hallucinated) == (24, 8)
         assert found[name].auroc.estimate == 1.0
-    # All questions have the same probabilities: no signal, and no pretence of one.
+    # All questions have the same probabilities, so there is no signal.
     assert found["predictive entropy"].auroc.estimate == pytest.approx(0.5)
     assert arm.bias == pytest.approx(-(8 * 2 / 6) / 24)
 
@@ -162,7 +162,7 @@ def test_rates_by_the_place_of_the_gold_passage(desk: SimpleNamespace) -> None:
 
 
 class Doubting(ScorerInFront):
-    """In front of another scorer, which judges where documents do not answer: nothing is supported."""
+    """A wrapper of another scorer that supports nothing."""
 
     name = "doubting"
 

@@ -1,4 +1,4 @@
-"""Rates by gold passages beside rates by fetched evidence, from samples written out by hand and a real scorer."""
+"""Rates by gold passages compared with rates by retrieved evidence, on hand-written samples with a real scorer."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TRUE, LURE = Chunk("right", 0, 5, "Paris"), Chunk("wrong", 0, 4, "Rome")
 
 
 class Shelf:
-    """Two documents, and a search that only ever finds the misleading one."""
+    """A collection of two documents with a search that finds only the misleading one."""
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
         return tuple(c for c in (TRUE, LURE) if c.document_id == document_id)
@@ -43,7 +43,7 @@ def gold(number: int) -> Question:
 
 
 def outcomes(made: Sequence[SampleRecord], wrong: set[str]) -> dict[tuple[str, str, str, int], str]:
-    """Supported but in the questions named."""
+    """Return supported outcomes, except for the given questions."""
     return {key_of(r): "hallucinated" if r.question_id in wrong else "supported" for r in made if r.evaluation.verdicts}
 
 
@@ -83,7 +83,7 @@ def test_rates_change_and_arms_difference_by_each_source(desk: SimpleNamespace) 
     made += [desk.answer(q.id, "abstained", arm=arm) for q in questions[32:] for arm in ("closed_book", "rag")]
     closed = [r for r in made if r.arm == "closed_book"]
     rag = [r for r in made if r.arm == "rag"]
-    # The search flatters rag: it finds what misled the answers to q0 to q15.
+    # The search favours rag: it finds the passage that misled the answers to q0 to q15.
     fetched = outcomes(closed, {f"q{i}" for i in range(32)}) | outcomes(rag, set())
     by_gold = outcomes(closed, {f"q{i}" for i in range(32)}) | outcomes(rag, {f"q{i}" for i in range(16)})
     both = BothOutcomes(fetched, by_gold, "f", "g")  # type: ignore[arg-type]
@@ -100,7 +100,7 @@ def test_rates_change_and_arms_difference_by_each_source(desk: SimpleNamespace) 
     assert (second.questions, second.responses, second.unjudged) == (40, 40, 0)
     (pair,) = found.pairs
     assert (pair.fetched.rate, pair.gold.rate) == (pytest.approx(0.8), pytest.approx(0.4))
-    # No difference has an interval all the same.
+    # A difference of 0 has an interval too.
     assert first.of_all.change.lower is not None and first.of_all.change.lower < 0
 
 

@@ -1,4 +1,4 @@
-"""The rate by decoding."""
+"""Rates by decoding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ SETTINGS = Settings(bootstrap=400)
 
 
 def records(desk: SimpleNamespace, questions: int = 12) -> list[object]:
-    """Greedy never hallucinates, the headline on every fourth, hot on every second in one of two."""
+    """Return samples of three settings with known rates.
+
+    The greedy setting never hallucinates. The headline setting hallucinates in every fourth question, the hot setting
+    in one of two samples of every second question.
+    """
     made = []
     for i in range(questions):
         q = f"q{i:02}"
@@ -43,7 +47,7 @@ def test_rates_by_setting(desk: SimpleNamespace) -> None:
     assert arm.answered.rates == pytest.approx((0.0, 0.25, 1.0))
     assert all(low <= r <= high for low, r, high in zip(
         arm.hallucinated.lower, arm.hallucinated.rates, arm.hallucinated.upper, strict=True))  # fmt: skip
-    assert arm.hallucinated.upper[0] > 0.0  # no event, and yet not certain
+    assert arm.hallucinated.upper[0] > 0.0  # no event, but the upper limit is above 0
 
 
 def test_limits_are_wider_than_one_settings_own(desk: SimpleNamespace) -> None:

@@ -1,4 +1,4 @@
-"""What a report says of policies: rates, answer rates, differences, costs and curves."""
+"""A report's figures of policies: rates, answer rates, differences, costs and curves."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def answered(desk: Any, question: str, arm: str, outcome: Outcome, score: float 
 
 
 def run_of(desk: Any, arms: Sequence[str], chosen: Any) -> tuple[PolicyFigures, RunSummary]:
-    """40 questions; chosen(arm, number) gives outcome and score."""
+    """Return the figures of 40 questions. chosen(arm, number) returns outcome and score."""
     records = [answered(desk, f"q{i}", arm, *chosen(arm, i)) for arm in arms for i in range(40)]
     table = OutcomeTable.from_records(
         [OutcomeRecord(r.question_id, r.arm, r.sample, r.evaluation.outcome) for r in records]
@@ -48,7 +48,10 @@ def run_of(desk: Any, arms: Sequence[str], chosen: Any) -> tuple[PolicyFigures, 
 
 
 def scored(arm: str, number: int) -> tuple[Outcome, float | None]:
-    """Scores order the answers perfectly: the upper half are supported. rag+abstain withholds the lower half."""
+    """Return an answer whose score orders the answers perfectly: the upper half are supported.
+
+    rag+abstain withholds the lower half.
+    """
     score = number / 40
     if arm == "rag+abstain" and score < 0.5:
         return "abstained", None

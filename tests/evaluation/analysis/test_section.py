@@ -1,4 +1,4 @@
-"""The report's sections on what a run says beside its rates, rendered."""
+"""Rendering of the report's sections on the analyses of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOSTILE = "<script>alert(1)</script>"
 
 
 def everything(desk: SimpleNamespace, overlap: type) -> RunAnalysis:
-    """A run with something to say in every section; an arm's name and a reason are hostile."""
+    """Return a run with content in every section; the arm's name and a reason contain markup."""
     arm = f"rag+{HOSTILE}"
     made = []
     for i in range(12):

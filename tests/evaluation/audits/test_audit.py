@@ -1,4 +1,4 @@
-"""The draw of an audit: reproducible, uniform, and with the recorded probability."""
+"""The draw of an audit is reproducible, uniform, and has the recorded probability."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ IDS = [uuid.UUID(int=number * 7919).hex for number in range(4000)]
 
 
 def test_the_share_drawn_is_the_rate() -> None:
-    """4,000 ids that are fixed; for random ones, more than 4.5 standard errors away has probability below 0.00001."""
+    """4,000 fixed IDs. For random IDs, a deviation of more than 4.5 standard errors has probability below 0.00001."""
     for rate in (0.05, 0.5, 0.9):
         share = sum(is_drawn(one, rate) for one in IDS) / len(IDS)
         assert abs(share - rate) < 4.5 * (rate * (1 - rate) / len(IDS)) ** 0.5

@@ -1,4 +1,4 @@
-"""What labelled audits say: order, weights, counts."""
+"""Evaluation of labelled audits: order, weights, counts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ def test_it_reads_up_to_the_first_answer_that_waits() -> None:
 
 
 def test_a_lower_probability_later_leaves_earlier_bets_as_they_were() -> None:
-    """The reading equals that of a watch whose floor was lowered in time, and weights answers by 1 / probability."""
+    """The reading equals that of a watch whose floor was lowered in time.
+
+    Answers are weighted by 1 / probability.
+    """
     audits = [audit(n, 0.5) for n in range(20)] + [audit(n, 0.1) for n in range(20, 40)]
     outcomes: dict[int, Outcome] = {n: "hallucinated" if n < 20 else "supported" for n in range(40)}
     found = audit_reading(audits, outcomes, 0.1, 0.05)

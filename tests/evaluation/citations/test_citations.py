@@ -1,4 +1,4 @@
-"""Citation recall and precision by ALCE's definitions, on cases that the paper's definitions decide."""
+"""Citation recall and precision on cases that ALCE's definitions decide."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _chunk(number: int, text: str) -> PromptChunk:
 
 
 def _verify(items: Sequence[VerificationItem]) -> list[list[Verdict]]:
-    """A sentence is borne out when every word of it stands in what is shown; "?" cannot be judged."""
+    """Support a sentence if all its words occur in the chunks shown; "?" cannot be judged."""
     verdicts = []
     for item in items:
         (claim,) = item.claims
@@ -58,9 +58,9 @@ def _judged(text: str, chunks: Sequence[str]) -> tuple[JudgedSentence, ...]:
         ("a b [1]", ("a b c",), True, (1,), (), ()),
         ("a b [1]", ("a c",), False, (), (), (1,)),
         ("a b", ("a b",), False, (), (), ()),
-        ("a b [1][2]", ("a", "b"), True, (1, 2), (), ()),  # only together: neither is irrelevant
-        ("a b [1][2]", ("a b", "c"), True, (1,), (2,), ()),  # 2 does not bear it out, and 1 does without it
-        ("a b [1][2]", ("a b", "a b"), True, (1, 2), (), ()),  # both do by themselves
+        ("a b [1][2]", ("a", "b"), True, (1, 2), (), ()),  # supported only by both together: neither is irrelevant
+        ("a b [1][2]", ("a b", "c"), True, (1,), (2,), ()),  # 2 alone does not support it, and 1 does without it
+        ("a b [1][2]", ("a b", "a b"), True, (1, 2), (), ()),  # each alone supports it
         ("a b [1][2]", ("a", "c"), False, (), (), (1, 2)),
         ("a b [1][1]", ("a b",), True, (1,), (), ()),
         ("what ? [1]", ("a",), None, (), (), ()),

@@ -1,4 +1,4 @@
-"""Runs with a verifier of known errors, shared by the tests of correction."""
+"""Simulated runs with a verifier of known errors, for the tests of correction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True)
 class World:
-    """N questions of n responses, m labelled; the second arm lacks the hallucinations of a share ``fixed``."""
+    """A simulated run: N questions with n responses each, m questions labelled.
+
+    fixed: share of the hallucinations that the second arm lacks.
+    """
 
     questions: int
     samples: int

@@ -1,4 +1,4 @@
-"""Agreement of annotators: published worked examples, scikit-learn's kappa, and what is undefined."""
+"""Agreement of annotators: published examples, scikit-learn's kappa, and undefined cases."""
 
 from __future__ import annotations
 

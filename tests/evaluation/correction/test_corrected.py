@@ -1,4 +1,4 @@
-"""Labels put together with a run, the switch, Rogan and Gladen's correction, and what is refused."""
+"""Labels joined with a run, the choice of the estimate, Rogan and Gladen's correction, and invalid input."""
 
 from __future__ import annotations
 

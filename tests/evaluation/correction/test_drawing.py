@@ -1,4 +1,4 @@
-"""Draws of responses to label: sizes, probabilities, chance, and what cannot be drawn."""
+"""Draws of responses to label: sizes, probabilities, randomness, and invalid requests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_every_question_and_sample_is_as_likely_as_another() -> None:
         for q in draw_labels(records, ("rag",), 4, seed).questions:
             hits[int(q.question_id[1:]), q.samples[0].sample] += 1
     # 2,400 labels over 30 cells, 80 expected in each with standard deviation 8.7 (9.4 for a question's total of 240
-    # draws, 12): five of them. Chance of a false alarm about 30 * 6e-7.
+    # draws, 12). The bound is five of them, so a false alarm has probability of about 30 * 6e-7.
     assert np.all(np.abs(hits - 80) < 44) and np.all(np.abs(hits.sum(axis=1) - 240) < 60)
 
 

@@ -1,4 +1,4 @@
-"""Draws and labels in the store, what several people say together, and how much of a draw is complete."""
+"""Draws and labels in the store, joint decisions of several people, and the completeness of a draw."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ def test_ties_count_as_undecided_until_somebody_settles_them() -> None:
     assert (settled.ties, settled.disputed) == (1, items[1:2])
     assert settled.outcomes[items[0]] == "hallucinated"
     assert [(a.name, a.labelled, a.settled) for a in settled.annotators] == [("ann", 20, 0), ("bo", 2, 0), ("cy", 0, 1)]
-    assert settled.agreement == progress.agreement  # a settled label is no vote
-    # Nobody labelled these: an adjudicator alone makes no label.
+    assert settled.agreement == progress.agreement  # an adjudicated label is not a vote
+    # Nobody labelled these. An adjudicator's label alone does not count.
     assert progress_of(stored, [StoredLabel(items[0], "cy", "supported", settles=True)]).done == 0
 
 

@@ -1,4 +1,4 @@
-"""Labels on which people and verifier agree throughout give no interval of no width."""
+"""Labels on which people and verifier always agree do not give an interval of zero width."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.statistics.estimates import HallucinationEstimate
 
 
 def _run(outcomes: tuple[int, int], questions: int, labelled: int) -> LabelledRun:
-    """Two arms, each with one outcome throughout, by verifier and label alike."""
+    """Return two arms with one outcome each for all responses, by verifier and by label."""
     shares = np.stack([np.eye(4)[list(outcomes)]] * questions)
     place = np.arange(labelled)
     names = tuple(f"q{i}" for i in range(questions))

@@ -1,4 +1,4 @@
-"""An arm and a pair have one uncorrected figure: the summary's, of all questions that they have."""
+"""An arm and a pair have one uncorrected figure: the summary's, over all their questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUICK = Settings(bootstrap=100, permutations=99)
 
 
 def records(oracle_questions: int) -> list[OutcomeRecord]:
-    """40 questions; the oracle arm has only the first ones. Arms differ more among the others."""
+    """Return 40 questions, of which only the first ones have the oracle arm. Arms differ more among the others."""
     found = []
     for q in range(40):
         bad = {"closed_book": q % 3 > 0, "rag": q % 4 == 0 and q < 20, "oracle": q % 8 == 0}

@@ -48,7 +48,7 @@ def test_variance_is_the_formula_with_lambda_in_it(world: Any) -> None:
 
 
 def test_few_errors_of_the_verifier_leave_few_degrees() -> None:
-    # 15 misses among 300 labels, the verifier silent but for 45 hits: 2 m / (kurtosis - 1) of what is left to estimate.
+    # 15 misses among 300 labels, with a verifier that flags only 45 hits: 2 m / (kurtosis - 1) of the remaining errors.
     labels = np.zeros(300)
     labels[:60] = 1.0
     seen = labels.copy()
@@ -63,7 +63,7 @@ def test_few_errors_of_the_verifier_leave_few_degrees() -> None:
 
 
 def test_degrees_lie_between_four_and_the_labels_less_the_strata() -> None:
-    # A coin has the least kurtosis there is: 2 m / 0. One error among 100 has a kurtosis of 98 and some: 2 degrees.
+    # A fair coin has the smallest possible kurtosis: 2 m / 0. One error among 100 has a kurtosis above 98: 2 degrees.
     coin = np.tile([0.0, 1.0], 50)
     silent = np.zeros((100, 1))
     assert rectified(sample_of(silent, np.arange(100), silent, coin[:, None]), ONE, 0.95).degrees == 99
@@ -78,7 +78,7 @@ def test_degrees_lie_between_four_and_the_labels_less_the_strata() -> None:
 
 
 def degrees_by_moments(errors: Floats, strata: Any, shares: tuple[float, ...]) -> float:
-    """2 V^2 / Var(V) written with central moments: V = sum W^2 m2 / m, Var(V) = sum W^4 (m4 - m2^2) / m^3."""
+    """Return 2 V^2 / Var(V) by central moments: V = sum W^2 m2 / m, Var(V) = sum W^4 (m4 - m2^2) / m^3."""
     variance = spread = 0.0
     for number, share in enumerate(shares):
         some = errors[strata == number]
@@ -111,7 +111,7 @@ def test_best_lambda_has_the_least_variance_of_all(world: Any) -> None:
         e, f = y - single @ lam, means @ lam
         return float(f.var(ddof=1) / 300 + e.var(ddof=1) / 150 + 2 * np.cov(f[sample.question_index], e)[0, 1] / 300)
 
-    # cov(f, e) is estimated where lambda takes its expectation, so the least is nearly, not exactly, at lambda.
+    # cov(f, e) is estimated, but lambda uses its expectation. The minimum is therefore near lambda, not exactly there.
     steps = [np.array([dx, dy]) for dx in (-0.3, 0, 0.3) for dy in (-0.3, 0, 0.3) if dx or dy]
     assert all(variance(found) < variance(np.clip(found + step, 0, 1)) for step in steps)
 
@@ -131,7 +131,7 @@ def test_without_sampling_noise_lambda_is_the_regression_slope() -> None:
 
 
 def test_strata_and_their_weights_change_nothing_but_the_variance(world: Any) -> None:
-    # Stratified by what the verifier says, flagged questions drawn five times as often: still unbiased.
+    # Stratified by verdict, with flagged questions drawn five times as often: the estimate is still unbiased.
     rng = np.random.default_rng(8)
     estimates, errors, covered = [], [], 0
     for _ in range(REPLICATES):
@@ -153,7 +153,7 @@ def test_strata_and_their_weights_change_nothing_but_the_variance(world: Any) ->
         covered += found.lower <= 0.2 <= found.upper
     errors_of_the_last = sample.labels[:, 0] - found.lambdas[0] * sample.verifier[:, 0]
     of_strata = (float(np.mean(stratum == 0)), float(np.mean(stratum == 1)))
-    # One lambda stands here for the ten of the folds.
+    # One lambda is used here in place of one per fold.
     assert found.degrees == pytest.approx(degrees_by_moments(errors_of_the_last, stratum[place], of_strata), rel=0.05)
     assert 4 < found.degrees < 78
     assert np.mean(estimates) == pytest.approx(0.2, abs=4 * np.std(estimates) / np.sqrt(REPLICATES))

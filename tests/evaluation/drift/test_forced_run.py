@@ -1,4 +1,4 @@
-"""Planted first claims in a run: drawn, judged, marked and compared, with a model that errs once it has erred."""
+"""Planted first claims in a run: drawn, judged, marked and compared, with a model that errs after an error."""
 
 from __future__ import annotations
 
@@ -43,7 +43,10 @@ SETTINGS = Settings(bootstrap=400, permutations=199)
 
 
 class Snowball:
-    """Goes on truly after a true beginning and falsely after a false one; always says the beginning again."""
+    """A model that continues truly after a true beginning and falsely after a false one.
+
+    It always repeats the beginning.
+    """
 
     name = "snowball"
     fingerprint = "snowball-1"
@@ -84,7 +87,7 @@ def forced(store: Store, generator: Snowball, overlap: type, questions: Sequence
     mark_followers(run, records, questions, scorer, 0.9, kept)
     calls = len(scorer.calls)
     mark_followers(run, records, questions, scorer, 0.9, kept)
-    assert len(scorer.calls) == calls  # what is marked is not marked again
+    assert len(scorer.calls) == calls  # claims with marks are not marked again
     name = follows_name(scorer, 0.9)
     return ForcedRun(records, followers(kept.load(run, name)), name)
 
@@ -102,7 +105,7 @@ def test_a_model_that_errs_after_an_error_shows_an_effect(database_url: str, ove
     assert arm.found.unforced.default.rate == 0.0
     effect = arm.found.effect.default
     assert effect.rate == 1.0 and effect.lower is not None and effect.lower > 0.5
-    # "So the city is X" names what was planted: left out after both plantings, or it would be an effect by itself.
+    # "So the city is X" names the planted answer. It is left out after both plantings, or it would itself be an effect.
     assert arm.found.excluded == 2 * 2 * 12
 
 

@@ -1,4 +1,4 @@
-"""Dependence of neighbouring claims on simulated responses: found where it is, and not called what it is not."""
+"""Tests of dependence between neighbouring claims on simulated responses, with and without dependence."""
 
 from __future__ import annotations
 
@@ -23,7 +23,11 @@ PERMUTATIONS = 99
 def responses(
     make: Generator, seed: int, questions: int = 40, samples: int = 6, claims: int = 8
 ) -> list[ClaimSequence]:
-    """make: (rng, question's own rate and position, (S, K)) -> S x K of 0 and 1, for one question at a time."""
+    """Return simulated responses.
+
+    make: called for one question at a time with (rng, rates of the question by position, (S, K)); returns S x K of 0
+    and 1.
+    """
     rng = np.random.default_rng([5, seed])
     out = []
     for q in range(questions):
@@ -37,7 +41,7 @@ def exchangeable(rng: np.random.Generator, rate: Floats) -> Floats:
 
 
 def contagious(rng: np.random.Generator, rate: Floats) -> Floats:
-    """Each claim is likelier to be unsupported after an unsupported one: real dependence."""
+    """Simulate dependence: each claim is more likely to be unsupported after an unsupported one."""
     out = np.zeros(rate.shape, bool)
     for k in range(rate.shape[1]):
         out[:, k] = rng.random(len(rate)) < (rate[:, k] if k == 0 else 0.15 + 0.6 * out[:, k - 1])
@@ -49,18 +53,21 @@ def position_trend(rng: np.random.Generator, rate: Floats) -> Floats:
 
 
 def shared_topics(rng: np.random.Generator, rate: Floats) -> Floats:
-    """Two neighbouring topics of four claims, each easy or hard for the question, the same in all samples."""
+    """Simulate two neighbouring topics of four claims, each easy or hard for the question in all samples."""
     return rng.random(rate.shape) < np.repeat(rng.choice([0.1, 0.8], rate.shape[1] // 4), 4)
 
 
 def own_topics(rng: np.random.Generator, rate: Floats) -> Floats:
-    """Topics in an order of each sample's own: nothing the position explains, and no claim causes another."""
+    """Simulate topics that differ by sample: positions explain nothing, and no claim causes another."""
     hard = rng.choice([0.1, 0.8], (rate.shape[0], rate.shape[1] // 4))
     return rng.random(rate.shape) < np.repeat(hard, 4, axis=1)
 
 
 def leaning_verifier(rng: np.random.Generator, rate: Floats) -> Floats:
-    """True errors are exchangeable; the verifier sees the claim before, and doubts what follows one it doubted."""
+    """Simulate a verifier that sees the previous claim and doubts the next after it doubted one.
+
+    True errors are exchangeable.
+    """
     truth = rng.random(rate.shape) < 0.3
     predicted = truth.copy()
     for k in range(1, rate.shape[1]):
@@ -102,8 +109,8 @@ def test_exchangeable_errors_reject_one_time_in_twenty(test: Callable[..., objec
 
 
 def test_copies_of_one_response_are_no_more_witnesses_than_one() -> None:
-    # Ten identical samples a question, order by chance: shuffled one by one they would seem ten times the evidence and
-    # reject about half the time. At a level of 0.05, more than 16 of 120 have probability 1 in 11,000.
+    # Ten identical samples per question in random order. If each were shuffled alone, they would count as ten times the
+    # evidence and reject about half the time. At a level of 0.05, more than 16 of 120 have probability 1 in 11,000.
     def copies(rng: np.random.Generator, rate: Floats) -> Floats:
         return np.repeat(rng.random((1, rate.shape[1])) < rate[:1], len(rate), axis=0)
 

@@ -1,4 +1,4 @@
-"""Position curves, the first unsupported claim, the trend and the forced version."""
+"""Position curves, the first unsupported claim, the trend, and forced drift."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def planted(effect: float, questions: int = 80) -> list[Continuation]:
         own = rng.beta(2, 4)
         for kind, extra in kinds:
             unsupported = tuple(bool(v) for v in rng.random(5) < own + extra)
-            # The first later claim only restates what was planted: false after a false one, true after a true one.
+            # The first later claim only restates the planted one, so it is as false or true as that one.
             out.append(Continuation(f"q{q:02d}", kind, (kind == "false", *unsupported), (True, *(False,) * 5)))
     return out
 
@@ -67,7 +67,7 @@ def test_the_forced_effect_is_paired_and_leaves_out_what_follows() -> None:
 def test_a_restated_falsehood_alone_is_no_effect() -> None:
     found = forced_drift(planted(0.0), resampler())
     effect = found.effect.default
-    # 95 % interval, one seed: it leaves out a true 0 one time in twenty, not for this one.
+    # A 95 % interval excludes a true 0 for one seed in twenty, but not for this seed.
     assert effect.lower is not None and effect.upper is not None and effect.lower < 0 < effect.upper
     assert "not marked would make a difference" in found.reading
 

@@ -1,4 +1,4 @@
-"""Exports: what other people's formats have room for arrives there, and what can be read back is the same."""
+"""Exports contain everything that the other format can hold, and what can be read back is equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Responses as DataFrame, Parquet and OpenTelemetry's documents: nothing unknown becomes 0, and answers come back."""
+"""Responses as DataFrame, Parquet and OpenTelemetry documents: unknown values do not become 0.
+
+Answers can be read back.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 
 
 def response(outcome: Outcome, number: int = 0, support: float | None = 0.25, **fields: Any) -> JudgedResponse:
-    """A response with one claim, or without one if support is None."""
+    """Return a response with one claim, or without one if support is None."""
     label: Label = "supported" if outcome == "supported" else "unverifiable"
     claim = Claim("It takes a day.", 0, 15)
     verdicts = () if support is None else (Verdict(claim, label, support, "", (), "v/1"),)
@@ -97,12 +100,12 @@ def test_parquet_is_read_by_score_and_whole_or_absent(tmp_path: Path) -> None:
 
 
 def attributes(holder: dict[str, Any]) -> dict[str, Any]:
-    """The attributes of a span, an event or a record."""
+    """Return the attributes of a span, an event or a record."""
     return {item["key"]: next(iter(item["value"].values())) for item in holder["attributes"]}
 
 
 def spans_of(document: dict[str, Any]) -> list[dict[str, Any]]:
-    """The spans of a document, whose schema is the pinned one."""
+    """Return the spans of a document, whose schema is the pinned one."""
     (resource,) = document["resourceSpans"]
     (scope,) = resource["scopeSpans"]
     assert scope["schemaUrl"] == resource["schemaUrl"] == SCHEMA_URL == "https://opentelemetry.io/schemas/1.38.0"

@@ -1,4 +1,4 @@
-"""The baseline file and the comparison with it."""
+"""Baseline files and comparison with them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_margin_is_allowed() -> None:
 
 
 def test_questions_are_paired() -> None:
-    """As many bad answers as before, on other questions: no regression, and it is not taken for one."""
+    """The number of bad answers is as before, but on other questions. This is not a regression."""
     rows = {f"q{i:02d}": H if 20 <= i < 24 else S for i in range(40)}
     assert _compare(_baseline(), rows) == {"hallucinated": False, "supported": False}
     (one, _) = compare_to_baseline(_baseline(), {"rag": rows}, dict.fromkeys(rows, "x"), level=0.95, margin=0)

@@ -1,4 +1,4 @@
-"""Betting: e-values that do not exceed 1 on average, order that does not matter, power against clear differences."""
+"""Tests by betting: e-values of at most 1 on average, independence of order, power against clear differences."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ def test_the_order_of_values_does_not_matter() -> None:
 
 
 def test_at_the_boundary_false_alarms_stay_below_delta() -> None:
-    """4,000 sets of 120 clustered questions with r = alpha; the chance that more than 0.062 of them reject at 0.05
-    (3.5 standard errors) is below 0.0003 even if the test were exact, and it is not."""
+    """4,000 sets of 120 clustered questions with r = alpha.
+
+    Even for an exact test, more than 0.062 of them reject at 0.05 (3.5 standard errors) with probability below 0.0003.
+    """
     rng = np.random.default_rng(1)
     rates = rng.beta(0.2, 1.8, (4000, 120))  # mean 0.1, very unlike
     wrong = rng.binomial(4, rates) / 4

@@ -1,4 +1,4 @@
-"""The exact test and the number of labels it takes, against scipy's binomial distribution."""
+"""The exact test and the number of labels that it needs, compared with scipy's binomial distribution."""
 
 from __future__ import annotations
 

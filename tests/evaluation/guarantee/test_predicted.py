@@ -32,7 +32,7 @@ def test_draws_that_cannot_be(labels: int, floor: float) -> None:
 
 
 def test_weighted_values_are_unbiased_whatever_the_verifier_says() -> None:
-    """Means of 4,000 draws of 60 questions; the bound is 4.5 standard errors, passed by chance once in 100,000."""
+    """Means of 4,000 draws of 60 questions. The bound of 4.5 standard errors is exceeded by chance once in 100,000."""
     rng = np.random.default_rng(1)
     truth = (rng.random(60) < 0.3) * 1.0
     for predicted in (truth, 1.0 - truth, np.full(60, 0.5), rng.random(60)):
@@ -50,8 +50,10 @@ def test_a_draw_depends_on_its_seed_alone() -> None:
 
 @pytest.mark.parametrize("helpful", [True, False])
 def test_at_the_boundary_false_alarms_stay_below_delta(helpful: bool) -> None:
-    """2,000 data sets with r = alpha; more than 0.07 of them rejecting at 0.05 (4 standard errors) has probability
-    below 0.00005 even for an exact test."""
+    """2,000 data sets with r = alpha.
+
+    Even for an exact test, more than 0.07 of them reject at 0.05 (4 standard errors) with probability below 0.00005.
+    """
     rng = np.random.default_rng(2)
     alpha, shape = 0.2, (2000, 400)
     score = rng.random(shape)

@@ -1,4 +1,4 @@
-"""Fixed-sequence testing, grids, conformal thresholds and curves on answers whose counts are known."""
+"""Fixed-sequence testing, grids, conformal thresholds and curves on answers with known counts."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from evaluation.outcomes import AnswerEvaluation, Claim, Verdict
 
 
 def answers(n: int, wrong_below: float, seed: int = 0, samples: int = 1) -> LabelledAnswers:
-    """Scores uniform; hallucinated exactly where the score is below ``wrong_below``."""
+    """Return answers with uniform scores that are hallucinated exactly if the score is below ``wrong_below``."""
     score = np.random.default_rng(seed).random(n * samples)
     question = np.repeat(np.arange(n), samples)
     return LabelledAnswers(question, score, score < wrong_below, np.zeros(n * samples, dtype=np.bool_))
@@ -33,7 +33,7 @@ def test_the_loosest_threshold_before_the_first_failure_is_chosen() -> None:
 
 
 def test_a_later_threshold_never_passes_after_a_failure_even_where_its_rate_is_lower() -> None:
-    # The rate falls with the threshold: right below 0.5, wrong above. Nothing assumes that it does not.
+    # The rate falls as the threshold falls: answers are right below 0.5 and wrong above. The test permits this.
     score = np.linspace(0.0, 1.0, 400)
     odd = LabelledAnswers(np.arange(400), score, score > 0.9, np.zeros(400, dtype=np.bool_))
     found = fixed_sequence(odd, (0.85, 0.0), 0.2, 0.05)

@@ -1,4 +1,4 @@
-"""A small part of `python -m benchmarks.calibration_violations`: who certifies what is not so, and how often."""
+"""A small part of `python -m benchmarks.calibration_violations`: how often each method certifies a false rate."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ BOUNDARY = World("r = alpha", constant(0.2))
 
 
 def test_at_the_boundary_ours_certifies_falsely_in_at_most_delta_and_others_in_more() -> None:
-    """1,500 calibrations each. An exact test at 0.05 is above 0.075 (4.4 standard errors) with probability below
-    0.00001; the two others have true values near 0.12 and 0.19 and are below 0.075 with less."""
+    """1,500 calibrations each.
+
+    An exact test at 0.05 exceeds 0.075 (4.4 standard errors) with probability below 0.00001. The two others have true
+    values near 0.12 and 0.19 and fall below 0.075 with a smaller probability.
+    """
     ours = cell(BOUNDARY, 0.2, 200, "ours", many_sequences, 1500, seed=3)
     alone = cell(BOUNDARY, 0.2, 200, "alone", unsequenced, 1500, seed=3)
     assert ours.wrong == ours.certified <= 0.075 < alone.wrong
@@ -25,7 +28,7 @@ def test_at_the_boundary_ours_certifies_falsely_in_at_most_delta_and_others_in_m
 
 
 def test_nothing_is_assumed_of_how_the_rate_changes_with_the_threshold() -> None:
-    """600 calibrations in each of six worlds; the bound is 4.5 standard errors above delta."""
+    """600 calibrations in each of six worlds. The bound is 4.5 standard errors above delta."""
     for world in worlds(0.1):
         found = cell(world, 0.1, 200, "ours", many_sequences, 600, seed=4)
         assert found.wrong <= 0.05 + 4.5 * np.sqrt(0.05 * 0.95 / 600), world.name

@@ -1,4 +1,4 @@
-"""The watch: coverage at every look, false alarms, alarms that come, shifts of questions, anchors."""
+"""The watches: coverage at every look, false alarms, detection, shifts of questions, anchors."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ def test_every_factor_is_fair_at_the_null_rate() -> None:
 
 
 def test_false_alarms_and_misses_at_any_look_stay_below_delta() -> None:
-    """1,000 streams of 300 audits at r = alpha, looked at after each. More than 0.08 of them alarmed or missed (4.4
-    standard errors above 0.05) has probability below 0.00001 even for exact bounds."""
+    """1,000 streams of 300 audits at r = alpha, with a look after each audit.
+
+    Even for exact bounds, more than 0.08 of them alarm or miss (4.4 standard errors above 0.05) with probability below
+    0.00001.
+    """
     rng = np.random.default_rng(0)
     alpha = 0.1
     events = (rng.random((1000, 300)) < alpha) * 1.0
@@ -64,8 +67,10 @@ def test_a_rise_after_a_long_good_time_is_noticed_soon_and_no_constant_rate_is_c
 
 
 def test_audits_with_unequal_probabilities_are_weighted() -> None:
-    """Hallucinated answers are audited three times as often; the weighted rate is still that of all answers. 0.045 is
-    3.7 standard errors of it."""
+    """Hallucinated answers are audited three times as often. The weighted rate is still that of all answers.
+
+    The tolerance 0.045 is 3.7 standard errors.
+    """
     rng = np.random.default_rng(2)
     watch = RateWatch(0.3, floor=0.2)
     for _ in range(3000):
@@ -90,7 +95,10 @@ def test_a_watch_that_cannot_be(alpha: float, delta: float, floor: float) -> Non
 
 
 def test_the_shift_alarm_is_silent_on_like_questions_and_not_on_others() -> None:
-    """60 silent streams of 150: more than 9 alarms (3 expected at most) have probability below 0.002."""
+    """60 streams of 150 questions without a shift.
+
+    More than 9 alarms (3 expected at most) have probability below 0.002.
+    """
     rng = np.random.default_rng(3)
     alarms = 0
     for stream in range(60):

@@ -1,4 +1,4 @@
-"""Evidence of answers altered by rule: what becomes of each claim is sure, and of those of which it is not, none."""
+"""Evidence altered by rule: its effect on each claim is certain, and uncertain alterations are skipped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RECORD = (
 
 
 def answer(evidence: str, *claims: str, wrong: str = "", question: str = "") -> list[PairExample]:
-    """Supported claims, but for those that hold ``wrong``."""
+    """Return supported claims, except those that contain ``wrong``."""
     out = []
     for claim in claims:
         bad = bool(wrong) and wrong in claim
@@ -94,7 +94,7 @@ def test_nothing_is_swapped_that_may_be_said_of_the_same() -> None:
 
 
 def test_a_claim_that_was_wrong_by_a_value_keeps_it_from_being_exchanged() -> None:
-    """It says 1994 of what was in 1987: with both years exchanged it would be true."""
+    """The claim says 1994 of an event in 1987. With both years exchanged it would be true."""
     claims = answer("They warned in 1987. It shut in 1994.", "They warned in 1994.", "It shut then.", wrong="1994")
     assert all(swapped_values(claims, Random(seed)) is None for seed in range(5))
 
@@ -125,7 +125,7 @@ def test_no_sentence_is_taken_out_where_it_is_not_sure_what_that_does() -> None:
     assert removed(answer(twice, "The barge was steered by the pilot Ole Berg."), Random(1)) is None
     partly = answer(NEWS, "The barge that struck it was steered by a pilot, and the mayor said what it cost.")
     assert removed(partly, Random(1)) is None
-    assert removed(answer(NEWS, "Berg steered."), Random(1)) is None  # too few words to tell by
+    assert removed(answer(NEWS, "Berg steered."), Random(1)) is None  # too few words to decide
     assert removed(answer(RECORD, "The cafe is called Quay Cafe."), Random(1)) is None
 
 
@@ -189,7 +189,7 @@ def test_answers_are_altered_alike_in_any_order_and_by_their_share() -> None:
     assert all(one in every for one in some)
     assert altered_answers(answers, 0.0, 0) == []
     assert altered_answers(answers, 1.0, 1) != every
-    # Some agree with their evidence: claims changed with it and are as true as they were.
+    # Some claims were changed along with their evidence and stay true.
     agreeing = [one for one in every if all(e.supported for e in one)]
     assert 0 < len(agreeing) < 30
     assert all({e.claim for e in one} - {e.claim for e in sources} for one in agreeing)
@@ -197,7 +197,7 @@ def test_answers_are_altered_alike_in_any_order_and_by_their_share() -> None:
 
 @pytest.mark.drill
 def test_of_the_answers_that_come_with_plumbline_no_false_claim_becomes_true() -> None:
-    """Most have a claim that turns false; where claims were changed with their evidence, labels and marks stay."""
+    """Most answers have a claim that becomes false. Labels and marks stay if claims are changed with their evidence."""
     responses = load_ragtruth(SAMPLES, split="train").responses[:80]
     answers = by_answer(list(response_claims(responses, "n")))[1]
     before = {(a[0].group, a[0].answer): a for a in answers}

@@ -1,4 +1,4 @@
-"""Wrong words found beside a supported neighbour, and long claims by the sentence."""
+"""Wrong words located by a supported neighbour, and long claims split into sentences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turns of a conversation made by rule: the passage's words chattily put, against talk that no passage supports."""
+"""Rule-based conversation turns: chatty statements of the passage, and small talk that no passage supports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_what_is_not_marked_wrong_is_what_the_right_one_says(twins: list[tuple[P
         rest = rest.removesuffix(", so").strip(".")
         alone += not rest
         kept = right.claim.strip(".")
-        if rest and rest != kept:  # said of somebody else: the subject alone is another
+        if rest and rest != kept:  # attributed to somebody else: only the subject differs
             of_others += 1
             assert start == 0 and kept.endswith(f" {rest}") and kept.removesuffix(f" {rest}") in TOWNS, (right, wrong)
     assert 0.3 < alone / len(twins) < 0.6
@@ -45,14 +45,14 @@ def test_the_passage_has_the_words_of_the_one_and_not_of_the_other(
         ((start, end),) = wrong.wrong or ()
         talk = wrong.claim[start:end]
         assert share_missing(right.claim, right.evidence) < 0.5, right
-        # "I have been to it": nothing in it but stop words, and none of them looked for.
+        # "I have been to it" has only stop words, which are not compared.
         assert share_missing(talk, wrong.evidence) > 0 or len(talk.split()) < 8, wrong
 
 
 def test_every_place_of_a_line_is_filled() -> None:
     expected = [small_talk("Arden", Random(seed), idle=seed % 2 == 0) for seed in range(4000)]
     assert not any("{" in text or "}" in text for text in expected)
-    assert len(set(expected)) > 3000  # no set phrases that could be learned by heart
+    assert len(set(expected)) > 3000  # not a few fixed phrases that could be memorised
     assert any("Arden" in text for text in expected)
     assert all(text[0].isupper() and text[-1] in ".?" for text in expected)
     assert len({opener(Random(seed)) for seed in range(400)}) > 25

@@ -1,4 +1,4 @@
-"""Marked responses as claims to learn from: cut as they are read, wrong where marked, right elsewhere."""
+"""Training claims from responses with marked spans: split as in evaluation, wrong where marked, right elsewhere."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_spans_follow_a_claim_that_loses_its_emphasis_and_markers() -> None:
     row = RagResponse("r", "7", "qa", "m", EVIDENCE, "", text, True, spans, "train")
     (last,) = response_claims([row], "own")
     assert last.claim == "At nine, or at nine it leaves nine times."
-    assert (last.supported, last.wrong) == (False, None)  # a comma that was none: the places are not known
+    assert (last.supported, last.wrong) == (False, None)  # another comma: positions are unknown
     text = text.replace(" |", "")
     (last,) = response_claims([replace(row, text=text, spans=((s := text.rindex("nine"), s + 4),))], "own")
     assert (last.claim, last.wrong) == ("At nine or at nine it leaves nine times.", ((29, 33),))

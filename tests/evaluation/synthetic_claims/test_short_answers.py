@@ -1,4 +1,4 @@
-"""Short answers, right and wrong: the wrong ones stand in the passage or answer another question."""
+"""Correct and wrong short answers. Wrong ones occur in the passage or answer another question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_right_and_wrong_of_each_question() -> None:
             if pair.supported:
                 assert right_of[pair.question] in pair.claim
             elif pair.question in right_of:
-                # A wrong answer shares no telling word with the right one.
+                # A wrong answer shares no content word with the right one.
                 assert right_of[pair.question] not in pair.claim
             else:
                 assert any(answer.lower() in pair.claim.lower() for answer in right_of.values())
@@ -46,9 +46,9 @@ def test_right_and_wrong_of_each_question() -> None:
 def test_wrong_answers_come_from_the_passage_the_question_and_other_questions() -> None:
     wrong = [pair for seed in range(60) for pair in made(seed, both=1.0) if not pair.supported]
     of_high = {p.claim.strip(".") for p in wrong if p.question == ASKED[2][0]}
-    assert {"1871", "Ada Thorne"} & of_high  # another question's answer
-    assert any("sea" in claim and "metres" not in claim for claim in of_high)  # the question's own words
-    assert any(p.question not in dict(ASKED) for p in wrong)  # a question changed
+    assert {"1871", "Ada Thorne"} & of_high  # answer to another question
+    assert any("sea" in claim and "metres" not in claim for claim in of_high)  # words of the question
+    assert any(p.question not in dict(ASKED) for p in wrong)  # changed question
 
 
 def test_one_of_both_or_both_and_the_same_every_time() -> None:
@@ -85,7 +85,7 @@ def test_a_wrong_answer_that_somebody_wrote_down_is_mostly_the_one_taken() -> No
         if not pair.supported and pair.question == noted.question
     )
     assert taken[True] > 50
-    assert taken[False] > 5  # rules know other ways
+    assert taken[False] > 5  # the rules give other answers too
 
 
 def test_a_noted_wrong_answer_that_may_be_right_is_not_taken() -> None:

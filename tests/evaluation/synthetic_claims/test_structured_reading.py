@@ -1,4 +1,4 @@
-"""Structured evidence is read as sentences that point back at the text they were made from."""
+"""Structured evidence is read as sentences with offsets into the original text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims made by rule: same text, same claims; half of them wrong, and the wrong words marked."""
+"""Rule-based claims: the same text gives the same claims; half are wrong, with the wrong words marked."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_twins_differ_in_the_marked_words_only(kind: str) -> None:
                 rest.append(wrong.claim[at:start])
                 at = end
             rest.append(wrong.claim[at:])
-            # A lead-in of either, and "a" before a vowel, may differ: compare what lies in the middle.
+            # Lead-ins, and "a" before a vowel, may differ, so the test compares the middle parts.
             twins += all(part.strip(" an")[-15:].lower() in right.claim.lower() for part in rest)
     assert twins > len(found) / 4
 
