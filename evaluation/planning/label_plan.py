@@ -1,4 +1,4 @@
-"""Number of labels for a target width of the corrected interval, by simulation of draw, labels and correction."""
+"""Plan the number of labels for a target width of the corrected interval, by simulation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ _FEWEST = 10
 
 @dataclass(frozen=True, slots=True)
 class VerifierPilot:
-    """Verifier quality estimated from a few labels: flagged of ``positives`` hallucinated, passed of ``negatives``."""
+    """Counts of a verifier's verdicts on a few labelled responses.
+
+    caught: number of the ``positives`` hallucinated responses that the verifier flags.
+    passed: number of the ``negatives`` other responses that it does not flag.
+    """
 
     caught: int
     positives: int
@@ -30,7 +34,7 @@ class VerifierPilot:
             raise ValueError(f"{self.caught} of {self.positives}, {self.passed} of {self.negatives}: counts do not fit")
 
     def draw(self, rng: np.random.Generator) -> VerifierAccuracy:
-        """Draw a sensitivity and specificity compatible with these counts (Jeffreys posterior)."""
+        """Draw a sensitivity and a specificity that are compatible with these counts (Jeffreys posterior)."""
         return VerifierAccuracy(
             float(rng.beta(self.caught + 0.5, self.positives - self.caught + 0.5)),
             float(rng.beta(self.passed + 0.5, self.negatives - self.passed + 0.5)),
@@ -38,7 +42,7 @@ class VerifierPilot:
 
     @property
     def middle(self) -> VerifierAccuracy:
-        """The posterior mean."""
+        """Posterior mean of sensitivity and specificity."""
         return VerifierAccuracy(
             (self.caught + 0.5) / (self.positives + 1.0), (self.passed + 0.5) / (self.negatives + 1.0)
         )
@@ -46,7 +50,10 @@ class VerifierPilot:
 
 @dataclass(frozen=True, slots=True)
 class VerifierAccuracy:
-    """Share of hallucinated responses that are flagged, and of the others that are not."""
+    """Accuracy of a verifier.
+
+    sensitivity: share of the hallucinated responses that are flagged. specificity: share of the others that are not.
+    """
 
     sensitivity: float
     specificity: float
@@ -54,10 +61,13 @@ class VerifierAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class LabelPlan:
-    """Number of labelled questions (one response per arm each) for a mean half-width of ``target``.
+    """Number of labelled questions, with one response per arm each, for a mean half-width of ``target``.
 
-    None: labelling every question does not reach the target. lower, upper: middle 80 % over the verifiers that are
-    compatible with the pilot's labels. half_width_all: with every question labelled.
+    questions, samples: number of questions of the run, and of samples per question.
+    labels: number of labelled questions; None if labelling every question does not reach the target.
+    lower, upper: middle 80 % of that number over the verifiers that are compatible with the pilot's labels.
+    half_width_all: mean half-width with every question labelled.
+    difference: whether the plan is for the difference of two arms.
     """
 
     target: float
@@ -72,10 +82,14 @@ class LabelPlan:
 
 @dataclass(frozen=True, slots=True)
 class LabelSimulation:
-    """Simulated runs with labels. One arm in the model: for its rate; two arms: for the difference.
+    """A simulation of runs with labels, for the rate of one arm or the difference of two arms (by the model).
 
-    model: of the *true* question rates (a pilot by a good verifier, or corrected). questions, samples: of a run.
-    Verifier errors are drawn independently for each response; if they are correlated within questions, more labels are
+    model: model of the *true* question rates (from a pilot by a good verifier, or from a corrected one).
+    questions, samples: number of questions of a run, and of samples per question.
+    level: level of the intervals.
+    replicates: number of simulated runs.
+
+    Verifier errors are drawn independently for each response. If they are correlated within questions, more labels are
     needed. Raises ValueError for fewer than 10 questions or no sample.
     """
 
@@ -91,7 +105,7 @@ class LabelSimulation:
             raise ValueError(f"{self.questions} questions of {self.samples} samples: at least {_FEWEST}, at least 1")
 
     def half_width(self, quality: VerifierAccuracy, labels: int) -> float:
-        """Mean half-width of the headline interval over simulated runs with ``labels`` labelled questions."""
+        """Return the mean half-width of the headline interval over simulated runs with this number of labels."""
         rng = np.random.default_rng([self.seed, labels, self.questions, self.samples])
         coefficients = np.array([1.0, -1.0])[: len(self.model.rates)]
         total = 0.0
@@ -106,9 +120,10 @@ class LabelSimulation:
         return total / self.replicates / 2.0
 
     def labels_for(self, quality: VerifierAccuracy, target: float) -> int | None:
-        """Number of labels for this half-width; None if labelling every question does not reach it.
+        """Return the number of labels for this half-width; None if labelling every question does not reach it.
 
-        Bisection between 10 labels and all, on the square root scale, where half-widths are almost linear.
+        The search is a bisection between 10 labels and all, in 1 / sqrt(labels), in which half-widths are almost
+        linear.
         """
         if self.half_width(quality, self.questions) > target:
             return None
@@ -136,7 +151,7 @@ class LabelSimulation:
             h = rng.random((questions, samples)) < rates[0][:, None]
             chance = rng.random((questions, samples))
             f = np.where(h, chance < quality.sensitivity, chance >= quality.specificity).astype(np.float64)
-            # Samples of a question are exchangeable here, so the first is a random one.
+            # Samples of a question are exchangeable here, so the first one counts as a random one.
             seen.append(f.mean(axis=1))
             verdicts.append(f[labelled, 0])
             truth.append(h[labelled, 0].astype(np.float64))
@@ -157,7 +172,10 @@ def plan_labels(
     refits: int = 10,
     progress: Callable[[int, int], None] | None = None,
 ) -> LabelPlan:
-    """Plan the number of labels for a half-width of ``target``. progress: called with (done, total) searches.
+    """Plan the number of labels for a half-width of ``target``.
+
+    refits: number of verifiers drawn for the range.
+    progress: called with (done, total) searches.
 
     Raises ValueError for a target outside (0, 1).
     """

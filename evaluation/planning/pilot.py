@@ -1,4 +1,4 @@
-"""Model of the variation between questions, fitted to a pilot by moments; planned runs are simulated from it."""
+"""Fit a model of the variation between questions to a pilot. Planned runs are simulated from it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ FEWEST_QUESTIONS = 5
 
 @dataclass(frozen=True, slots=True)
 class PilotData:
-    """Hallucinated responses and responses of each question in the planned arms: (N, A), A = 1 or 2."""
+    """Counts of a pilot: (N questions, A arms), A = 1 or 2.
+
+    hallucinated, samples: numbers of hallucinated and of all responses.
+    """
 
     hallucinated: Floats
     samples: Floats
@@ -34,11 +37,12 @@ class PilotData:
 
 @dataclass(frozen=True, slots=True)
 class QuestionModel:
-    """Rate of each question in each arm: beta with mean ``rates[a]`` and intra-question correlation ``within[a]``.
+    """Distribution of the question rates in each arm: beta with mean ``rates[a]`` and correlation ``within[a]``.
 
-    together: dependence of the two arms' rates, -1 to 1. With probability |together| a question is at the same quantile
-    in both arms (at the opposite one for a negative value), else the arms are independent. 0 for one arm. assumed:
-    parameters that the pilot could not determine, with the assumed values.
+    within: intra-question correlation of each arm.
+    together: dependence of the two arms' rates, -1 to 1; 0 for one arm. With probability |together| a question is at
+        the same quantile in both arms (at the opposite one for a negative value), else the arms are independent.
+    assumed: descriptions of the parameters that the pilot cannot determine, with the assumed values.
     """
 
     rates: tuple[float, ...]
@@ -47,7 +51,7 @@ class QuestionModel:
     assumed: tuple[str, ...] = ()
 
     def quantile(self, arm: int, u: Floats) -> Floats:
-        """Question rate of the arm at quantiles u, of the same shape."""
+        """Return the question rates of the arm at quantiles u, in the shape of u."""
         rate, within = self.rates[arm], self.within[arm]
         if within <= 1e-6 or rate in (0.0, 1.0):
             return np.full_like(u, rate)
@@ -58,7 +62,7 @@ class QuestionModel:
         return found
 
     def draw(self, rng: np.random.Generator, shape: tuple[int, int]) -> tuple[Floats, ...]:
-        """Question rates of each arm, each of ``shape`` (replicates, questions), by quantiles from a fine grid."""
+        """Draw question rates of each arm, each of ``shape`` (replicates, questions), from quantiles on a fine grid."""
         u = rng.random(shape)
         own = [u]
         if len(self.rates) > 1:
@@ -71,7 +75,7 @@ class QuestionModel:
 
 
 def pilot_of(one: ArmCounts, two: ArmCounts | None = None) -> PilotData:
-    """The pilot's counts on the questions that all its arms have. Raises EvaluationError if they are too few."""
+    """Return the pilot's counts on the questions that all its arms have. Raises EvaluationError if they are too few."""
     ids = sorted(set(one.question_ids) & set(two.question_ids)) if two is not None else list(one.question_ids)
     tables = [one.matrix(ids)] if two is None else [one.matrix(ids), two.matrix(ids)]
     return PilotData(
@@ -81,13 +85,16 @@ def pilot_of(one: ArmCounts, two: ArmCounts | None = None) -> PilotData:
 
 
 def fit(pilot: PilotData, within_if_unknown: float = 0.5) -> QuestionModel:
-    """Fit by moments: rate p, var of true rates t^2 = var(h) - mean(h (1 - h) / (n - 1)), correlation t^2 / (p (1 -
-    p)).
+    """Fit the model by moments.
 
-    The covariance of the two arms' rates is that of their shares, since their samples are independent given the
-    question. A pilot with one sample per question cannot determine the intra-question correlation; a pilot with one
-    outcome only cannot determine the rate either. The rate is then taken as (x + 1/2) / (N + 1) and the correlation as
-    assumed.
+    within_if_unknown: intra-question correlation to assume if the pilot cannot determine it.
+
+    With rate p, the variance of the true rates is t^2 = var(h) - mean(h (1 - h) / (n - 1)), and the correlation is
+    t^2 / (p (1 - p)). The covariance of the two arms' rates is that of their shares, because their samples are
+    independent given the question.
+
+    A pilot with one sample per question cannot determine the intra-question correlation. A pilot with only one outcome
+    cannot determine the rate either, which is then (x + 1/2) / (N + 1).
     """
     h = pilot.hallucinated / pilot.samples
     rates, within, spread, assumed = [], [], [], []
@@ -143,7 +150,8 @@ def simulated_pilots(
 def with_difference(model: QuestionModel, difference: float) -> QuestionModel:
     """Shift the second arm's rate so that the first's minus the second's is ``difference``.
 
-    Correlations stay. Raises EvaluationError if the first arm's rate leaves no room, ValueError for one arm.
+    Correlations do not change. Raises EvaluationError if the second rate would be outside [0, 1], and ValueError for
+    one arm.
     """
     if len(model.rates) != 2:
         raise ValueError("a difference needs two arms")

@@ -1,4 +1,4 @@
-"""Number of questions for a target interval width or power, by simulation of the planned analysis."""
+"""Plan the number of questions for a target interval width or power, by simulation of the planned analysis."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ from evaluation.statistics.paired import fixed_minus_broken_limits
 Goal = Literal["half_width", "power"]
 MOST_QUESTIONS = 20_000
 _FEWEST = 5
-_CELLS = 2_000_000  # question rates held at a time
+_CELLS = 2_000_000  # maximum number of question rates in memory at a time
 _STEPS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class PlanSettings:
-    """level: of the interval. replicates: simulated runs per step; refits: resampled pilots, for the uncertainty.
+    """Settings of a plan.
 
-    label_replicates, label_refits: the same for the number of labels, whose steps take longer.
+    level: level of the interval.
+    replicates: number of simulated runs per step.
+    refits: number of resampled pilots, for the uncertainty.
+    within_if_unknown: intra-question correlation to assume if the pilot cannot determine it.
+    label_replicates, label_refits: replicates and refits for the number of labels, whose steps take longer.
     """
 
     level: float = 0.95
@@ -46,9 +50,10 @@ class PlanSettings:
 
 @dataclass(frozen=True, slots=True)
 class PlanRow:
-    """Number of questions needed with the given number of samples each. None: more than 20,000.
+    """Number of questions needed with a given number of samples each.
 
-    lower, upper: middle 80 % over pilots like this one (None: above 20,000), the uncertainty due to the pilot.
+    questions: None if more than 20,000 are needed.
+    lower, upper: middle 80 % over resampled pilots, which shows the uncertainty due to the pilot; None above 20,000.
     responses: questions x samples, in one arm.
     """
 
@@ -61,10 +66,15 @@ class PlanRow:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """goal, target: as requested. model: the simulated model. difference: whether two arms are compared.
+    """A plan for the number of questions.
 
-    expected: the planned rate (or difference). pilot_questions: size of the pilot, 0 if numbers were given instead.
-    ranges: whether the rows' lower and upper are known; they are not for numbers without a pilot size.
+    goal, target: the requested kind of target and its value.
+    difference: whether two arms are compared.
+    pilot_questions: number of questions of the pilot; 0 if numbers are given in place of a pilot.
+    expected: the planned rate or difference.
+    model: the simulated model.
+    rows: one row per number of samples.
+    ranges: whether the rows' lower and upper are known. They are unknown for numbers without a pilot size.
     """
 
     goal: Goal
@@ -80,7 +90,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedPlan:
-    """Result for a number of questions: mean half-width of the default interval, and how often it excludes 0."""
+    """Result for a number of questions.
+
+    half_width: mean half-width of the default interval. power: share of the simulated runs in which it excludes 0.
+    """
 
     half_width: float
     power: float
@@ -96,14 +109,15 @@ def plan_questions(
     change: Callable[[QuestionModel], QuestionModel] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """Number of questions for a mean half-width or a power of ``target``, for each number of samples.
+    """Plan the number of questions for a mean half-width or a power of ``target``, for each number of samples.
 
-    change: what to plan for instead of the fitted model (for example another difference), applied to every resampled
-    pilot too. progress: called with (done, total) searches.
+    samples: numbers of samples per question.
+    change: maps the fitted model to the model to plan for, for example with another difference. It is also applied to
+        every resampled pilot.
+    progress: called with (done, total) searches.
 
     With one arm in the pilot the plan is for its rate, with two for their difference. Power is the probability that the
-    interval of the difference excludes 0 if the arms differ as in the pilot; it is undefined for one arm and raises
-    ValueError.
+    interval of the difference excludes 0 if the arms differ as in the pilot. Raises ValueError for power with one arm.
     """
     settings = settings or PlanSettings()
     rng = np.random.default_rng([settings.seed, len(pilot.samples), settings.refits])
@@ -124,7 +138,9 @@ def plan_model(
     others: Sequence[QuestionModel] = (),
     progress: Callable[[int, int], None] | None = None,
 ) -> Plan:
-    """As ``plan_questions`` for a known model. others: alternative models, for the ranges.
+    """Plan the number of questions as ``plan_questions`` does, for a known model.
+
+    others: alternative models, for the ranges.
 
     Raises ValueError for a target outside (0, 1), no samples, or power with one arm.
     """
@@ -163,8 +179,9 @@ def plan_model(
 def questions_needed(
     model: QuestionModel, goal: Goal, target: float, samples: int, settings: PlanSettings
 ) -> int | None:
-    """Smallest number of questions that reaches the target in simulation, up to Monte Carlo error; None beyond
-    20,000.
+    """Return the smallest number of questions that reaches the target in simulation, up to Monte Carlo error.
+
+    Returns None if more than 20,000 are needed.
     """
 
     def reached(questions: int) -> SimulatedPlan:
@@ -174,7 +191,12 @@ def questions_needed(
 
 
 def search_half_width(reached: Callable[[int], SimulatedPlan], target: float, start: int = 100) -> int | None:
-    """Half-widths fall like 1 / sqrt(N) for large N: iterate N -> N (w / target)^2 until it converges."""
+    """Return the number of questions for a half-width of ``target``; None beyond 20,000.
+
+    reached: simulates a number of questions.
+
+    Half-widths decrease like 1 / sqrt(N) for large N, so the search iterates N -> N (w / target)^2 until it converges.
+    """
     questions = start
     for _ in range(_STEPS):
         width = reached(questions).half_width
@@ -188,14 +210,19 @@ def search_half_width(reached: Callable[[int], SimulatedPlan], target: float, st
 
 
 def search_power(reached: Callable[[int], SimulatedPlan], target: float, settings: PlanSettings) -> int | None:
-    """Power is about Phi(d sqrt(N) - z): estimate d from the power at N, and iterate to the N that it implies."""
+    """Return the number of questions for a power of ``target``; None beyond 20,000.
+
+    reached: simulates a number of questions.
+
+    Power is about Phi(d sqrt(N) - z), so each iteration estimates d from the power at N and computes the N for it.
+    """
     z = float(special.ndtri(1.0 - (1.0 - settings.level) / 2.0))
     floor = 0.5 / settings.replicates
     questions = 100
     for _ in range(_STEPS):
         power = float(np.clip(reached(questions).power, floor, 1.0 - floor))
         signal = float(special.ndtri(power)) + z
-        if signal <= 0.05:  # no power seen above chance: search much further out
+        if signal <= 0.05:  # the power is not above chance: try many more questions
             found = questions * 10
         else:
             found = int(np.ceil(questions * ((float(special.ndtri(target)) + z) / signal) ** 2))
@@ -212,7 +239,7 @@ def simulate(model: QuestionModel, questions: int, samples: int, settings: PlanS
     """Simulate runs of the planned size and their default intervals (docs/statistics.md, sections 2 and 4)."""
     rng = np.random.default_rng([settings.seed, questions, samples])
     step = max(1, _CELLS // questions)
-    # Large runs differ little from each other, so fewer of them suffice.
+    # Large runs differ little from each other, so fewer of them are enough.
     replicates = settings.replicates if questions <= 2000 else max(20, settings.replicates // 4)
     widths, excludes = [], []
     for start in range(0, replicates, step):

@@ -1,1 +1,1 @@
-"""Generation of question sets from documents: filtering, stratification and counts of candidates."""
+"""Generate question sets from documents: filtering, stratification and counts of candidates."""

@@ -1,4 +1,4 @@
-"""File of completed model calls and checks, so that an interrupted command does not repeat them."""
+"""Record completed model calls and checks in a file, so that an interrupted command does not repeat them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,18 @@ from evaluation.errors import EvaluationError
 
 
 class Journal:
-    """Key-value pairs appended to a file. Without a path nothing is stored.
+    """Key-value pairs that are appended to a file. Without a path nothing is written to disk.
 
-    settings: a file with other settings is rejected.
+    resumed: number of values that the file contained when it was opened.
     """
 
     def __init__(self, path: Path | None, settings: dict[str, object]) -> None:
-        """Open the file. Raises EvaluationError for a file with other settings, OSError if it cannot be written."""
+        """Open the file, or create it.
+
+        settings: settings of the command. A file with other settings is rejected.
+
+        Raises EvaluationError for a file with other settings or invalid lines, and OSError if it cannot be written.
+        """
         self._values: dict[str, object] = {}
         self._file: TextIO | None = None
         self.resumed = 0
@@ -30,11 +35,11 @@ class Journal:
             self._write({"settings": settings})
 
     def get(self, key: str) -> object | None:
-        """The value of a key, None for an unknown one."""
+        """Return the value of a key; None for an unknown key."""
         return self._values.get(key)
 
     def put(self, key: str, value: object) -> None:
-        """Store a value; it is on disk when this returns."""
+        """Store a value. It is written to the file before this returns."""
         self._values[key] = value
         self._write({"key": key, "value": value})
 
@@ -51,7 +56,7 @@ class Journal:
 
     def _read(self, path: Path, settings: dict[str, object]) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
-        complete = lines[:-1]  # an incomplete last line was being written when the process ended
+        complete = lines[:-1]  # the last line is incomplete if the process ended while writing it
         if lines[-1]:
             path.write_text("".join(f"{line}\n" for line in complete), encoding="utf-8")
         rows = []

@@ -1,4 +1,4 @@
-"""Whether a question repeats its passage, so that word matching alone would find it."""
+"""Detect questions that repeat their passage, so that word matching alone would find it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import re
 from typing import Final
 
 LONGEST_RUN: Final = 6
-"""Minimum length in words of a repeated run that counts as leakage."""
+"""Minimum number of consecutive repeated words that counts as leakage."""
 _WORD: Final = re.compile(r"\w+")
 
 
 def longest_shared_run(question: str, passage: str) -> int:
-    """Length in words of the longest run that occurs in both, ignoring case. O(Q P) for Q and P words."""
+    """Return the number of words of the longest sequence that occurs in both, ignoring case.
+
+    The time is O(Q P) for Q and P words.
+    """
     question_words, passage_words = _WORD.findall(question.lower()), _WORD.findall(passage.lower())
     best = 0
     row = [0] * (len(passage_words) + 1)
@@ -26,6 +29,6 @@ def longest_shared_run(question: str, passage: str) -> int:
 
 
 def leaks(question: str, passage: str, answer: str) -> bool:
-    """Whether the question contains its answer, or repeats LONGEST_RUN consecutive words of the passage."""
+    """Return whether the question contains its answer, or repeats LONGEST_RUN consecutive words of the passage."""
     match = re.search(rf"(?<!\w){re.escape(answer.lower())}(?!\w)", question.lower()) if answer else None
     return match is not None or longest_shared_run(question, passage) >= LONGEST_RUN

@@ -1,4 +1,4 @@
-"""Number of questions of each kind in a set."""
+"""Compute the number of questions of each kind in a set."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from generation.question_sets.candidate import QuestionKind
 
 @dataclass(frozen=True, slots=True)
 class KindShares:
-    """Relative weights of the kinds; their sum need not be 1."""
+    """Relative weights of the kinds of questions. Their sum need not be 1."""
 
     one_fact: float = 0.34
     number: float = 0.14
@@ -42,9 +42,9 @@ class KindShares:
 
 
 def quotas(n: int, shares: Mapping[QuestionKind, float]) -> dict[QuestionKind, int]:
-    """Integers that add up to n in proportion to the shares, by largest remainders.
+    """Return integers that add up to n in proportion to the shares, by largest remainders.
 
-    Unanswerable questions are rounded up, so their share is never below the requested one.
+    The number of unanswerable questions is rounded up, so their share is never below the requested one.
     """
     total = sum(shares.values())
     exact = {kind: n * weight / total for kind, weight in shares.items()}

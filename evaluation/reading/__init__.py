@@ -1,1 +1,1 @@
-"""Evaluation of readers: exact match, F1, refusal, calibration, risk and coverage."""
+"""Evaluate readers: exact match, F1, refusal, calibration, risk and coverage."""

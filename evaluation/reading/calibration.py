@@ -1,4 +1,4 @@
-"""Calibration of a reader on held-out examples: softmax temperature and threshold for declining."""
+"""Calibrate a reader on held-out examples: softmax temperature and threshold for declining."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _TEMPERATURES = tuple(round(0.5 + 0.05 * i, 2) for i in range(51))  # 0.5 to 3
 
 @dataclass(frozen=True, slots=True)
 class ProbedExample:
-    """One example: token F1 of the answer if the reader may not decline, and the margin (see Unrefused)."""
+    """An example answered with declining disabled. f1: token F1 of the answer. margin: see ``ForcedAnswer``."""
 
     answerable: bool
     f1: float
@@ -34,7 +34,10 @@ class ProbedExample:
 
 @dataclass(frozen=True, slots=True)
 class NullChoice:
-    """A null bias and its results on the examples it was chosen on: F1 of answerable, accuracy on the others."""
+    """A null bias with its results on the examples on which it was chosen.
+
+    f1: mean F1 on answerable examples. no_answer_accuracy: share of unanswerable examples that are declined.
+    """
 
     null_bias: float
     f1: float
@@ -43,9 +46,12 @@ class NullChoice:
 
 @dataclass(frozen=True, slots=True)
 class ReaderCalibration:
-    """use: temperature and null bias. examples: number they were chosen on.
+    """Result of calibrating a reader.
 
-    loss: nats per token at temperature 1 and at the chosen one.
+    use: the chosen temperature and null bias.
+    examples: number of examples on which the null bias was chosen.
+    loss_before, loss_after: loss in nats per token at temperature 1 and at the chosen one.
+    choice: the null bias with its results.
     """
 
     use: ReaderUse
@@ -65,6 +71,8 @@ def calibrate_reader(
 ) -> ReaderCalibration:
     """Choose the temperature on ``rows`` (minimum loss), then the null bias on ``examples`` with their passages.
 
+    progress: called with (done, total) examples.
+
     Raises EvaluationError if there are no rows, or not both answerable and unanswerable examples.
     """
     fit = fit_temperature(reader, rows)
@@ -77,7 +85,10 @@ def calibrate_reader(
 
 @dataclass(frozen=True, slots=True)
 class TemperatureFit:
-    """The temperature with the smallest loss, and the loss (nats per token) at 1 and at that temperature."""
+    """The temperature with the smallest loss.
+
+    loss_before, loss_after: loss in nats per token at temperature 1 and at that temperature.
+    """
 
     temperature: float
     loss_before: float
@@ -85,7 +96,7 @@ class TemperatureFit:
 
 
 def fit_temperature(reader: EmbeddedReader, rows: Sequence[TokenRow]) -> TemperatureFit:
-    """The temperature among 0.5, 0.55, ... 3 with the smallest loss on ``rows`` (Guo et al. 2017, section 4.2).
+    """Find the temperature among 0.5, 0.55, ... 3 with the smallest loss on ``rows`` (Guo et al. 2017, section 4.2).
 
     Raises EvaluationError if there are no rows.
     """
@@ -121,7 +132,7 @@ def probe(
         retrieved = [RetrievedChunk(chunk, 0.0, rank) for rank, chunk in enumerate(chunks, start=1)]
         try:
             prompt = reader.prompt(example.question, retrieved, 32)
-        except GenerationError:  # does not fit: it has no margin
+        except GenerationError:  # the question does not fit, so there is no margin
             continue
         found = force_answer(reader, prompt)
         text = without_citations(found.completion)
@@ -136,7 +147,7 @@ def probe(
 
 
 def choose_null_bias(probed: Sequence[ProbedExample]) -> NullChoice:
-    """Null bias that maximises the sum of F1 on answerable examples and accuracy on the others.
+    """Return the null bias that maximises the sum of F1 on answerable examples and accuracy on the others.
 
     Both classes have equal weight, whatever their sizes. Ties go to the lowest bias, which answers more. Raises
     EvaluationError if one class is missing.
@@ -154,6 +165,6 @@ def choose_null_bias(probed: Sequence[ProbedExample]) -> NullChoice:
         found = NullChoice(float(bias), float((f1 * (margin >= bias)).mean()), float((others < bias).mean()))
         if best is None or found.f1 + found.no_answer_accuracy > best.f1 + best.no_answer_accuracy + 1e-12:
             best = found
-    if best is None:  # not reached: there is always a cut
+    if best is None:  # not reached, because there is always a cut
         raise EvaluationError("no null bias could be chosen")
     return best

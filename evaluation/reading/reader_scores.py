@@ -1,4 +1,4 @@
-"""Metrics of a reader with intervals: F1 and exact match on answerable examples, refusal on the others."""
+"""Score a reader with intervals: F1 and exact match on answerable examples, refusal on the others."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ _SPEED_BLOCKS = 50
 
 @dataclass(frozen=True, slots=True)
 class ReaderScores:
-    """Metrics of one source, or of all. f1, em: of answerable examples; a refusal scores 0. articles: number of
-    articles.
+    """Metrics of one source, or of all.
 
-    no_answer_accuracy: share of unanswerable examples refused. refused_answerable: share of answerable ones refused.
+    articles: number of articles.
+    f1, em: mean F1 and exact match on answerable examples. A refusal scores 0.
+    no_answer_accuracy: share of unanswerable examples that are refused.
+    refused_answerable: share of answerable examples that are refused.
     """
 
     source: str
@@ -40,10 +42,13 @@ class ReaderScores:
 
 @dataclass(frozen=True, slots=True)
 class ReaderReport:
-    """overall: all examples together. misfits: questions too long for the reader, which count as wrong.
+    """Metrics of a reader.
 
-    risk: of the answers, most confident first; the loss is 1 - F1. confidence_error: expected calibration error of the
-    answers' probability against exact match. Both are None if the reader answered nothing.
+    overall: metrics of all examples together. sources: metrics by source.
+    misfits: number of questions that are too long for the reader. They count as wrong.
+    risk: risk-coverage curve of the answers, most confident first, with the loss 1 - F1; None without an answer.
+    confidence_error: expected calibration error of the answers' probability, compared with exact match; None without
+        an answer.
     """
 
     overall: ReaderScores
@@ -63,11 +68,14 @@ def score_reader_answers(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReaderReport:
-    """Score greedy answers from each example's own passages, compared as the SQuAD script does.
+    """Score greedy answers from each example's own passages. Answers are compared as in the SQuAD script.
 
-    Limits by article (ReadingExample.group): Clopper-Pearson at the clustered effective sample size, which never has
-    zero width (evaluation.statistics.intervals). It is conservative for F1, which varies less in [0, 1] than zeros and
-    ones. seed: for the interval of the speed.
+    seed: seed of the interval of the speed.
+    progress: called with (done, total) examples.
+
+    Limits are by article (ReadingExample.group): Clopper-Pearson at the clustered effective sample size, which never
+    has zero width (evaluation.statistics.intervals). They are conservative for F1, which varies less in [0, 1] than
+    zeros and ones do.
     """
     answers = tuple(read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress))
     rows = [_row(example, answer) for example, answer in zip(examples, answers, strict=True)]
@@ -130,7 +138,7 @@ def _scores(source: str, rows: Sequence[_Row]) -> ReaderScores:
 
 
 def _mean(rows: Sequence[_Row], value: Callable[[_Row], float], nothing: str) -> ScoreEstimate:
-    """The mean over examples, a ratio of totals by article."""
+    """Return the mean over examples as a ratio of totals by article."""
     if not rows:
         return undefined(nothing)
     names = {name: index for index, name in enumerate(dict.fromkeys(row.group for row in rows))}

@@ -1,4 +1,4 @@
-"""Exact match and F1 of a generator on answerable questions, refusal on the others."""
+"""Score a generator: exact match and F1 on answerable questions, refusal on the others."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ from retrieval.chunking.chunks import Chunk, RetrievedChunk
 
 @dataclass(frozen=True, slots=True)
 class ReadingScore:
-    """Means over one source. exact_match, f1: of answerable examples (a refusal scores 0), None if there are none.
+    """Means over the examples of one source. A mean without examples is None.
 
-    no_answer_accuracy: share of unanswerable examples refused. refused_answerable: share of answerable ones refused.
-    answers_per_second: greedy, one question at a time, with prompt processing.
+    exact_match, f1: means over answerable examples. A refusal scores 0.
+    no_answer_accuracy: share of unanswerable examples that are refused.
+    refused_answerable: share of answerable examples that are refused.
+    answers_per_second: speed of greedy answers, one question at a time, with prompt processing.
     """
 
     source: str
@@ -37,7 +39,7 @@ class ReadingScore:
 
 
 def token_f1(prediction: str, reference: str) -> float:
-    """Harmonic mean of token precision and recall (Rajpurkar et al. 2016, section 6.1), in [0, 1]."""
+    """Return the harmonic mean of token precision and recall (Rajpurkar et al. 2016, section 6.1), in [0, 1]."""
     left, right = Counter(normal_tokens(prediction)), Counter(normal_tokens(reference))
     common = sum((left & right).values())
     if not left or not right:
@@ -46,22 +48,25 @@ def token_f1(prediction: str, reference: str) -> float:
 
 
 def best_f1(prediction: str, references: Sequence[str]) -> float:
-    """The highest token F1 with any reference."""
+    """Return the highest token F1 with any reference."""
     return max(token_f1(prediction, reference) for reference in references)
 
 
 def exact_match(prediction: str, references: Sequence[str]) -> bool:
-    """Whether the normalised tokens equal those of any reference."""
+    """Return whether the normalised tokens equal those of any reference."""
     tokens = normal_tokens(prediction)
     return any(tokens == normal_tokens(reference) for reference in references)
 
 
 @dataclass(frozen=True, slots=True)
 class ReaderAnswer:
-    """Answer of a generator to one example. text: without citation marks; empty if the question did not fit.
+    """Answer of a generator to one example.
 
-    refused: whether it declined. fitted: whether the question fitted the context. seconds: prompt and answer.
-    confidence: probability of the answer's tokens, 0 if there are none.
+    text: answer without citation marks; "" if the question does not fit.
+    refused: whether the generator declined.
+    fitted: whether the question fits into the context.
+    seconds: time for prompt and answer.
+    confidence: probability of the answer's tokens; 0 without tokens.
     """
 
     text: str
@@ -79,7 +84,10 @@ def read_answers(
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[ReaderAnswer]:
-    """Greedy answers to each example from its own passages (in order), one question at a time."""
+    """Yield a greedy answer to each example from its own passages (in order), one question at a time.
+
+    progress: called with (done, total) examples.
+    """
     params = SamplingParams(max_tokens=max_tokens)
     for index, (example, chunks) in enumerate(zip(examples, passages, strict=True)):
         started = time.perf_counter()
@@ -87,7 +95,7 @@ def read_answers(
         try:
             prompt = generator.prompt(example.question, retrieved, max_tokens)
             completion = generator.generate(prompt, params, (0,))[0]
-        except GenerationError:  # a question that does not fit is neither answered nor refused
+        except GenerationError:  # the question does not fit, so it is neither answered nor refused
             yield ReaderAnswer("", False, False, time.perf_counter() - started)
         else:
             seconds = time.perf_counter() - started
@@ -105,9 +113,9 @@ def score_reading(
     max_tokens: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[ReadingScore, ...]:
-    """Score read_answers by source; the last row is over all.
+    """Score the answers of ``read_answers`` by source. The last row is over all sources.
 
-    A question that does not fit the context counts as wrong. Without examples there are no rows.
+    A question that does not fit into the context counts as wrong. Without examples there are no rows.
     """
     rows: dict[str, list[_Row]] = {}
     answers = read_answers(generator, examples, passages, max_tokens=max_tokens, progress=progress)

@@ -1,4 +1,4 @@
-"""Selective answering: risk of a reader's answers as a function of the share of questions answered."""
+"""Compute the risk of a reader's answers as a function of the share of questions answered."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from evaluation.errors import EvaluationError
 
 @dataclass(frozen=True, slots=True)
 class CoveragePoint:
-    """Share ``risk`` of wrong answers if the most confident ``coverage`` of the questions are answered.
+    """A point of a risk-coverage curve.
 
-    confidence: the lowest among these answers.
+    coverage: share of the questions that are answered, the most confident first.
+    risk: mean loss of these answers.
+    confidence: lowest confidence among these answers.
     """
 
     coverage: float
@@ -24,9 +26,12 @@ class CoveragePoint:
 
 @dataclass(frozen=True, slots=True)
 class RiskCoverage:
-    """points: at coverage 0.1, 0.2 ... 1. area: under the entire curve (AURC), the mean risk over all coverages.
+    """A risk-coverage curve.
 
-    best_area: for a perfect order of the same answers; random_area: for a random order, the risk of all answers.
+    points: points at coverage 0.1, 0.2 ... 1.
+    area: area under the complete curve (AURC), which is the mean risk over all coverages.
+    best_area: area for a perfect order of the same answers.
+    random_area: area for a random order, which is the risk of all answers.
     """
 
     points: tuple[CoveragePoint, ...]
@@ -36,10 +41,13 @@ class RiskCoverage:
 
 
 def risk_coverage(confidence: Sequence[float], wrong: Sequence[float]) -> RiskCoverage:
-    """The risk-coverage curve (El-Yaniv and Wiener 2010, section 2; its area: Geifman et al. 2019, eq. 2).
+    """Return the risk-coverage curve (El-Yaniv and Wiener 2010, section 2; its area: Geifman et al. 2019, eq. 2).
 
-    confidence, wrong: (N,), any increasing score, and the loss of each answer in [0, 1]. Ties in confidence are
-    accepted together: each gets the mean loss of its ties. Raises EvaluationError for no answers or unequal lengths.
+    confidence: (N,), a score that is higher for more confident answers.
+    wrong: (N,), loss of each answer in [0, 1].
+
+    Answers with equal confidence are accepted together: each gets their mean loss. Raises EvaluationError for no
+    answers or unequal lengths.
     """
     if len(confidence) != len(wrong) or not confidence:
         raise EvaluationError(f"{len(confidence)} confidences for {len(wrong)} losses: at least one of each is needed")

@@ -1,7 +1,7 @@
-"""Exact match and F1 as in the official SQuAD script, for comparison with published results.
+"""Compute exact match and F1 as in the official SQuAD script, for comparison with published results.
 
-The rest of the project compares answers differently (evaluation.language.normalise): there "Ada-Thorne" equals "Ada
-Thorne" and "3.5" differs from "35"; here the script's rules apply.
+The rest of the project compares answers differently (evaluation.language.normalise). There "Ada-Thorne" equals "Ada
+Thorne" and "3.5" differs from "35". Here the rules of the script apply.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def squad_tokens(text: str) -> tuple[str, ...]:
-    """Lower case, without ASCII punctuation and articles, split at blanks (Rajpurkar et al. 2016, 6.1)."""
+    """Return lower-case tokens without ASCII punctuation and articles, split at blanks (Rajpurkar et al. 2016, 6.1)."""
     return tuple(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def squad_exact(prediction: str, references: Sequence[str]) -> bool:
-    """Whether the tokens equal those of any reference."""
+    """Return whether the tokens equal those of any reference."""
     tokens = squad_tokens(prediction)
     return any(tokens == squad_tokens(reference) for reference in references)
 
 
 def squad_f1(prediction: str, references: Sequence[str]) -> float:
-    """Highest F1 over token multisets with any reference; if a side has no tokens, 1 if both have none, else 0."""
+    """Return the highest F1 of token multisets with any reference.
+
+    If a side has no tokens, F1 is 1 if both have none, else 0.
+    """
     tokens = squad_tokens(prediction)
     scores = []
     for reference in references:

@@ -1,1 +1,1 @@
-"""Breakdowns of a run's rate: repeated samples, kinds of questions, documents, and retrieval."""
+"""Break down a run's rate by repeated samples, kinds of questions, documents, and retrieval."""

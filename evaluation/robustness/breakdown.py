@@ -1,4 +1,4 @@
-"""Rates of an arm by kind of question, by document, and by the result of retrieval."""
+"""Compute the rates of an arm by kind of question, by document, and by the result of retrieval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ _DOCUMENTS: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """name: of a kind, document or cause. hallucinated, supported: shares of all responses to these questions."""
+    """Rates of a group of questions.
+
+    name: name of a kind, document or cause. hallucinated, supported: shares of all responses to these questions.
+    """
 
     name: str
     questions: int
@@ -40,10 +43,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class ArmBreakdown:
-    """kinds: by kind of question. causes: by the result of retrieval; empty if the arm was shown nothing.
+    """Breakdown of an arm's rates.
 
-    documents: the gold documents with the most hallucinated responses, at most ten. passes: pass^k, empty for one
-    sample.
+    kinds: rates by kind of question; empty if all questions have the same kind.
+    causes: rates by the result of retrieval; empty if the arm shows no chunks.
+    documents: rates of the gold documents with the most hallucinated responses, at most ten.
+    passes: pass^k; empty for one sample per question.
     """
 
     arm: str
@@ -61,7 +66,11 @@ class ArmBreakdown:
 def arm_breakdown(
     arm: str, records: Sequence[SampleRecord], questions: Mapping[str, Question], resampler: Resampler
 ) -> ArmBreakdown:
-    """Break down the rates of one arm. records: of the arm, one setting. questions: by id."""
+    """Break down the rates of one arm.
+
+    records: samples of the arm by one decoding.
+    questions: questions by ID.
+    """
     shown_something = any(record.chunks for record in records)
     kinds = _rows(
         records, lambda r: [questions[r.question_id].kind] if questions[r.question_id].kind else [], resampler
@@ -83,7 +92,7 @@ def arm_breakdown(
 
 
 def cause_of(record: SampleRecord, question: Question) -> Cause:
-    """Result of retrieval for a response."""
+    """Return the result of retrieval for a response."""
     if not question.answerable:
         return "not_in_collection"
     if not question.evidence and not question.relevant_document_ids:
@@ -92,7 +101,7 @@ def cause_of(record: SampleRecord, question: Question) -> Cause:
 
 
 def paraphrase_clusters(questions: Iterable[Question]) -> dict[str, str]:
-    """Cluster id of each question: questions with the same evidence are paraphrases of each other."""
+    """Return the cluster ID of each question. Questions with the same evidence are paraphrases and form a cluster."""
     found: dict[str, str] = {}
     first: dict[object, str] = {}
     for question in questions:

@@ -1,4 +1,4 @@
-"""pass^k: probability that all of k answers to a question are right (Yao et al. 2024, tau-bench, section 3)."""
+"""Compute pass^k, the probability that all of k answers are right (Yao et al. 2024, tau-bench, section 3)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from evaluation.statistics.measure import Resampler, measure_ratio
 
 @dataclass(frozen=True, slots=True)
 class PassRate:
-    """share: mean over questions of the probability that k drawn answers are all supported.
+    """pass^k of an arm.
 
-    It is C(c, k) / C(n, k) for c supported answers of n. clusters: number of independent units.
+    share: mean over clusters of the probability that k drawn answers are all supported. The probability is
+        C(c, k) / C(n, k) for c supported answers of n.
+    clusters: number of clusters, which are the independent units.
     """
 
     k: int
@@ -28,10 +30,11 @@ class PassRate:
 def pass_rates(
     outcomes: Mapping[str, Sequence[Outcome]], clusters: Mapping[str, str], resampler: Resampler
 ) -> tuple[PassRate, ...]:
-    """pass^k for each k up to the smallest number of samples of a question. outcomes: of each question's samples.
+    """Return pass^k for each k up to the smallest number of scored samples of a question.
 
-    clusters: cluster of each question, by id. Paraphrases share one; the share of a cluster is the mean over its
-    questions. A question without an entry is its own cluster.
+    outcomes: outcomes of each question's samples, by question ID.
+    clusters: cluster of each question, by question ID. Paraphrases share a cluster, whose share is the mean over its
+        questions. A question without an entry is its own cluster.
     """
     scored = {q: [o for o in mine if o != "unscored"] for q, mine in outcomes.items()}
     scored = {q: mine for q, mine in scored.items() if mine}

@@ -1,4 +1,7 @@
-"""The paper's second definition: claims with high P(c | x) that are false, V(c) near 0."""
+"""Compare P(c | x) of claims with V(c), and find claims with high P(c | x) and V(c) near 0.
+
+Such confidently false claims are the second definition of hallucination in the paper.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,12 @@ NEAR_ZERO = 0.1
 
 @dataclass(frozen=True, slots=True)
 class ClaimProbability:
-    """A claim of a question, with the number of n samples that state it. support: V(c) in [0, 1], None if unscored.
+    """A claim of a question, with the number of samples that state it.
 
-    own: whether the claim comes from one of the n samples. That sample states it with certainty and is not counted: P(c
-    | x) is then (stating - 1) / (n - 1).
+    stating: number of the ``samples`` samples that state the claim.
+    support: V(c) in [0, 1]; None if unscored.
+    own: whether the claim comes from one of the n samples. That sample is not counted because it always states the
+        claim: P(c | x) is then (stating - 1) / (n - 1).
     """
 
     question_id: str
@@ -38,14 +43,17 @@ class ClaimProbability:
 
     @property
     def probability(self) -> float | None:
-        """Estimate of P(c | x), None if no other sample is left."""
+        """Estimate of P(c | x); None if there is no other sample."""
         rest = self.samples - self.own
         return (self.stating - self.own) / rest if rest else None
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Claims with lower <= P(c | x) < upper (the last includes 1). support: their mean V; expected: their mean P."""
+    """Claims with lower <= P(c | x) < upper (the last bin includes 1).
+
+    expected: mean P of the claims; None without claims. support: mean V of the claims.
+    """
 
     lower: float
     upper: float
@@ -57,11 +65,16 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class ClaimCalibration:
-    """bins: the reliability diagram. error: sum over bins of their share times |mean V - mean P|.
+    """Calibration of P(c | x) against V(c).
 
-    confidently_false: of claims with P >= high, the share with V <= near_zero. unscored: number of claims without a
-    verdict; alone: number without another sample. With n samples, P has a resolution of 1/n, and values near 0 or 1
-    also occur by chance.
+    bins: bins of the reliability diagram.
+    error: sum over bins of their share times |mean V - mean P|.
+    high_claims: number of claims with P >= high.
+    confidently_false: share of these claims with V <= near_zero.
+    unscored: number of claims without a verdict.
+    alone: number of claims without another sample.
+
+    With n samples, P has a resolution of 1/n, and values near 0 or 1 also occur by chance.
     """
 
     claims: int
@@ -85,7 +98,11 @@ def claim_calibration(
     seed: int = 0,
     replicates: int = 2000,
 ) -> ClaimCalibration:
-    """P(c | x) against V(c). Claims of one question are dependent, so intervals are by question."""
+    """Compare P(c | x) with V(c). Claims of one question are dependent, so intervals are by question.
+
+    bins: number of bins of equal width.
+    high, near_zero: thresholds of a confidently false claim.
+    """
     if bins < 1 or not (0.0 < high <= 1.0 and 0.0 <= near_zero < 1.0):
         raise ValueError(f"bins {bins}, high {high}, near zero {near_zero}: at least 1, in (0, 1] and in [0, 1)")
     unscored = sum(c.support is None for c in claims)
@@ -98,7 +115,7 @@ def claim_calibration(
     group = np.array([ids[c.question_id] for c in used], dtype=np.intp)
     p = np.array([c.probability for c in used], dtype=np.float64)
     v = np.array([c.support for c in used], dtype=np.float64)
-    # Rounding: 3 of 10 samples is 0.3 and belongs to the bin that begins there.
+    # The small term corrects rounding: 3 of 10 samples is 0.3 and belongs to the bin that begins there.
     bin_index = np.clip(np.floor(p * bins + 1e-9), 0, bins - 1).astype(np.intp)
     counts, sums, expected = (
         _by_question(group, bin_index, values, len(ids), bins) for values in (np.ones_like(p), v, p)
@@ -138,7 +155,10 @@ def _by_question(group: Ints, bin_index: Ints, values: Floats, questions: int, b
 
 
 def _error(gaps: Floats, counts: Floats, seed: int, replicates: int) -> ScoreEstimate:
-    """Expected calibration error (Naeini et al. 2015): (Q, bins) sums of V - P, and counts. Basic bootstrap limits."""
+    """Return the expected calibration error (Naeini et al. 2015) with basic bootstrap limits.
+
+    gaps, counts: (Q, bins), sums of V - P and numbers of claims.
+    """
     value = float(np.abs(gaps.sum(axis=0)).sum() / counts.sum())
     totals = counts.sum(axis=1)
     drawn = Draws(len(gaps), seed, replicates).over(

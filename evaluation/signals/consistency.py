@@ -1,4 +1,4 @@
-"""Self-consistency: support of each sentence of the answer by the samples (SelfCheckGPT)."""
+"""Compute self-consistency, the support of each sentence of an answer by the samples (SelfCheckGPT)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from evaluation.errors import EvaluationError
 from evaluation.signals.samples import SignalValue
 
 Supports = Callable[[Sequence[tuple[str, str]]], Sequence[float]]
-"""Support of the second text by the first, in [0, 1], for each (text, statement)."""
+"""Function that returns the support of the second text by the first, in [0, 1], for each (text, statement)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SelfConsistency:
-    """inconsistency: the mean over statements; by_statement: 1 - mean support among the samples, one each."""
+    """Self-consistency of an answer.
+
+    inconsistency: mean over statements. by_statement: 1 - mean support by the samples, for each statement.
+    """
 
     inconsistency: SignalValue
     by_statement: tuple[float, ...]
 
 
 def self_consistency(statements: Sequence[str], samples: Sequence[str], supports: Supports) -> SelfConsistency:
-    """1 - (1/n) sum_i support(sample i, statement), averaged over statements.
+    """Return 1 - (1/n) sum_i support(sample i, statement), averaged over statements.
 
     This is the NLI variant of Manakul et al. 2023 with support in place of 1 - P(contradiction). Distinct pairs are
-    scored once, in one call. Raises EvaluationError if the function returns too few values or values out of range. The
-    signal cannot detect a statement that is wrong in the same way in every sample.
+    scored once, in one call. The signal cannot detect a statement that is wrong in the same way in every sample.
+
+    Raises EvaluationError if ``supports`` returns a wrong number of values or values outside [0, 1].
     """
     if not statements:
         return SelfConsistency(SignalValue(None, "the answer makes no statement"), ())

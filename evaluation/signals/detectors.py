@@ -1,4 +1,4 @@
-"""Signals as detectors of hallucinated answers: AUROC, AUPR and risk-coverage, with intervals by question bootstrap."""
+"""Evaluate signals as detectors of hallucinated answers: AUROC, AUPR and risk-coverage, with bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from evaluation.statistics.counts import Floats
 
 @dataclass(frozen=True, slots=True)
 class SignalRow:
-    """One question: value of a signal, and whether its separate answer is hallucinated (None without such a
-    verdict).
+    """Value of a signal for one question.
+
+    hallucinated: whether the question's low-temperature answer is hallucinated; None without such a verdict.
     """
 
     question_id: str
@@ -28,14 +29,17 @@ class SignalRow:
 
 @dataclass(frozen=True, slots=True)
 class DetectorScores:
-    """One signal against the verdicts of the low-temperature answers.
+    """Scores of one signal against the verdicts of the low-temperature answers.
 
-    auroc: P(a hallucinated answer has the higher value).
-    aupr: average precision for hallucinated; base_rate is that of a random order.
-    area: under the risk-coverage curve (AURC); ``curve`` has those of a perfect and a random order. None without
+    questions, hallucinated: numbers of judged answers with the signal, and of hallucinated ones among them.
+    base_rate: hallucinated share of these answers, which is the average precision of a random order; None without
         answers.
+    auroc: probability that a hallucinated answer has a higher value than a supported one.
+    aupr: average precision for hallucinated answers.
+    area: area under the risk-coverage curve (AURC).
+    curve: risk-coverage curve, with the areas of a perfect and a random order; None without answers.
     absent: (reason, number) of answers without the signal.
-    unjudged: answers that are neither supported nor hallucinated.
+    unjudged: number of answers that are neither supported nor hallucinated.
     """
 
     signal: str
@@ -51,7 +55,7 @@ class DetectorScores:
 
 
 def detector_scores(signal: str, rows: Sequence[SignalRow], seed: int = 0, replicates: int = 2000) -> DetectorScores:
-    """Evaluate one signal; higher values must mean hallucinated. Questions are resampled whole."""
+    """Evaluate one signal. Higher values must mean hallucinated. The bootstrap resamples complete questions."""
     judged = [r for r in rows if r.hallucinated is not None]
     usable = [r for r in judged if r.value.value is not None]
     absent = Counter(r.value.reason for r in judged if r.value.value is None)
@@ -83,10 +87,10 @@ def detector_scores(signal: str, rows: Sequence[SignalRow], seed: int = 0, repli
 
 
 def weighted_average_precision(values: Floats, positive: Bools, weights: Floats) -> Floats:
-    """sum over distinct values, highest first, of (recall gained) x precision: (n,), (n,), (B, n) -> (B,).
+    """Return the average precision in each resample: (n,), (n,), (B, n) -> (B,); NaN without a positive.
 
-    Ties are taken together, as in scikit-learn's average_precision_score; no interpolation (Davis and Goadrich 2006 say
-    why not). NaN where there is no positive.
+    This is the sum over distinct values, highest first, of (gain in recall) x precision. Ties count together, as in
+    scikit-learn's average_precision_score. There is no interpolation (Davis and Goadrich 2006 explain why).
     """
     order = np.argsort(-values, kind="stable")
     ends = _tie_ends(values[order])
@@ -101,10 +105,11 @@ def weighted_average_precision(values: Floats, positive: Bools, weights: Floats)
 
 
 def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
-    """Area of evaluation.reading.risk_coverage with each answer counted weights[b, i] times: (B,).
+    """Return the area of evaluation.reading.risk_coverage with each answer counted weights[b, i] times: (B,).
 
     Answers with lower values come first. Within a tie every answer has the tie's mean loss, and each repetition of an
-    answer is a step of the curve: the risk after j of the T answers in a tie is (before + j mean) / (n before + j).
+    answer is a step of the curve. The risk after j of the T answers in a tie is (L + j m) / (A + j), where L and A are
+    the loss and the number of answers before the tie, and m is the tie's mean loss.
     """
     order = np.argsort(values, kind="stable")
     ends = _tie_ends(values[order])
@@ -115,7 +120,7 @@ def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
     lost_before = np.concatenate([np.zeros((len(w), 1)), lost[:, :-1]], axis=1)
     count = after - before
     mean = np.divide(lost - lost_before, count, out=np.zeros_like(count), where=count > 0)
-    # sum_{j=1..T} (L + j m) / (A + j) = T m + (L - A m) (H_{A+T} - H_A), H the harmonic numbers.
+    # sum_{j=1..T} (L + j m) / (A + j) = T m + (L - A m) (H_{A+T} - H_A), where H are the harmonic numbers.
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(after[:, -1].max()) + 1))])
     difference = harmonic[after.astype(np.intp)] - harmonic[before.astype(np.intp)]
     summed = (count * mean + (lost_before - before * mean) * difference).sum(axis=1)
@@ -124,7 +129,7 @@ def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
 
 
 def _tie_ends(ordered: Floats) -> Ints:
-    """Index of the last of each run of equal values: (n,) -> (distinct,)."""
+    """Return the index of the last of each sequence of equal values: (n,) -> (distinct,)."""
     result: Ints = np.flatnonzero(np.r_[ordered[1:] != ordered[:-1], True])
     return result
 

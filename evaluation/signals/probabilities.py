@@ -1,4 +1,4 @@
-"""Signals from token probabilities: those of the answer, and the entropy of the distribution over answers."""
+"""Compute signals from token probabilities: those of the answer, and the entropy of the distribution over answers."""
 
 from __future__ import annotations
 
@@ -14,29 +14,34 @@ EMPTY = "the answer has no tokens"
 
 
 def mean_negative_logprob(answer: SampledAnswer) -> SignalValue:
-    """-(1/T) sum_t log p_t of the answer's own tokens, in nats: 0 is certain (Manakul et al. 2023, "Avg")."""
+    """Return -(1/T) sum_t log p_t of the answer's tokens, in nats; 0 is certain (Manakul et al. 2023, "Avg")."""
     tokens = _tokens(answer)
     return tokens if isinstance(tokens, SignalValue) else SignalValue(-float(np.mean(tokens)))
 
 
 def largest_negative_logprob(answer: SampledAnswer) -> SignalValue:
-    """-min_t log p_t: the answer's least likely token, in nats (Manakul et al. 2023, "Max")."""
+    """Return -min_t log p_t, for the answer's least likely token, in nats (Manakul et al. 2023, "Max")."""
     tokens = _tokens(answer)
     return tokens if isinstance(tokens, SignalValue) else SignalValue(-float(np.min(tokens)))
 
 
 def predictive_entropy(samples: Sequence[SampledAnswer], normalised: bool = False) -> SignalValue:
-    """-(1/n) sum_i log p(s_i | x), the Monte Carlo estimate of H(Y | x) in nats (Malinin and Gales 2021).
+    """Return -(1/n) sum_i log p(s_i | x), the Monte Carlo estimate of H(Y | x) in nats (Malinin and Gales 2021).
 
-    normalised: uses log p(s_i | x) / T_i, T_i the number of tokens, so that length alone does not raise uncertainty
-    (ibid.). The probabilities are under the sampling distribution; only then does the mean estimate its entropy.
+    normalised: whether to use log p(s_i | x) / T_i, where T_i is the number of tokens, so that length alone does not
+        increase uncertainty (ibid.).
+
+    The probabilities are those of the sampling distribution, because the mean estimates its entropy only then.
     """
     found = sampling_loglikelihoods(samples, normalised)
     return found if isinstance(found, SignalValue) else SignalValue(-float(np.mean(found)))
 
 
 def sampling_loglikelihoods(samples: Sequence[SampledAnswer], normalised: bool) -> list[float] | SignalValue:
-    """log p(s_i | x) of each sample, or the reason why there are none; normalised: divided by the number of tokens."""
+    """Return log p(s_i | x) of each sample, or the reason why they are unknown.
+
+    normalised: whether to divide each by its number of tokens.
+    """
     if not samples:
         return SignalValue(None, "there are no samples")
     values = []

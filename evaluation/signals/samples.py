@@ -1,4 +1,4 @@
-"""Samples and main answer of one question, the input of the signals."""
+"""Define the input of the signals: samples and main answer of one question."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SignalValue:
-    """A number, or None with a reason. Higher always means less trustworthy."""
+    """Value of a signal, or None with a reason. A higher value always means a less trustworthy answer."""
 
     value: float | None
     reason: str = ""
@@ -22,11 +22,12 @@ class SignalValue:
 
 @dataclass(frozen=True, slots=True)
 class SampledAnswer:
-    """One answer.
+    """One answer with its token probabilities.
 
     logprobs: natural logarithm of each token's probability at temperature 1, before truncation; None if the generator
-    provides none. sampling_logprobs: under the sampling distribution (temperature, top-k and top-p applied), None if
-    unknown; equal to logprobs for an answer drawn at temperature 1 without truncation.
+        provides none.
+    sampling_logprobs: natural logarithm of each token's probability under the sampling distribution (with temperature,
+        top-k and top-p); None if unknown. It equals logprobs for an answer drawn at temperature 1 without truncation.
     """
 
     text: str
@@ -42,7 +43,10 @@ class SampledAnswer:
 
 @dataclass(frozen=True, slots=True)
 class QuestionSamples:
-    """A question, its answer at low temperature (whose verdict is predicted) and n samples at the usual one."""
+    """A question with its answers.
+
+    answer: answer at low temperature, whose verdict the signals predict. samples: n answers at the usual temperature.
+    """
 
     question_id: str
     question: str

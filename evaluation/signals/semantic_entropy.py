@@ -1,4 +1,4 @@
-"""Semantic entropy: entropy over meanings, where answers that entail each other have the same meaning."""
+"""Compute semantic entropy, the entropy over meanings. Answers that entail each other have the same meaning."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ from evaluation.signals.samples import SampledAnswer, SignalValue
 from evaluation.statistics.counts import Floats
 
 Entails = Callable[[Sequence[tuple[str, str]]], Sequence[bool]]
-"""Whether the first text entails the second, for each (premise, hypothesis)."""
+"""Function that returns whether the first text entails the second, for each (premise, hypothesis)."""
 
 
 @dataclass(frozen=True, slots=True)
 class SemanticEntropy:
-    """Entropies in nats. clusters: of each sample, numbered from 0 in order of appearance. meanings: number of
-    clusters.
+    """Entropies over meanings, in nats.
 
-    discrete: from shares of samples.
-    likelihood: from length-normalised likelihoods under the sampling distribution, normalised over the samples
-        (Farquhar et al. 2024); monte_carlo: the plain mean over meanings (Kuhn et al. 2023).
+    clusters: cluster of each sample, numbered from 0 in order of appearance.
+    meanings: number of clusters.
+    discrete: entropy from shares of samples.
+    likelihood: entropy from length-normalised likelihoods under the sampling distribution, normalised over the samples
+        (Farquhar et al. 2024).
+    monte_carlo: plain mean over meanings of the same likelihoods (Kuhn et al. 2023).
     largest: log n, the maximum for n samples.
-    bias: of ``discrete``, to first order -(meanings - 1) / 2n with the observed number of meanings (Miller 1955). The
-        estimate is too small, and more so with rare meanings.
+    bias: bias of ``discrete``, to first order -(meanings - 1) / 2n with the observed number of meanings (Miller 1955).
+        The estimate is too small, and more so with rare meanings.
     """
 
     clusters: tuple[int, ...]
@@ -41,8 +43,8 @@ class SemanticEntropy:
 def semantic_entropy(question: str, samples: Sequence[SampledAnswer], entails: Entails) -> SemanticEntropy:
     """Cluster the samples by meaning and compute the entropy over clusters. Raises EvaluationError without samples.
 
-    entails: a model other than the verifier that judges the answers; otherwise the judge would evaluate its own signal.
-    All pairs are passed in one call.
+    entails: judges all pairs in one call. Use a model other than the verifier of the answers, because a verifier would
+        otherwise evaluate its own signal.
     """
     if not samples:
         raise EvaluationError("semantic entropy needs samples: there are none")
@@ -69,10 +71,11 @@ def semantic_entropy(question: str, samples: Sequence[SampledAnswer], entails: E
 
 
 def cluster(question: str, answers: Sequence[str], entails: Entails) -> tuple[int, ...]:
-    """Bidirectional entailment clustering (Kuhn et al. 2023, Algorithm 1), the question before each answer.
+    """Return the cluster of each answer by bidirectional entailment (Kuhn et al. 2023, Algorithm 1).
 
-    An answer joins the first cluster whose first member it entails and is entailed by; equal texts share a cluster
-    without a call. The relation need not be transitive, so the order matters; it is that of the samples.
+    The question precedes each answer. An answer joins the first cluster whose first member it entails and is entailed
+    by. Equal texts share a cluster without a call. The relation need not be transitive, so the result depends on the
+    order of the samples.
     """
     texts = list(dict.fromkeys(answers))
     pairs = [(i, j) for i in range(len(texts)) for j in range(len(texts)) if i != j]
@@ -80,7 +83,7 @@ def cluster(question: str, answers: Sequence[str], entails: Entails) -> tuple[in
     if len(verdicts) != len(pairs):
         raise EvaluationError(f"the entailment function answered {len(verdicts)} of {len(pairs)} pairs")
     holds = {pair: bool(verdict) for pair, verdict in zip(pairs, verdicts, strict=True)}
-    first: list[int] = []  # of each cluster, its first text
+    first: list[int] = []  # index of each cluster's first text
     own: list[int] = []
     for i in range(len(texts)):
         found = next((c for c, head in enumerate(first) if holds[i, head] and holds[head, i]), None)
@@ -93,18 +96,18 @@ def cluster(question: str, answers: Sequence[str], entails: Entails) -> tuple[in
 
 
 def discrete_entropy(counts: Floats) -> float:
-    """-sum_c (n_c / n) log(n_c / n), the plug-in estimate (Farquhar et al. 2024, "discrete semantic entropy")."""
+    """Return the plug-in estimate -sum_c (n_c / n) log(n_c / n) (Farquhar et al. 2024, "discrete semantic entropy")."""
     share = counts[counts > 0] / counts.sum()
     return max(0.0, -float((share * np.log(share)).sum()))
 
 
 def cluster_log_masses(clusters: Sequence[int], loglikelihoods: Sequence[float]) -> Floats:
-    """log p(c | x) = log sum_{s in c} p(s | x) over the samples of each cluster (Kuhn et al. 2023): -> (C,)."""
+    """Return log p(c | x) = log sum_{s in c} p(s | x) of each cluster (Kuhn et al. 2023): (n,), (n,) -> (C,)."""
     where, values = np.asarray(clusters), np.asarray(loglikelihoods)
     return np.array([np.logaddexp.reduce(values[where == c]) for c in range(int(where.max()) + 1)])
 
 
 def normalised_entropy(log_mass: Floats) -> float:
-    """-sum_c P_c log P_c with P_c = p(c | x) / sum p(c' | x) (Farquhar et al. 2024)."""
+    """Return -sum_c P_c log P_c with P_c = p(c | x) / sum p(c' | x) (Farquhar et al. 2024)."""
     log_share = log_mass - np.logaddexp.reduce(log_mass)
     return max(0.0, -float((np.exp(log_share) * log_share).sum()))
