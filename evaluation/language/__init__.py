@@ -1,1 +1,1 @@
-"""Rule-based text analysis, without a model: words, numbers, dates, units, negation, lists."""
+"""Analyse text by rules, without a model: words, numbers, dates, units, negation, lists."""

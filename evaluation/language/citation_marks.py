@@ -1,5 +1,7 @@
-"""Citation marks as models write them: ``[1]``, ``[1, 2]``, ``[1][2]``, ``【1†source】``, ``[^1]``, ``(Source
-2)``."""
+"""Find and remove citation marks as models write them.
+
+Examples: ``[1]``, ``[1, 2]``, ``[1][2]``, ``【1†source】``, ``[^1]``, ``(Source 2)``.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Detects coordination: whether a span of an answer is one item of a list ("Paris, London and Rome", "1999 and
-2001")."""
+"""Detect coordination: whether a span of an answer is an item of a list ("Paris, London and Rome", "1999 and 2001")."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses dates and times of day, complete or partial."""
+"""Parse dates and times of day, complete or partial."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _year(tokens: Sequence[Token], index: int) -> tuple[int, int] | None:
 
 def _month(tokens: Sequence[Token], index: int) -> int | None:
     number = _MONTHS.get(_text(tokens, index))
-    # "may" and "march" are verbs too: a month must be capitalised.
+    # "may" and "march" are also verbs, so a month must be capitalised.
     return number if number is not None and not tokens[index].text.islower() else None
 
 

@@ -1,4 +1,4 @@
-"""Recognises finite English verbs by a word list and the ending -ed."""
+"""Recognise finite English verbs by a word list and the ending -ed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Splits lists into items and compares the items of an answer with those of a reference."""
+"""Split lists into items, and compare the items of an answer with those of a reference."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _OPENERS = word_set(
 
 @dataclass(frozen=True, slots=True)
 class ItemCoverage:
-    """How an answer's items cover the reference's.
+    """Result of comparing an answer's items with a reference's.
 
+    matched: number of reference items that are found.
     missing: reference items that are not found.
     extra: answer items that match no reference item.
     """
@@ -35,7 +36,7 @@ class ItemCoverage:
 
 
 def contains(tokens: Sequence[str], part: Sequence[str]) -> int | None:
-    """Return the first index at which ``part`` occurs in ``whole`` as complete tokens, or None."""
+    """Return the first index at which ``part`` occurs in ``tokens`` as complete tokens, or None."""
     size = len(part)
     if size == 0:
         return None
@@ -46,8 +47,10 @@ def contains(tokens: Sequence[str], part: Sequence[str]) -> int | None:
 
 
 def split_items(words: Sequence[str]) -> tuple[tuple[str, ...], ...]:
-    """Split at commas, semicolons and "and". Punctuation and filler words at the ends of items are dropped, and empty
-    items."""
+    """Split words into items at commas, semicolons and "and".
+
+    Punctuation, articles at the beginning of items, and empty items are dropped.
+    """
     items: list[tuple[str, ...]] = []
     current: list[str] = []
     for word in (*words, ","):

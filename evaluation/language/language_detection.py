@@ -1,6 +1,6 @@
-"""Detects languages other than English by script and stop words. Returns nothing if the evidence is too weak.
+"""Detect languages other than English by script and stop words.
 
-Short texts, names and numbers are not assigned to a language.
+Texts with too little evidence, such as names and numbers, are not assigned to a language.
 """
 
 from __future__ import annotations

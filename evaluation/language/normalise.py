@@ -1,9 +1,9 @@
-"""Normalises text for the reference verifier: folding, tokenisation, removal of words without meaning.
+"""Normalise text for the reference verifier: folding, tokenisation, removal of words without meaning.
 
-Follows SQuAD's normalisation (Rajpurkar et al. 2016: case, punctuation, articles, white space) with three changes,
-because it makes different answers equal. A decimal point is kept ("3.5" is not "35"). A sign is kept. An article that
-ends a phrase, or is a capital within one, is not removed ("vitamin A"). Accents and compatibility forms (NFKC) are
-folded too.
+This follows SQuAD's normalisation (Rajpurkar et al. 2016: case, punctuation, articles, white space) with three changes,
+because that one makes different answers equal. A decimal point is kept ("3.5" is not "35"). A sign is kept. An article
+that ends a phrase, or that is a capital within one, is not removed ("vitamin A"). Accents and compatibility forms
+(NFKC) are also folded.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ STOP_WORDS = word_set(
     "up out s"
 )
 LONGEST_NUMBER = 300
-"""Digits and the marks that a number may contain."""
+"""Maximum number of characters of a number (digits and marks). A longer one is treated as a word."""
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -115,15 +115,17 @@ def tokenise(folded: str) -> tuple[Token, ...]:
         if kind == "word" and lower.endswith("'s"):
             lower = lower[:-2]
         number, suffix = match["number"] or "", (match["suffix"] or "").casefold()
-        if len(number) > LONGEST_NUMBER:  # Not a quantity, and more digits than Python converts: compared as a word.
+        if len(number) > LONGEST_NUMBER:  # not a quantity, and Python limits the digits of a conversion
             kind, number, suffix = "word", "", ""
         found.append(Token(text, lower, match.start(), match.end(), kind, number, suffix))
     return tuple(found)
 
 
 def is_article(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether tokens[index] is an article: followed by a word, and not a capital "A" within a phrase (vitamin
-    A)."""
+    """Return whether tokens[index] is an article.
+
+    An article is followed by a word and is not a capital "A" within a phrase (vitamin A).
+    """
     token = tokens[index]
     if token.lower not in _ARTICLES or token.kind != "word":
         return False
@@ -133,8 +135,10 @@ def is_article(tokens: Sequence[Token], index: int) -> bool:
 
 
 def normal_tokens(text: str) -> tuple[str, ...]:
-    """Return the tokens without punctuation and articles. Signs, decimal points, currency and percent signs are
-    kept."""
+    """Return the tokens without punctuation and articles.
+
+    Minus signs, decimal points, currency and percent signs are kept.
+    """
     tokens = tokenise(fold(text))
     kept: list[str] = []
     for index, token in enumerate(tokens):
@@ -163,7 +167,7 @@ def normalise(text: str) -> str:
 
 
 def singular(word: str) -> str:
-    """Return a noun without its regular plural ending, for comparing two nouns only."""
+    """Return a noun without its regular plural ending. Use it only to compare two nouns."""
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 4 and word.endswith(("ches", "shes", "sses", "xes", "zes")):
@@ -174,8 +178,10 @@ def singular(word: str) -> str:
 
 
 def token_f1(answer: Sequence[str], reference: Sequence[str]) -> float:
-    """Return the harmonic mean of precision and recall over token multisets, in [0, 1] (Rajpurkar et al. 2016, section
-    6.1)."""
+    """Return the harmonic mean of precision and recall over token multisets, in [0, 1].
+
+    See Rajpurkar et al. 2016, section 6.1.
+    """
     common = (Counter(answer) & Counter(reference)).total()
     if common == 0:
         return 0.0

@@ -1,4 +1,4 @@
-"""Parses numbers as exact fractions: digits, words, scales, fractions and ordinals.
+"""Parse numbers as exact fractions: digits, words, scales, fractions and ordinals.
 
 Dates are not parsed. Of units, only letters attached to digits are recognised.
 """
@@ -14,7 +14,7 @@ from evaluation.language.units import units_named
 from model.english import CARDINALS, ORDINALS, TENS
 
 _ONES = {word: value for value, word in enumerate(CARDINALS[:20])} | {"nil": 0, "none": 0}
-# Words that are English words too ("due", "once", "Sept") are omitted.
+# Number words that are also English words ("due", "once", "Sept") are omitted.
 _ONES |= {
     word: value
     for value, words in (
@@ -70,7 +70,7 @@ class Numeral:
 
     @property
     def step(self) -> Fraction:
-        """The value of the last decimal place; 1 for an integer."""
+        """Value of the last decimal place; 1 for an integer."""
         below, digits = self.value.denominator, 0
         while below > 1 and digits < 12:
             below, digits = (
@@ -85,8 +85,7 @@ def _word(tokens: Sequence[Token], index: int) -> str:
 
 
 _LARGEST = Fraction(10) ** 300
-"""From this value on, scale words such as "million" are ignored, so that repeated ones cannot grow a number without
-bound."""
+"""Value from which scale words such as "million" are ignored, so that repeating them does not create huge numbers."""
 
 
 def _below_hundred(tokens: Sequence[Token], index: int) -> Numeral | None:

@@ -1,4 +1,4 @@
-"""Word pairs that reverse the meaning of a sentence: converse verbs, comparatives, bounds, directions.
+"""List word pairs that reverse the meaning of a sentence: converse verbs, comparatives, bounds, directions.
 
 Converse verbs keep the meaning if their arguments are exchanged: "A bought B" and "B was bought by A", or "A sold to B"
 and "B bought from A" (Cruse 1986, "Lexical Semantics", chapter 10). So do comparatives: "A is longer than B" and "B is

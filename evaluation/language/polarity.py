@@ -1,4 +1,4 @@
-"""Detects what reverses or weakens a mention: negation, alternatives, enumerations; and yes-or-no answers."""
+"""Detect what reverses or weakens a mention (negation, alternatives), and yes-or-no answers."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def negated(tokens: Sequence[Token], start: int, end: int) -> bool:
         if token.text in _CLAUSE_MARKS or token.lower in ("but", "however", "until", "till"):
             after_cue = after_cue and token.lower == "but" and index > 0 and tokens[index - 1].lower == "anything"
         elif token.text == "," and after_cue:
-            # "Not London, Paris": the scope ends at the comma; "not, as many think, Paris": a parenthesis follows the
-            # cue.
+            # In "Not London, Paris" the scope ends at the comma. In "not, as many think, Paris" a parenthesis follows
+            # the cue.
             parenthesis = is_cue(tokens, index - 1)
             closes = tokens[index - 1].text != "," and content > 0
             after_cue = parenthesis or not closes or _opens_parenthesis(tokens, index)
@@ -129,8 +129,7 @@ def _same_clause(tokens: Sequence[Token], start: int, end: int) -> range:
 
 
 def offers_alternatives(tokens: Sequence[Token], start: int, end: int) -> bool:
-    """Return whether tokens[start:end] is one of several alternatives: "Paris or London", "either ...",
-    "Paris/London"."""
+    """Return whether tokens[start:end] is one of several alternatives: "Paris or London", "Paris/London"."""
     for index in _same_clause(tokens, start, end):
         if start <= index < end:
             continue
@@ -147,7 +146,7 @@ def offers_alternatives(tokens: Sequence[Token], start: int, end: int) -> bool:
 
 
 def yes_or_no(tokens: Sequence[Token]) -> Polarity:
-    """Return "yes" or "no" if an answer opens with it, "both" for "yes and no", else ""."""
+    """Return "yes" or "no" if an answer begins with it, "both" for "yes and no", else ""."""
     words = [t.lower for t in tokens if t.kind != "mark"]
     if not words:
         return ""
@@ -204,6 +203,6 @@ def states(tokens: Sequence[Token]) -> bool:
 
 
 def asks_yes_or_no(question: Sequence[Token]) -> bool:
-    """Return whether a question asks for yes or no: it opens with an auxiliary verb and offers no alternatives."""
+    """Return whether a question asks for yes or no: it begins with an auxiliary verb and offers no alternatives."""
     words = [t.lower for t in question if t.kind != "mark"]
     return bool(words) and words[0] in _FIRST_WORDS and "or" not in words

@@ -1,4 +1,4 @@
-"""Detects the language of a few words by words that are unique to a language and by letters that English lacks.
+"""Detect the language of a few words by words that are typical of a language and by letters that English lacks.
 
 Names and titles are not assigned to a language: capitalised words do not count, except numbers, units, days and months.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from model.english import word_set
 
-# Words that are neither English nor common in names: one of them is sufficient.
+# Words that are neither English nor common in names. One of them is sufficient.
 _TYPICAL_WORDS = {
     "German": (
         "zwei drei vier fünf sechs sieben acht neun zehn zwölf zwanzig jahr jahre jahren monat monate monaten woche "
@@ -100,7 +100,7 @@ _TYPICAL_WORDS = {
     "Croatian, Serbian or Slovenian": "tri dvije godine godina leta mjeseca dana sata samo oko nije jest nisu svaki",
     "Vietnamese": "năm tháng tuần ngày giờ không có chỉ khoảng của và là được cho với những hai bốn",
 }
-# Words that English or names have too: they count only together.
+# Words that also occur in English or in names. They count only together with others.
 _SHARED = {
     "German": "der die das des dem den ein im am um an in von zu auf aus bei bis alle rund war hat mai juni juli april",
     "French": "le la les l un d de du des en au aux ou et sur par ne pas se ce que qui six mars mai",
@@ -121,7 +121,7 @@ _SHARED = {
 _WORDS = {
     language: (word_set(words), word_set(_SHARED.get(language, ""))) for language, words in _TYPICAL_WORDS.items()
 }
-# English words, and foreign words used in English or in names: they do not count for any language.
+# English words, and foreign words used in English or in names. They do not count for any language.
 _ENGLISH = word_set(
     "a an the of and to in is it that for was on are with as at be this have from by not or were which you has "
     "had but they their its his her can will would there been if when who more no than two four five years does "
@@ -210,7 +210,10 @@ def _is_name(words: Sequence[str], content_words: frozenset[str]) -> bool:
 
 
 def _by_letters(words: Sequence[str], count: int) -> str:
-    """Detect by letters that English lacks, and by the form of Finnish words. words: those in lower case."""
+    """Return the language by letters that English lacks and by the form of Finnish words; "" if none fits.
+
+    words: lower-case words of the text. count: number of all its words.
+    """
     shaped = sum(_FINNISH.fullmatch(word) is not None for word in words)
     if shaped >= 2 and 2 * shaped >= count:
         return "Finnish"

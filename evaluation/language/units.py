@@ -1,7 +1,7 @@
-"""Units of measurement: the words that name them, and comparison of quantities.
+"""Define units of measurement by the words that name them, and compare quantities.
 
-A unit is a dimension and a factor to the dimension's base unit. A word may name several units ("pound" is money and
-mass). Only exact factors are listed: a month is not a number of days.
+A unit has a dimension and a factor to the dimension's base unit. A word may name several units ("pound" is money and
+mass). Only exact factors are listed, so a month is not a number of days.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fractions import Fraction
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A unit. factor: its size in the dimension's base unit. name: the singular word for display."""
+    """A unit. name: singular word for display. factor: size of the unit in the dimension's base unit."""
 
     name: str
     dimension: str
@@ -140,10 +140,11 @@ def rounded_measure(
     answer_units: tuple[Unit, ...],
     step: Fraction,
 ) -> bool:
-    """Return whether an answer is the reference, converted between metric and imperial units and rounded: 5 km is 3.1
-    miles.
+    """Return whether an answer is the reference, converted between metric and imperial units and rounded.
 
-    step: the value of the answer's last decimal place. The answer must have at least two significant digits.
+    For example, 5 km is 3.1 miles. Degrees Celsius and Fahrenheit are converted too.
+
+    step: value of the answer's last decimal place. Except for temperatures, the answer must be at least 10 steps.
     """
     for u in reference_units:
         for v in answer_units:
@@ -161,7 +162,7 @@ def rounded_measure(
 
 
 def same_measure(a: Fraction, a_units: tuple[Unit, ...], b: Fraction, b_units: tuple[Unit, ...]) -> bool:
-    """Return whether a and b are equal in some reading of their units: 90 minutes and 1.5 hours."""
+    """Return whether a and b are equal for some choice of their units: 90 minutes and 1.5 hours."""
     return any(
         u.dimension == v.dimension
         and (a * u.factor == b * v.factor or (u.dimension == "data" and _same_data(a, u, b, v)))

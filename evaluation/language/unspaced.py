@@ -1,6 +1,6 @@
-"""Normalises text in scripts without spaces between words (Chinese, Japanese, Thai), and Korean, as characters.
+"""Normalise text in scripts without spaces between words (Chinese, Japanese, Thai), and Korean, as characters.
 
-Numbers in Chinese characters become digits, and common units one form, so that 六周, 6周 and ６週間 are equal.
+Numbers in Chinese characters become digits, and common units get one form, so that 六周, 6周 and ６週間 are equal.
 """
 
 from __future__ import annotations

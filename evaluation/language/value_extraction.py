@@ -1,4 +1,4 @@
-"""Extracts the values of a token sequence: numbers with units and counted nouns, dates, times, ranges."""
+"""Extract the values of a token sequence: numbers with units and counted nouns, dates, times, ranges."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _word(tokens: Sequence[Token], index: int) -> str:
 
 
 def _bound_before(tokens: Sequence[Token], start: int) -> tuple[Bound, int]:
-    """Return the comparison that ends directly before tokens[start], and its start index; filler words are skipped."""
+    """Return the comparison that ends directly before tokens[start], and its start index. Filler words are skipped."""
     end = start
     while end > 0 and _word(tokens, end - 1) in ("the", "about", "around", "approximately", "exactly"):
         end -= 1
@@ -216,8 +216,7 @@ def find_values(tokens: Sequence[Token]) -> tuple[Value, ...]:
 
 
 def is_pure(tokens: Sequence[Token], values: Sequence[Value]) -> bool:
-    """Return whether a text consists of values and words without meaning of their own ("about 14 days", "on 4 March
-    2021")."""
+    """Return whether a text consists of values and filler words only ("about 14 days", "on 4 March 2021")."""
     inside = {i for v in values for i in range(_bound_before(tokens, v.start)[1], v.end)}
     outside = [t for i, t in enumerate(tokens) if i not in inside and t.kind != "mark"]
     return bool(values) and all(t.lower in _FILLER or t.lower in WEEKDAYS for t in outside)

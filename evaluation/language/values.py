@@ -1,4 +1,4 @@
-"""Values in text (quantities with units, dates, times of day, ranges) and their comparison."""
+"""Define and compare values in text: quantities with units, dates, times of day, ranges."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _UPPER: tuple[Bound, ...] = ("below", "at most")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value in tokens[start:end]; exactly one of number, date, time and range is not None.
+    """One value in tokens[start:end]. Exactly one of number, date, time and range is not None.
 
-    units: the possible units of a number; empty if it has none.
-    nouns: what a number counts, or the words before its unit.
-    per: the word after "per".
-    bound: the comparison that applies to it ("more than 14").
+    units: possible units of a number; empty if it has none.
+    nouns: nouns that a number counts, or the words before its unit.
+    per: word after "per"; "" for none.
+    bound: comparison that applies to the value ("more than 14"); "" for none.
     """
 
     start: int
@@ -38,7 +38,7 @@ class Value:
 
     @property
     def canonical(self) -> str:
-        """A token that is equal for every spelling of the same bare value. Units are not part of it."""
+        """Token that is equal for every spelling of the same value without units."""
         if self.number is not None:
             return f"={self.number.value}"
         if self.date is not None:
@@ -59,7 +59,7 @@ def _year_date(value: Value) -> tuple[CalendarDate, ...]:
 
 
 def comparable(a: Value, b: Value) -> bool:
-    """Return whether two values are of one kind, so that one of them can contradict the other."""
+    """Return whether two values are of the same kind, so that one of them can contradict the other."""
     if _year_date(a) and _year_date(b):
         return True
     if a.range is not None or b.range is not None:
@@ -78,8 +78,10 @@ def _is_money(value: Value) -> bool:
 
 
 def _bounds_agree(a: Bound, b: Bound) -> bool:
-    """Return whether the bounds are compatible: "up to 14" may be given as "14", "more than 14" may not; "at least" and
-    "at most" exclude each other."""
+    """Return whether the bounds are compatible.
+
+    "Up to 14" may be given as "14", but "more than 14" may not. "At least" and "at most" exclude each other.
+    """
     return a == b or {a, b} in ({"", "at least"}, {"", "at most"})
 
 

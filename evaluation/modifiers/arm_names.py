@@ -1,7 +1,7 @@
-"""Parser of arm names: ``BASE+MODIFIER[:VALUE]...``, several separated by commas. Opens no resources.
+"""Parse arm names: ``BASE+MODIFIER[:VALUE]...``, several separated by commas.
 
 ``rag+position:each`` expands to one arm per position. A modifier without a base uses its default base. Policies
-(``rag+strip+abstain``) are modifiers of the answers; they are named in the order in which they run.
+(``rag+strip+abstain``) are modifiers of the answers. The canonical name lists them in the order in which they run.
 """
 
 from __future__ import annotations
@@ -20,10 +20,13 @@ _TONES = ("sure", "unsure")
 
 @dataclass(frozen=True, slots=True)
 class ModifierKind:
-    """takes: description of the value after the colon, "" for none. number: whether the value is a number.
+    """A kind of modifier with the values that it accepts.
 
-    default: the value without a colon, "" if a value is required. alone: the default base, "" if there is none.
-    least: the smallest number.
+    takes: description of the value after the colon; "" if it takes no value.
+    number: whether the value is a number. choices: other valid values.
+    default: value without a colon; "" if a value is required.
+    alone: default base; "" if there is none.
+    least: smallest valid number.
     """
 
     takes: str
@@ -51,14 +54,14 @@ KINDS: dict[str, ModifierKind] = {
 
 @dataclass(frozen=True, slots=True)
 class ModifierName:
-    """A modifier as named, with its value ("" for none)."""
+    """A parsed modifier. value: value after the colon or the default value; "" for none."""
 
     kind: str
     value: str
 
     @property
     def text(self) -> str:
-        """Canonical name: an optional default value is left out."""
+        """Canonical name, without an optional default value."""
         known = KINDS[self.kind]
         return (
             self.kind
@@ -76,18 +79,18 @@ class ArmName:
 
     @property
     def text(self) -> str:
-        """The arm's name in rows and reports."""
+        """Name of the arm in rows and reports."""
         return "+".join((self.base, *(m.text for m in self.modifiers)))
 
     @property
     def policies(self) -> tuple[PolicyName, ...]:
-        """The policies that turn the drawn answers into the arm's, in running order."""
+        """Policies of the arm in running order."""
         kinds = {m.kind for m in self.modifiers}
         return tuple(name for name in ORDER if name in kinds)
 
     @property
     def policy_samples(self) -> int:
-        """How many samples ``best_of_n`` chooses from; 1 without it."""
+        """Number of samples from which ``best_of_n`` chooses; 1 without ``best_of_n``."""
         return next((int(m.value) for m in self.modifiers if m.kind == "best_of_n"), 1)
 
     @property
@@ -97,7 +100,9 @@ class ArmName:
 
 
 def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
-    """Parse a list such as ``closed_book,rag+distractors:3,oracle+position:each``. k: number of chunks shown.
+    """Parse a list such as ``closed_book,rag+distractors:3,oracle+position:each``.
+
+    k: number of chunks shown, which is the number of positions of ``each``.
 
     Raises EvaluationError with the invalid name, the valid names and a suggestion.
     """
@@ -113,7 +118,7 @@ def parse_arms(text: str, k: int) -> tuple[ArmName, ...]:
 
 
 def parse_arm(text: str) -> ArmName:
-    """Parse one arm; ``each`` is not expanded. Raises EvaluationError as ``parse_arms`` does."""
+    """Parse one arm without expanding ``each``. Raises the errors of ``parse_arms``."""
     if not text:
         raise EvaluationError(f"an arm's name is empty: name arms separated by commas, {_bases()}")
     first, *rest = text.split("+")
@@ -132,7 +137,7 @@ def parse_arm(text: str) -> ArmName:
 
 
 def _in_order(arm: ArmName, text: str) -> ArmName:
-    """The arm with its policies in running order. Raises EvaluationError for policies on anything but plain rag."""
+    """Return the arm with its policies in running order. Raises EvaluationError unless they act on plain rag."""
     if not arm.policies:
         return arm
     if arm.base != "rag" or len(arm.policies) < len(arm.modifiers):

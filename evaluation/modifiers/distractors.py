@@ -1,4 +1,4 @@
-"""Distractors: highly ranked chunks that do not hold the answer; and the gold passage among them."""
+"""Add distractors (highly ranked chunks without the answer), or show the gold passage among distractors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SAME = 0.8
 
 
 class DistractorPool:
-    """Best chunks of a search that are not gold passages and do not contain a reference answer, by question."""
+    """Source of distractors: the best chunks of a search without gold passages and without a reference answer."""
 
     def __init__(self, searcher: Searcher, source: PassageSource) -> None:
         self._searcher, self._source = searcher, source
@@ -30,7 +30,7 @@ class DistractorPool:
             self._found = dict(zip(texts, self._searcher.retrieve_many(texts, _DEPTH), strict=True))
 
     def gold(self, question: Question) -> tuple[Chunk, ...]:
-        """The question's gold passages, best first. Raises MissingGoldError if there are none."""
+        """Return the question's gold passages, best first. Raises MissingGoldError if there are none."""
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")
         gold = gold_chunks(question, self._source, () if question.evidence else self._search(question))
@@ -42,10 +42,10 @@ class DistractorPool:
         return gold
 
     def best(self, question: Question, count: int, besides: Sequence[Chunk]) -> tuple[RetrievedChunk, ...]:
-        """The ``count`` best distractors that are not among ``besides``.
+        """Return the ``count`` best distractors that are not in ``besides``.
 
-        Raises MissingGoldError if there are too few, or if the question names no gold passage, because any chunk might
-        then answer it.
+        Raises MissingGoldError if there are too few, or if the question has no gold passage, because any chunk may then
+        answer it.
         """
         banned = {c.id for c in besides} | {c.id for c in self.gold(question)}
         found: list[RetrievedChunk] = []
@@ -67,10 +67,10 @@ class DistractorPool:
 
 
 class Distractors(Modifier):
-    """Append ``count`` chunks without the answer to those that are shown."""
+    """A modifier that appends ``count`` distractors to the shown chunks."""
 
     def __init__(self, pool: DistractorPool, count: int) -> None:
-        """Raise EvaluationError for count < 1."""
+        """Create the modifier. Raises EvaluationError for count < 1."""
         if count < 1:
             raise EvaluationError(f"distractors:{count}: at least one must be shown")
         self._pool, self._count = pool, count
@@ -78,19 +78,19 @@ class Distractors(Modifier):
         self.settings = f"distractors={count}"
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """See Modifier.prepare."""
+        """Prepare the pool (see ``Modifier.prepare``)."""
         self._pool.prepare(questions)
 
     def chunks(self, question: Question, chunks: tuple[RetrievedChunk, ...]) -> tuple[RetrievedChunk, ...]:
-        """See Modifier.chunks. Raises MissingGoldError (see DistractorPool.best)."""
+        """Return the chunks followed by distractors. Raises the errors of ``DistractorPool.best``."""
         return _ranked((*chunks, *self._pool.best(question, self._count, [r.chunk for r in chunks])))
 
 
 class GoldAtPosition(Modifier):
-    """Show the gold passage at one position (from 1) and distractors at the others, ``k`` chunks in total."""
+    """A modifier that shows k chunks: the gold passage at one position (from 1) and distractors at the others."""
 
     def __init__(self, pool: DistractorPool, position: int, k: int) -> None:
-        """Raise EvaluationError for a position outside 1..k."""
+        """Create the modifier. Raises EvaluationError for a position outside 1..k."""
         if not 1 <= position <= k:
             raise EvaluationError(f"position:{position}: with {k} chunks shown it must be in 1..{k}", parameter="k")
         self._pool, self._position, self._k = pool, position, k
@@ -98,11 +98,11 @@ class GoldAtPosition(Modifier):
         self.settings = f"gold at {position} of {k}"
 
     def prepare(self, questions: Sequence[Question]) -> None:
-        """See Modifier.prepare."""
+        """Prepare the pool (see ``Modifier.prepare``)."""
         self._pool.prepare(questions)
 
     def chunks(self, question: Question, chunks: tuple[RetrievedChunk, ...]) -> tuple[RetrievedChunk, ...]:
-        """See Modifier.chunks. Raises MissingGoldError (see DistractorPool)."""
+        """Return the gold passage among distractors. Raises the errors of DistractorPool."""
         gold = self._pool.gold(question)[0]
         others = list(self._pool.best(question, self._k - 1, (gold,))) if self._k > 1 else []
         others.insert(self._position - 1, RetrievedChunk(gold, 1.0, self._position))
@@ -110,10 +110,10 @@ class GoldAtPosition(Modifier):
 
 
 def _answers(question: Question, chunk: Chunk) -> bool:
-    """Whether a chunk that is not marked as gold contains a reference answer."""
+    """Return whether a chunk contains a reference answer, although it is not marked as gold."""
     return any(compare(chunk.text, r, question.text, _SAME).label == "supported" for r in question.references)
 
 
 def _ranked(chunks: Sequence[RetrievedChunk]) -> tuple[RetrievedChunk, ...]:
-    """The same chunks with ranks in display order."""
+    """Return the same chunks with ranks in display order."""
     return tuple(RetrievedChunk(r.chunk, r.score, rank) for rank, r in enumerate(chunks, start=1))

@@ -1,7 +1,7 @@
-"""Few-shot prompting: other questions of the run with their reference answers, before the question.
+"""Add few-shot exemplars: other questions of the run with their reference answers, before the question.
 
-No exemplar has an answer that a reference of the question supports, because it would give the answer away. The format
-is what follows "Question: " in an instruction: question, answer, question, answer, question.
+No exemplar has an answer that a reference of the question supports, because it would reveal the answer. The text
+follows "Question: " in an instruction, so its format is: question, answer, question, answer, question.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from evaluation.runs.arms import NotPossibleError
 
 
 class FewShot(Modifier):
-    """``count`` exemplars, always the same ones for a question."""
+    """A modifier that shows ``count`` exemplars. A question always gets the same ones."""
 
     def __init__(self, count: int) -> None:
-        """Raise EvaluationError for count < 1."""
+        """Create the modifier. Raises EvaluationError for count < 1."""
         if count < 1:
             raise EvaluationError(f"few_shot:{count}: at least one exemplar must be shown")
         self._count = count
@@ -29,11 +29,11 @@ class FewShot(Modifier):
         self._pool: list[Question] = []
 
     def begin(self, questions: Sequence[Question]) -> None:
-        """See Modifier.begin."""
+        """Receive the questions from which exemplars are taken (see ``Modifier.begin``)."""
         self._pool = [q for q in questions if q.references]
 
     def question_text(self, question: Question, text: str) -> str:
-        """See Modifier.question_text. Raises NotPossibleError if too few other questions have references."""
+        """Return the exemplars and the question. Raises NotPossibleError if too few other questions have references."""
         shown: list[str] = []
         others = [q for q in self._pool if q.id != question.id and q.text != question.text]
         for other in order_by_hash(others, [q.id for q in others], f"exemplar\0{question.id}"):

@@ -1,6 +1,6 @@
-"""Chain of thought: the model reasons before it answers; only its final answer is judged.
+"""Let the model reason before it answers (chain of thought). Only its final answer is judged.
 
-Observed: did it mark a final answer? If not, the last line with text is used.
+Whether the model marks its final answer is observed. If it does not, the last line with text is used.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _EMPHASIS = "*_`"
 
 
 def final_answer(text: str, span: Span) -> Span | None:
-    """Text after the last mark of a final answer, up to the end of its line; None without a mark.
+    """Return the span after the last mark of a final answer, up to the end of the line; None without a mark.
 
-    Marks are "Final answer:", "Answer:", "the answer is". The text may begin on the next line.
+    Marks are "Final answer:", "Answer:" and "the answer is". The answer may begin on the next line.
     """
     for mark in reversed(list(_MARK.finditer(text, span.start, span.end))):
         rest = strip_span(text, mark.end(), span.end)
@@ -35,7 +35,7 @@ def final_answer(text: str, span: Span) -> Span | None:
 
 
 def last_line(text: str, span: Span) -> Span:
-    """The last line with a letter or digit; the entire span if there is none."""
+    """Return the last line with a letter or digit; the entire span if there is none."""
     end = span.end
     for line in reversed(text[span.start : span.end].split("\n")):
         start = end - len(line)
@@ -46,7 +46,7 @@ def last_line(text: str, span: Span) -> Span:
 
 
 def _bare(text: str, start: int, end: int) -> Span | None:
-    """Strip white space and emphasis at the ends; None if nothing is left."""
+    """Return the span without white space and emphasis marks at its ends; None if nothing remains."""
     while start < end and (text[start].isspace() or text[start] in _EMPHASIS):
         start += 1
     while start < end and (text[end - 1].isspace() or text[end - 1] in _EMPHASIS):
@@ -55,19 +55,19 @@ def _bare(text: str, start: int, end: int) -> Span | None:
 
 
 class ChainOfThought(Modifier):
-    """Ask for reasoning and a marked final answer."""
+    """A modifier that asks for reasoning and a marked final answer."""
 
     name = "chain_of_thought"
     settings = "reasoning=1"
 
     def question_text(self, question: Question, text: str) -> str:
-        """See Modifier.question_text."""
+        """Return the question with the request for reasoning."""
         return _STEP_BY_STEP.format(text=text)
 
     def answer_span(self, text: str, span: Span) -> Span:
-        """See Modifier.answer_span."""
+        """Return the span of the final answer, or of the last line."""
         return final_answer(text, span) or last_line(text, span)
 
     def observe(self, question: Question, completion: str, answer: str) -> ObservedEvent:
-        """Whether the completion marks its final answer."""
+        """Return the event whether the completion marks its final answer."""
         return ObservedEvent(MARKED, final_answer(completion, Span(0, len(completion))) is not None)

@@ -1,4 +1,4 @@
-"""Deterministic pseudo-random selection by hashes: independent of order and machine."""
+"""Select items pseudo-randomly by hashes, independent of their order and of the machine."""
 
 from __future__ import annotations
 
