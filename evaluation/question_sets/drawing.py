@@ -1,4 +1,4 @@
-"""Generation of a question set: candidates of each kind, drawn evenly over the documents, then checked and counted."""
+"""Generate a question set: draw candidates of each kind evenly over the documents, and check them."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ from retrieval.encoding.encoder import Encoder
 
 DUPLICATE: Final = "it asks the same as another question"
 NOT_ALONE: Final = "it does not stand alone, and its document has no title to name"
-# The rarest kinds come first: each answer is used by one question only.
+# The rarest kinds come first, because only one question uses each answer.
 _ORDER: Final[tuple[QuestionKind, ...]] = ("list", "two_passage", "number", "paraphrase", "one_fact")
 TITLED: Final = "its document's title, which it needs to stand alone, gives the answer away"
 _BATCH: Final = 16
-_MISSES_TRIED: Final = 4  # for each candidate: another name of it each time
-_PAIRS_OF: Final = 6  # pairs tried for each document
+_MISSES_TRIED: Final = 4  # number of near misses to try per candidate
+_PAIRS_OF: Final = 6  # number of pairs to try per document
 
 
 class Check(Protocol):
-    """A filter of candidates."""
+    """Interface of a filter of candidates."""
 
     def refusals(self, candidates: Sequence[Candidate]) -> Sequence[str]:
-        """Reason for rejection of each candidate; "" for a candidate that is kept."""
+        """Return the reason for rejection of each candidate; "" for a candidate that is kept."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionSetSettings:
-    """n: number of questions. seed: for all draws. shares: of the kinds."""
+    """Settings of a question set. n: number of questions. seed: seed of all draws. shares: weights of the kinds."""
 
     n: int = 200
     seed: int = 0
@@ -48,13 +48,15 @@ class QuestionSetSettings:
 
 @dataclass(frozen=True, slots=True)
 class GeneratedSet:
-    """Result of a draw.
+    """A generated question set.
 
     kept: the questions, in the order of their documents.
-    made: number of candidates by kind. refused: number rejected by reason.
-    wanted: number by kind; a kind with too few candidates is filled up by others. If there are too few near misses, the
-        set is smaller so that their share stays (unless there are none at all).
-    documents: number of documents read. without: number of these without a candidate.
+    made: number of generated candidates by kind.
+    refused: number of rejected candidates by reason.
+    wanted: planned number of questions by kind. If a kind has too few candidates, other kinds replace them. If there
+        are too few near misses, the set is smaller so that their share stays the same (unless there are none).
+    documents: number of documents.
+    without: number of documents without a candidate.
     """
 
     kept: tuple[Candidate, ...]
@@ -75,10 +77,11 @@ def make_set(
     refused: Counter[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GeneratedSet:
-    """Draw a question set. Deterministic in its arguments.
+    """Draw a question set. Equal arguments give equal sets.
 
-    base: candidates about single sentences, by document id. refused: candidates rejected before. progress: called with
-    (kept, wanted).
+    base: candidates about single sentences, by document ID.
+    refused: counts of candidates that were already rejected, by reason. They are updated.
+    progress: called with (kept, wanted) numbers of questions.
     """
     selection = _Selection(sources, check, encoder, settings, journal, Counter() if refused is None else refused)
     selection.offer(base)
@@ -86,7 +89,7 @@ def make_set(
 
 
 class _Selection:
-    """State of one draw."""
+    """State of the draw of one question set."""
 
     def __init__(
         self,
@@ -99,7 +102,7 @@ class _Selection:
     ) -> None:
         self._sources = {source.document_id: source for source in sources}
         self._check, self._settings, self._journal = check, settings, journal
-        # A near miss is similar to its source question by design, so the two are compared separately.
+        # A near miss is similar to its source question by design, so only questions of the same kind are compared.
         self._embedded = {True: AcceptedQuestions(encoder), False: AcceptedQuestions(encoder)}
         self._rng = random.Random(f"question set:{settings.seed}")
         self._pools: dict[QuestionKind, dict[str, list[Candidate]]] = {kind: defaultdict(list) for kind in KINDS}
@@ -135,14 +138,14 @@ class _Selection:
                 self._rng.shuffle(candidates)
 
     def draw(self, progress: Callable[[int, int], None] | None) -> GeneratedSet:
-        """Keep the wanted number of each kind, or all if there are fewer."""
+        """Keep the planned number of questions of each kind, or all if there are fewer."""
         shares = self._settings.shares.weights
         wanted = quotas(self._settings.n, shares)
         count: Counter[str] = Counter()
         self._fill("unanswerable", wanted["unanswerable"], count, progress)
         part = shares["unanswerable"] / sum(shares.values())
         most = self._settings.n
-        if count["unanswerable"] and part > 0:  # their share is kept, even where they are few
+        if count["unanswerable"] and part > 0:  # keep their share, even if there are few
             most = min(most, int(count["unanswerable"] / part + 1e-9))
         for kind in _ORDER:
             self._fill(kind, min(wanted[kind], most - len(self._kept) + count[kind]), count, progress)
@@ -184,7 +187,7 @@ class _Selection:
                 progress(len(self._kept), self._settings.n)
 
     def _next(self, pool: dict[str, list[Candidate]], most: int) -> list[Candidate]:
-        """At most ``most`` candidates, from the documents with the fewest questions first."""
+        """Return at most ``most`` candidates, from the documents with the fewest questions first."""
         batch: list[Candidate] = []
         taken: Counter[str] = Counter()
         while len(batch) < most:
@@ -223,7 +226,7 @@ class _Selection:
         return [c for c, reason in zip(batch, reasons, strict=True) if not reason]
 
     def _keep(self, candidate: Candidate) -> bool:
-        if self._used(candidate):  # by one of the same batch
+        if self._used(candidate):  # by another candidate of the same batch
             return False
         embedded = self._embedded[candidate.answerable]
         vector = embedded.vectors([candidate.text])[0]
@@ -237,7 +240,7 @@ class _Selection:
         return True
 
     def _used(self, candidate: Candidate) -> bool:
-        """Whether another question of the set has the same answer."""
+        """Return whether another question of the set has the same answer."""
         return any(span in self._answers for span in _answers(candidate))
 
     def _evidence(self, candidate: Candidate) -> str:
@@ -246,7 +249,7 @@ class _Selection:
 
 
 def _answers(candidate: Candidate) -> list[tuple[str, int, str]]:
-    """Answers of a question, as keys. Pairs may repeat answers of single questions, near misses those of others."""
+    """Return keys for the answers of a question. Pairs and near misses may repeat answers of other questions."""
     group = candidate.answer_kind if candidate.answer_kind == "pair" else str(candidate.answerable)
     return [(span.document_id, span.start, group) for span in candidate.places]
 

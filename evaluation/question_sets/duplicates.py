@@ -1,4 +1,4 @@
-"""Near-duplicate questions by cosine similarity of their embeddings."""
+"""Find near-duplicate questions by cosine similarity of their embeddings."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from retrieval.encoding.encoder import Encoder
 
 DUPLICATE_COSINE: Final = 0.93
-"""Minimum cosine of duplicates, for the packaged MiniLM."""
+"""Minimum cosine similarity of duplicates, chosen for the packaged MiniLM."""
 
 
 class AcceptedQuestions:
-    """Embeddings of the questions kept so far."""
+    """The questions kept so far, with their embeddings."""
 
     def __init__(self, encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> None:
-        """threshold: cosine in (0, 1]. Raises ValueError for another."""
+        """Create an empty set. threshold: minimum cosine of duplicates, in (0, 1]. Raises ValueError for others."""
         if not 0 < threshold <= 1:
             raise ValueError(f"threshold is {threshold}: a cosine above 0 and at most 1 is needed")
         self._encoder, self._threshold = encoder, threshold
@@ -26,11 +26,11 @@ class AcceptedQuestions:
         self._texts: list[str] = []
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """(T, E) unit vectors of texts."""
+        """Return the (T, E) unit vectors of texts."""
         return self._encoder.encode_queries(list(texts))
 
     def nearest(self, vector: NDArray[np.float32]) -> str | None:
-        """The kept question that duplicates the one with this (E,) vector, or None."""
+        """Return the kept question that duplicates the one with this (E,) vector; None if there is none."""
         if self._vectors is None:
             return None
         cosines = self._vectors @ vector
@@ -38,16 +38,17 @@ class AcceptedQuestions:
         return self._texts[best] if cosines[best] >= self._threshold else None
 
     def add(self, text: str, vector: NDArray[np.float32]) -> None:
-        """Add a question."""
+        """Add a question with its (E,) vector."""
         row = vector[None, :]
         self._vectors = row if self._vectors is None else np.concatenate([self._vectors, row])
         self._texts.append(text)
 
 
 def duplicate_groups(texts: Sequence[str], encoder: Encoder, threshold: float = DUPLICATE_COSINE) -> list[list[int]]:
-    """Group positions of duplicate texts; groups are sorted by their first member.
+    """Group the indices of duplicate texts. Groups are sorted by their first member.
 
-    Greedy: a text joins the first group whose first member has a cosine of at least ``threshold``.
+    The grouping is greedy: a text joins the group with the nearest first member if their cosine is at least
+    ``threshold``, else it begins a group.
     """
     groups: list[list[int]] = []
     kept = AcceptedQuestions(encoder, threshold)

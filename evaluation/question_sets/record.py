@@ -1,4 +1,4 @@
-"""Conversion of a kept candidate to a Question, and to a JSON object of a question file with its provenance."""
+"""Convert candidates to questions, and to JSON objects of a question file with their provenance."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from generation.question_sets.candidate import Candidate
 
 
 def question_of(candidate: Candidate, question_id: str) -> Question:
-    """The question with its gold offsets. A near miss names the closest documents and no evidence."""
+    """Return the question with its gold offsets. A near miss names the closest documents and no evidence."""
     spans = [EvidenceSpan(span.document_id, span.start, span.end) for span in candidate.places]
     return Question(
         question_id,
@@ -24,7 +24,7 @@ def question_of(candidate: Candidate, question_id: str) -> Question:
 
 
 def question_records(candidates: Sequence[Candidate], provenance: Mapping[str, object]) -> list[dict[str, object]]:
-    """Records of a question file. provenance: fields of the entire set (collection, seed, version)."""
+    """Return the records of a question file. provenance: fields for the complete set (collection, seed, version)."""
     records = []
     for number, candidate in enumerate(candidates, start=1):
         fields = question_to_fields(question_of(candidate, f"made-{number:04d}"))

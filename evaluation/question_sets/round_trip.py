@@ -1,4 +1,4 @@
-"""Round-trip filter: keep a question if a reader finds its answer in the passage and no other answer elsewhere.
+"""Filter questions by a round trip: keep one if a reader finds its answer in the passage, and no other elsewhere.
 
 Alberti et al. 2019, "Synthetic QA Corpora Generation with Roundtrip Consistency", section 3.
 """
@@ -23,7 +23,7 @@ from retrieval.search import Search
 NOT_FOUND: Final = "the reader does not find the answer in the passage"
 CONTRADICTED: Final = "another passage answers differently"
 ANSWERED: Final = "another passage may answer it"
-_AROUND: Final = 240  # characters on either side of the sentence
+_AROUND: Final = 240  # number of characters of context on either side of the sentence
 _ELSEWHERE: Final = 4
 _MAX_TOKENS: Final = 32
 _PARAMS: Final = SamplingParams(max_tokens=_MAX_TOKENS)
@@ -36,14 +36,14 @@ class _ReaderQuestion:
 
 
 class RoundTrip:
-    """Filters candidates with a reader and a search over the collection."""
+    """A filter of candidates that uses a reader and a search in the collection."""
 
     def __init__(self, reader: Generator, search: Search, sources: Mapping[str, SourceText]) -> None:
-        """sources: the candidates' documents by id."""
+        """Create the filter. sources: the candidates' documents by ID."""
         self._reader, self._search, self._sources = reader, search, sources
 
     def refusals(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
-        """Reason for rejection of each candidate; "" for a candidate that is kept."""
+        """Return the reason for rejection of each candidate; "" for a candidate that is kept."""
         found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
         others = [self._competing(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
         own = [self._expected(candidate) for candidate in candidates]
@@ -67,7 +67,10 @@ class RoundTrip:
         ]
 
     def _expected(self, candidate: Candidate) -> list[_ReaderQuestion]:
-        """What the reader must find: the question in its passage, or each part in its own. Nothing if unanswerable."""
+        """Return what the reader must answer: the question with its passage, or each part with its own passage.
+
+        The result is empty for an unanswerable question.
+        """
         if not candidate.answerable:
             return []
         parts = candidate.parts or (candidate,)
@@ -77,7 +80,7 @@ class RoundTrip:
         return context_of(self._sources[span.document_id], span)
 
     def _competing(self, candidate: Candidate, found: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
-        """Retrieved chunks that contain all words of the question, except those of the answer."""
+        """Return the retrieved chunks that contain all words of the question, except chunks with its sentence."""
         if candidate.parts:
             return []
         here = candidate.places[0]
@@ -91,7 +94,7 @@ class RoundTrip:
 
 
 def context_of(source: SourceText, span: AnswerLocation) -> RetrievedChunk:
-    """The sentence at a place with its surroundings in the same paragraph, as a chunk."""
+    """Return the sentence of a span with its context in the same paragraph, as a chunk."""
     start = max(source.text.rfind("\n", 0, span.sentence_start) + 1, span.sentence_start - _AROUND)
     line_end = source.text.find("\n", span.sentence_end)
     line_end = len(source.text) if line_end < 0 else line_end
