@@ -28,7 +28,7 @@ def value_is_enumerated(tokens: Sequence[Token], values: Sequence[Value], value:
 def _same_shape(a: Value, b: Value, between: Sequence[str]) -> bool:
     if a.number is None or b.number is None:
         return (a.number is None) == (b.number is None)
-    if between == [","]:  # "In 1999, 14 people": a comma only coordinates values of the same form
+    if between == [","]:  # a comma coordinates only values of the same form, unlike in "In 1999, 14 people"
         return a.number.year == b.number.year and bool(a.nouns or a.units) == bool(b.nouns or b.units)
     return True
 
@@ -39,7 +39,7 @@ def phrase_is_enumerated(tokens: Sequence[Token], start: int, end: int) -> bool:
     A comma alone does not coordinate ("Paris, France"). A capitalised phrase is coordinated only with capitalised ones,
     a common noun only with one that ends its clause within two words ("steel and copper").
     """
-    if _capital(tokens[start]):  # "Collins" in "Michael Collins": look at the neighbours of the entire name
+    if _capital(tokens[start]):  # use the neighbours of the complete name, for "Collins" in "Michael Collins"
         while start > 0 and _capital(tokens[start - 1]) and tokens[start - 1].lower not in STOP_WORDS:
             start -= 1
         while end < len(tokens) and _capital(tokens[end]):

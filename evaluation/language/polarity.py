@@ -41,7 +41,7 @@ def is_cue(tokens: Sequence[Token], index: int) -> bool:
     if word in ("not", "cannot") or word.endswith("n't"):
         return following not in _HARMLESS_AFTER_NOT
     if word == "no":
-        # "No, it was Paris" answers first; "no doubt" affirms; "no more than 14" is a bound.
+        # In "No, it was Paris" it is an answer, in "no doubt" it affirms, and in "no more than 14" it is a bound.
         return following not in (
             "",
             ",",
@@ -155,11 +155,11 @@ def yes_or_no(tokens: Sequence[Token]) -> Polarity:
     lead = 2 if words[:2] in (["it", "is"], ["that", "is"], ["this", "is"], ["that's"], ["it's"]) else 0
     first = words[lead] if lead < len(words) else words[0]
     if first in _YES and len(words) > lead + 1 and first in ("right", "correct", "true") and not lead:
-        return ""  # "Right Bank", "True North": names
+        return ""  # a name, such as "Right Bank" or "True North"
     if first in _NO and first in ("negative", "wrong", "false", "incorrect") and len(words) > lead + 1 and not lead:
         return ""
     if first == "no" and len(words) > 1 and not _is_interjection(tokens):
-        return ""  # "No smoking signs", "No. 5"
+        return ""  # not an answer, as in "No smoking signs" or "No. 5"
     return "yes" if first in _YES else "no" if first in _NO else ""
 
 

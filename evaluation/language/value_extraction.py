@@ -123,7 +123,7 @@ def _unit_after(tokens: Sequence[Token], numeral: Numeral) -> tuple[tuple[Unit, 
             return _powered(word, nouns), frozenset(n for n in nouns if n not in _POWERS), end + 1
         if tokens[end].kind != "word" or word in _NOT_NOUNS or word.endswith(("ed", "n't")):
             break
-        if numeral_at(tokens, end) is not None:  # "the Heron 4 lasts five years": the unit belongs to the other number
+        if numeral_at(tokens, end) is not None:  # the unit is that of the later number: "the Heron 4 lasts five years"
             break
         nouns.append(singular(word))
         end += 1
@@ -165,7 +165,7 @@ def _number_value(tokens: Sequence[Token], index: int) -> Value | None:
         per, end = singular(_word(tokens, end + 1)), end + 2
     bare = numeral.end == numeral.start + 1 and tokens[numeral.start].lower in ("one", "second")
     if bare and not units and not nouns and end < len(tokens) and tokens[end].kind == "word" and not per:
-        return None  # "one of the", "one should": a pronoun
+        return None  # a pronoun, as in "one of the" or "one should"
     return Value(start, end, number=numeral, units=units, nouns=nouns, per=per)
 
 

@@ -1,1 +1,1 @@
-"""Arm modifiers: changes to a base arm, and the parser of their names."""
+"""Modify arms: changes to a base arm, and the parser of arm names."""

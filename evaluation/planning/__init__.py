@@ -1,1 +1,1 @@
-"""Sample size planning: questions, samples and labels for a target precision, by simulation of the analysis."""
+"""Plan sample sizes: questions, samples and labels for a target precision, by simulation of the analysis."""

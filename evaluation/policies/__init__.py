@@ -1,1 +1,1 @@
-"""Policies: what becomes of an answer once a verifier has scored its claims. Each is one file behind one protocol."""
+"""Define policies, which act on an answer after a verifier has scored its claims. Each policy has its own module."""

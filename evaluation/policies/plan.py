@@ -71,7 +71,7 @@ class PolicyPlan:
 
     @property
     def changes_texts(self) -> bool:
-        """Whether the given answer may differ from the first drawn one (apart from an answer that is withheld)."""
+        """Whether the given answer may differ from the first drawn one (other than by ``abstain``)."""
         return not {"strip", "best_of_n", "correct"}.isdisjoint(self.names)
 
     def certified_name(self, samples: int) -> str:

@@ -1,1 +1,1 @@
-"""Reports of a run: HTML, Markdown, CSV, JSON and plots."""
+"""Create reports of a run: HTML, Markdown, CSV, JSON and plots."""

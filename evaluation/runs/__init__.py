@@ -1,1 +1,1 @@
-"""Experiments: arms, cells, seeds, and the store of runs."""
+"""Run experiments: arms, cells, seeds, and the store of runs."""

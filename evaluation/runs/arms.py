@@ -166,7 +166,7 @@ class Oracle:
     def chunks(self, question: Question) -> tuple[RetrievedChunk, ...]:
         """Return up to k gold chunks.
 
-        Raises MissingGoldError if the question names no gold passage, or if the collection holds none of them.
+        Raises MissingGoldError if the question names no gold passage, or if the collection contains none of them.
         """
         if not question.evidence and not question.relevant_document_ids:
             raise MissingGoldError(f"question {question.id!r} names no evidence and no relevant document")

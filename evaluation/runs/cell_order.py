@@ -20,7 +20,7 @@ DrawnCell = tuple[Question, Arm, tuple[SampleRecord, ...]]
 
 @dataclass(frozen=True, slots=True)
 class DrawnElsewhere:
-    """Access to other processes that generate the samples of a run, and may hold its verifier's model.
+    """Access to other processes that generate the samples of a run, and may contain its verifier's model.
 
     queue: generates the same samples as the run's generator.
     cells: maximum number of cells in progress at the same time.

@@ -148,7 +148,7 @@ class CellDrawer:
             return _unscored(question, arm, slots, str(error), "verifier")
         except WorkerError:
             raise
-        except Exception as error:  # as in start
+        except Exception as error:  # one question must not end the run
             return _failed(question, arm, slots, "generator", error)
         completions = tuple(replace(c, text=storable(c.text)) for c in completions)
         prompts = tuple(a.prompt for a in answers) or (prompt,) * len(completions)

@@ -1,7 +1,7 @@
 """Run experiments: draw n samples of every question in every arm, judge them, and commit them cell by cell.
 
 A cell is one question in one arm, sampled by all decodings of the run from one prompt. Its samples and verdicts are
-committed in one transaction. A run that is stopped at any moment therefore holds complete cells only, and the next call
+committed in one transaction. A run that is stopped at any moment therefore has complete cells only, and the next call
 continues with the others.
 """
 

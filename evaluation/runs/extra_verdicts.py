@@ -18,7 +18,7 @@ Key = tuple[str, str, str, int]
 
 
 class ExtraVerdicts:
-    """The stored verdicts of additional verifiers. The object holds no state besides its store."""
+    """The stored verdicts of additional verifiers. The object has no state except its store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -179,7 +179,7 @@ class PolicyRunner:
         saved = self._saved
         (candidate,) = outcome.answers
         evaluation = candidate.evaluation
-        if not plan.judges:  # reports also show the scores of unchanged answers; they are no cost of the policy
+        if not plan.judges:  # reports show these scores, which are not a cost of the policy
             (evaluation,) = self.judge(slot.question, [(candidate.prompt, candidate.completion)])
         return PolicyAnswer(candidate, evaluation, policy_record(outcome, answer_score(evaluation), saved))
 

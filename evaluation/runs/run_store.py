@@ -63,7 +63,7 @@ _OF_CELL = (
 
 
 class RunStore:
-    """The stored runs. The object holds no state besides its store."""
+    """The stored runs. The object has no state except its store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,1 +1,1 @@
-"""Reference-free signals from samples and token probabilities, and how well they detect hallucinations."""
+"""Compute signals without references, and evaluate how well they detect hallucinations."""

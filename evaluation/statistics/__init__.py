@@ -1,1 +1,1 @@
-"""Rates with confidence intervals clustered by question. The input is counts of outcomes."""
+"""Compute rates with confidence intervals clustered by question, from counts of outcomes."""

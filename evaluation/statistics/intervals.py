@@ -17,7 +17,7 @@ from scipy import special, stats
 from evaluation.statistics.counts import Floats
 
 ROUNDING = 1e-12
-"""Shares closer than this count as equal, because they are ratios of small whole numbers."""
+"""Shares closer than this count as equal, because they are ratios of small integers."""
 
 NO_WIDTH = 1e-9
 """Limits closer than this count as equal. Such an interval has zero width, which no finite sample justifies."""

@@ -1,4 +1,4 @@
-"""The figures of a run: rates of every arm and differences of pairs of arms."""
+"""Define the summary of a run: rates of every arm and differences of pairs of arms."""
 
 from __future__ import annotations
 

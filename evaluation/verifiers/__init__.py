@@ -1,1 +1,1 @@
-"""Verifiers: implementations of V(c) with one protocol."""
+"""Implement verifiers, which compute V(c). All have the same interface."""

@@ -140,7 +140,7 @@ def _same_in_context(a: Reading, wanted: Value, value: Value, granularity: str) 
     if same_value(wanted, value, granularity):
         return True
     if wanted.nouns and not wanted.units and not value.units:
-        # "Of the engineers, 14 resigned": the counted noun is elsewhere in the answer.
+        # The counted noun may be elsewhere in the answer: "Of the engineers, 14 resigned".
         elsewhere = {singular(t.lower) for t in a.tokens}
         if wanted.nouns <= elsewhere:
             return same_value(wanted, replace(value, nouns=frozenset()), granularity)
