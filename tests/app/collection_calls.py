@@ -1,4 +1,4 @@
-"""Calls of /v1/collections that several tests make, and a worker that does what waits."""
+"""Helpers that call /v1/collections and run the waiting jobs with a worker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def upload(client: TestClient, name: str, files: dict[str, bytes | str], **heade
 
 
 def done(client: TestClient, pipeline: Pipeline, response: Any) -> dict[str, Any]:
-    """The job of a 202, after a worker has done what waits."""
+    """Return the job of a 202 response after a worker has run all waiting jobs."""
     assert response.status_code == 202, response.text[:500]
     assert response.headers["location"] == f"/v1/jobs/{response.json()['id']}"
     worker = Worker(pipeline)

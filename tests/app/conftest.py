@@ -1,4 +1,4 @@
-"""A small real installation that tests of the application share: three documents, MiniLM, an untrained reader."""
+"""Fixtures of a small real installation: three documents, MiniLM and an untrained reader."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ NOTES = (
 
 
 class FirstWords:
-    """A generator that answers with the first three words of the first chunk and cites it, and waits where it is told.
+    """A generator that answers with the first three words of the first chunk and cites it.
 
-    Started says that it was asked; it goes on once released. Raises what ``fails`` holds.
+    ``started`` is set when it is called. It waits until ``released`` is set. It raises ``fails``, if that is given.
     """
 
     name = "first-words"
@@ -72,13 +72,13 @@ class FirstWords:
 
 @pytest.fixture(scope="session")
 def opened_encoder() -> Encoder:
-    """MiniLM, open in this process: index commands then start no process for it."""
+    """MiniLM, open in this process, so that index commands start no process for it."""
     return open_encoder("", "cpu", Settings(device="cpu").encoder_precision)
 
 
 @pytest.fixture(scope="session")
 def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A reader that was never trained: real weights, real speed, no sense."""
+    """Folder of an untrained reader, which has real size and speed but gives meaningless answers."""
     folder = tmp_path_factory.mktemp("models") / "reader"
     save_prefix_decoder(warm_start(0), folder, {})
     return folder
@@ -86,9 +86,9 @@ def reader_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def make_settings(reader_folder: Path) -> Iterator[Callable[..., Settings]]:
-    """Settings that look at no environment: everything that matters is given.
+    """Function that makes settings independent of the environment.
 
-    Where tests run on a PostgreSQL server, a home gets a database there with the rows of its SQLite file.
+    If tests run on a PostgreSQL server, a home gets a database there with the rows of its SQLite file.
     """
     databases: dict[Path, str] = {}
     with ExitStack() as stack:
@@ -109,7 +109,7 @@ def make_settings(reader_folder: Path) -> Iterator[Callable[..., Settings]]:
 
 @pytest.fixture(scope="session")
 def small_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose collection "notes" holds NOTES, with an SQLite database. Do not damage it: see home_copy."""
+    """A home whose collection "notes" holds NOTES, with an SQLite database. Tests must not change it; see home_copy."""
     home = tmp_path_factory.mktemp("small") / "home"
     with Pipeline(Settings(home=home, database="", encoder="", device="cpu")) as pipeline:
         pipeline.index("notes", NOTES)
@@ -118,26 +118,26 @@ def small_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_settings(small_home: Path, make_settings: Callable[..., Settings]) -> Settings:
-    """Settings of small_home, with the untrained reader."""
+    """Settings of small_home with the untrained reader."""
     return make_settings(small_home)
 
 
 @pytest.fixture(scope="session")
 def small_pipeline(small_settings: Settings) -> Iterator[Pipeline]:
-    """A pipeline on small_home whose models are loaded once for the session."""
+    """A pipeline on small_home, whose models are loaded once per session."""
     with Pipeline(small_settings) as pipeline:
         yield pipeline
 
 
 @pytest.fixture
 def home_copy(small_home: Path, tmp_path: Path) -> Path:
-    """A copy of small_home that a test may damage."""
+    """A copy of small_home that a test may change."""
     return Path(shutil.copytree(small_home, tmp_path / "home"))
 
 
 @pytest.fixture
 def make_pipeline(small_pipeline: Pipeline) -> Iterator[Callable[..., Pipeline]]:
-    """A pipeline on given settings with the session's encoder (loading it takes a second) and any generator."""
+    """Function that makes a pipeline with the session's encoder (loading takes a second) and any generator."""
     opened: list[Pipeline] = []
 
     def pipeline(settings: Settings, generator: object | None = None) -> Pipeline:
@@ -154,7 +154,7 @@ def make_pipeline(small_pipeline: Pipeline) -> Iterator[Callable[..., Pipeline]]
 
 @pytest.fixture
 def first_words() -> type[FirstWords]:
-    """The class: a fixture, because a conftest cannot be imported."""
+    """The class FirstWords, as a fixture because a conftest cannot be imported."""
     return FirstWords
 
 
@@ -165,20 +165,20 @@ def pipeline(
     home_copy: Path,
     first_words: type[FirstWords],
 ) -> Pipeline:
-    """One on a home of its own that answers at once. A test file that needs another has its own of this name."""
+    """A pipeline on its own home that answers immediately. Test files may override it."""
     return make_pipeline(make_settings(home_copy), first_words())
 
 
 @pytest.fixture
 def client(pipeline: Pipeline) -> Iterator[TestClient]:
-    """Of a service on ``pipeline``."""
+    """Client of a service on ``pipeline``."""
     with TestClient(create_app(pipeline)) as opened:
         yield opened
 
 
 @pytest.fixture
 def typed(capsys: pytest.CaptureFixture[str], opened_encoder: Encoder) -> Callable[..., SimpleNamespace]:
-    """(words of a command line) -> its exit code, stdout, and stderr in one line."""
+    """Function that runs a command line and returns exit code, stdout, and stderr on one line."""
 
     def run(*words: object) -> SimpleNamespace:
         capsys.readouterr()

@@ -1,4 +1,4 @@
-"""Schemathesis over the whole service: sequences of calls, good and bad, each answer held against what OpenAPI says."""
+"""Run Schemathesis on the service: sequences of valid and invalid calls, with responses checked against OpenAPI."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from schemathesis.checks import CHECKS
 
 @dataclass(slots=True)
 class Fuzzed:
-    """calls: by operation. statuses: how often each came."""
+    """Statistics of a run. calls: number by operation. statuses: number by status."""
 
     calls: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -28,7 +28,7 @@ class Fuzzed:
 
 
 def no_server_error_but_503(_context: Any, response: Any, _case: Any) -> None:
-    """503 says when to come back; no other 5xx is ever right."""
+    """Raise for any 5xx status except 503, which must say when to retry."""
     if response.status_code >= 500:
         assert response.status_code == 503, response.text[:1000]
         assert int(response.headers["retry-after"][0]) >= 1
@@ -45,9 +45,10 @@ _NAMES = (
 def fuzz(
     app: FastAPI, *, calls: int, seed: int, steps: int = 12, after: Callable[[Any], None] = lambda _response: None
 ) -> Fuzzed:
-    """Call the app so often, in sequences of at most so many steps. after: told every response.
+    """Call the app in sequences of limited length.
 
-    Raises what Schemathesis raises when an answer breaks the schema, with the call as a curl command.
+    after: called with every response. Raises the exceptions of Schemathesis, with the call as a curl command, if a
+    response violates the schema.
     """
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     checks = [*CHECKS.get_by_names(list(_NAMES)), no_server_error_but_503]

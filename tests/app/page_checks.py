@@ -1,4 +1,4 @@
-"""What every page of the service promises, whatever it shows."""
+"""Checks that apply to every page of the service."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _Elements(HTMLParser):
-    """Tags with their attributes, ids, and which inputs have a label."""
+    """Parser that collects tags with attributes, IDs, and inputs that have a label."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class _Elements(HTMLParser):
 
 
 def check_page(response: Any, status: int = 200) -> str:
-    """The HTML of a page that keeps to what all pages promise."""
+    """Return the HTML of a response after checking it as a page."""
     assert response.status_code == status, response.text[:300]
     html = str(response.text)
     policy = response.headers["content-security-policy"]

@@ -1,4 +1,4 @@
-"""What clients put into chat messages: parts with fields of their own, turns of tools, characters that are none."""
+"""Contents of chat messages: parts with additional fields, tool messages, invalid characters."""
 
 from __future__ import annotations
 

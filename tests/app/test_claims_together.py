@@ -1,4 +1,4 @@
-"""Claims of an answer read together by what people call: verify, score, a report's marks; and what they are told."""
+"""Joint reading of an answer's claims in verify, score and report, and the messages about it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, messages and exit codes. Uses the shipped reader and MiniLM."""
+"""The command line: output, messages and exit codes, with the shipped reader and MiniLM."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings from a YAML file: the same names as the flags, flags override, wrong names are named."""
+"""Settings from a YAML file: names of flags, flags that override it, errors for unknown names."""
 
 from __future__ import annotations
 

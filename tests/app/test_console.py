@@ -1,4 +1,4 @@
-"""What reaches a terminal or a pipe: nothing that commands it, whatever its encoding, and JSON that stays JSON."""
+"""Console output: control characters are escaped in any encoding, and JSON stays valid."""
 
 from __future__ import annotations
 

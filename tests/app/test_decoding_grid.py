@@ -1,4 +1,4 @@
-"""Lists of temperatures, top-p and top-k as a grid."""
+"""Decoding grids from lists of temperatures, top-p and top-k."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""closed_book is left out for a reader unless it is named, and the run says why."""
+"""Default arms: closed_book is omitted for a reader unless it is named, and the run states the reason."""
 
 from __future__ import annotations
 

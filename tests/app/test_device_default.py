@@ -1,4 +1,4 @@
-"""Every command that computes takes the GPU where there is one, unless told otherwise."""
+"""Default device: every command uses a GPU if there is one, unless a device is given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The doctor on a healthy installation and on broken ones: it names what is broken, and survives it."""
+"""``plumbline doctor`` on healthy and broken installations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home that is named with nothing: unset in the environment, refused as an option."""
+"""An empty name of the home: ignored in the environment, rejected as an option."""
 
 from __future__ import annotations
 

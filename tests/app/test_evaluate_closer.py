@@ -1,4 +1,4 @@
-"""plumbline evaluate and report with gold evidence, forced drift and plots, as a person would see them."""
+"""``plumbline evaluate`` and ``report`` with gold evidence, forced drift and plots."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def talker(
     first_words: type[Any],
 ) -> Pipeline:
     class Talker(first_words):  # type: ignore[misc]
-        """Goes on from what it is made to say, falsely where that names no city of the question."""
+        """A generator that continues a given beginning, falsely if the beginning does not name the right city."""
 
         def begun_prompt(
             self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
@@ -156,7 +156,7 @@ def test_dry_run_counts_what_is_planted(
             return talker
 
         def __exit__(self, *error: object) -> None:
-            """The fixture closes it."""
+            """Do nothing, because the fixture closes the pipeline."""
 
     monkeypatch.setattr("app.commands.options.open_pipeline", lambda arguments: Held())
     arguments = parsed(questions, "--forced-drift", "--dry-run", "--json")

@@ -1,4 +1,4 @@
-"""A run whose models work in an executor's workers: samples, verdicts, resuming, and what is refused. Needs no Ray."""
+"""Runs on the workers of an executor: samples, verdicts, resuming, and rejected options. Needs no Ray."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def drawn(pipeline: Pipeline, workers: RunWorkers | None = None, limit: int | No
 
 
 def records(pipeline: Pipeline, run_id: str) -> list[SampleRecord]:
-    """The samples, without the scores of their chunks, which depend on the encoder's batches."""
+    """Return the samples without the scores of their chunks, which depend on the encoder's batches."""
     found = RunStore(pipeline.store).load_samples(run_id)
     assert all(r.completion is None or r.chunks or r.arm != "rag" for r in found)
     return [replace(r, chunks=()) for r in found]

@@ -1,4 +1,4 @@
-"""``evaluate`` where questions have no references: judged by the trusted collection, resumable, reported."""
+"""``plumbline evaluate`` with questions without references: entailment by the trusted collection, resuming, report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ ANSWERS = {
 
 
 class Overlap:
-    """Support is the share of the claim's words that the evidence has."""
+    """A scorer whose support is the share of the claim's words that occur in the evidence."""
 
     name = "overlap/1"
 
@@ -83,7 +83,7 @@ def pipeline(
     first_words: type[Any],
 ) -> Pipeline:
     class Talker(first_words):  # type: ignore[misc]
-        """Says what ANSWERS holds when it was shown something, else something wrong."""
+        """A generator that answers from ANSWERS if it gets chunks, and wrongly otherwise."""
 
         def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
             text = ANSWERS[prompt.question] if prompt.chunks else "It was founded by pelicans. I like them."

@@ -1,4 +1,4 @@
-"""``evaluate`` on questions that the documents do not answer: judged by the chunks shown, and in no difference."""
+"""``plumbline evaluate`` with unanswerable questions: judged by the chunks, excluded from differences."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def pipeline(
     first_words: type[Any],
 ) -> Pipeline:
     class Talker(first_words):  # type: ignore[misc]
-        """Right, or faithful, where it was shown something; else it makes something up."""
+        """A generator that answers correctly or faithfully if it gets chunks, and invents an answer otherwise."""
 
         def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
             shown = "three years" if "warranty" in prompt.question else "The office in Lisbon opens at nine."

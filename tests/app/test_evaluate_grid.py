@@ -1,4 +1,4 @@
-"""plumbline evaluate with arms that do more and a grid, on a small collection, seen as a person would."""
+"""``plumbline evaluate`` with modified arms and a decoding grid, on a small collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public Python API does what its docstring shows."""
+"""The public Python API works as its docstring shows."""
 
 from __future__ import annotations
 

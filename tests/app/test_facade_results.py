@@ -1,4 +1,4 @@
-"""What the public API shows of itself: names, errors, results in one line and as HTML."""
+"""The public API's names, errors, and representations of results as text and HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new user tries first: the demo's home, the shipped samples by name, files of another layout."""
+"""First steps of a new user: the demo's home, the shipped samples by name, files of another layout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a message says, not how long it is, tells whether it follows the question before it."""
+"""Detection of follow-up questions by their content rather than their length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which generator --model names, and how it is reached from the command line and the service."""
+"""The generator that --model selects, on the command line and in the service."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from generation.remote.generator import OpenAIGenerator
 
 
 class Answering(BaseHTTPRequestHandler):
-    """Quotes the first passage and cites it; 401 without the right key."""
+    """A model server that quotes the first passage and cites it. It returns 401 without the right key."""
 
     bodies: ClassVar[list[dict[str, Any]]] = []
 

@@ -19,7 +19,7 @@ def command(
     make_settings: Callable[..., object],
     monkeypatch: pytest.MonkeyPatch,
 ) -> Callable[..., int]:
-    """Runs the command line in a home of its own, with the session's encoder."""
+    """Function that runs the command line in its own home with the session's encoder."""
 
     def run(*arguments: str) -> int:
         monkeypatch.setattr(
@@ -107,7 +107,7 @@ def test_watching_goes_on_after_a_failure_and_ends_with_130(
     kept = {path: path.read_text() for path in notes.iterdir()}
 
     def looks(paths: object, build: Callable[[], bool], clock: object, wait: object) -> None:
-        """Stands for the waiting only: what happens between two builds."""
+        """Replacement of ``follow`` that changes the files between builds instead of waiting."""
         assert build() is True
         for path in kept:
             path.unlink()

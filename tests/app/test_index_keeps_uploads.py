@@ -1,4 +1,4 @@
-"""Indexing a folder names what it removes, and leaves what was uploaded unless --replace is given."""
+"""Indexing a folder lists removed documents, and keeps uploaded ones unless --replace is given."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ONE, TWO, THREE = (Document(f"{name}.txt", name, f"{name} is a number.") for nam
 
 
 def index(pipeline: Pipeline, *found: Document | Refused, replace: bool = False) -> tuple[IndexReport, tuple[str, ...]]:
-    """As `plumbline index` does it."""
+    """Index as ``plumbline index`` does."""
     uploads = UploadedSources(pipeline.store, "notes")
 
     def source() -> Iterator[Document | Refused]:

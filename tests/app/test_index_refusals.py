@@ -1,4 +1,4 @@
-"""How `plumbline index` shows what was refused: grouped by reason, whole files first, notes last."""
+"""Refused files in the output of ``plumbline index``: grouped by reason, entire files first, notes last."""
 
 from __future__ import annotations
 

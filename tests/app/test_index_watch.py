@@ -12,7 +12,7 @@ from retrieval.indexing.report import IndexProgress
 
 
 class Time:
-    """A clock that stands still until it is waited for; does what a script says at each wait, then ends."""
+    """A clock that advances only when it waits. It runs one step of a script per wait, then ends."""
 
     def __init__(self, script: list[Callable[[], object]]) -> None:
         self.now = 0.0
@@ -30,7 +30,7 @@ class Time:
 
 
 def nothing() -> None:
-    """A look at which nothing has changed."""
+    """A step of the script without changes."""
 
 
 PARAMS = WatchParams(every=1, quiet=2, longest=6, retry=5)

@@ -1,4 +1,4 @@
-"""Jobs as rows: who may see them, who may take them up, and what a killed worker leaves behind."""
+"""Jobs in the database: visibility, leases, and recovery after a worker was killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs of all tenants take turns: one that sends a hundred keeps nobody else waiting."""
+"""Fair scheduling of jobs: a tenant with many jobs does not delay the others."""
 
 from __future__ import annotations
 

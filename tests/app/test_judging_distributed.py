@@ -1,4 +1,4 @@
-"""Judging by the workers of an executor gives what judging here gives: outcomes, scores, evidence, order, failures."""
+"""Judging on workers gives the same outcomes, scores, evidence, order and failures as judging in this process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 class Failing(TokenOverlapScorer):
-    """Token overlap that dies, or gives NaN, where a claim holds a word."""
+    """Token overlap that raises an error or gives NaN for claims with a given word."""
 
     def __init__(self, word: str, *, dies: bool) -> None:
         self._word, self._dies = word, dies

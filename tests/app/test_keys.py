@@ -1,4 +1,4 @@
-"""API keys in the database, and the buckets that hold back who asks too often."""
+"""API keys in the database, and the token buckets of rate limits."""
 
 from __future__ import annotations
 

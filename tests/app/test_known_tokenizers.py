@@ -1,4 +1,4 @@
-"""A foreign tokenizer is tried once per home and file, and before anything else of its model is opened."""
+"""A foreign tokenizer is tried once per home and file, before any other part of its model is opened."""
 
 from __future__ import annotations
 

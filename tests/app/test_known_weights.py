@@ -1,4 +1,4 @@
-"""Weight files that change after they were opened are refused by name until they are accepted."""
+"""Weight files that changed since they were opened are refused by name until they are accepted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from model.errors import ModelError
 
 
 def flip(file: Path, place: int = -1) -> None:
-    """Change one bit and leave size and time as they were."""
+    """Flip one bit and keep size and modification time."""
     before = file.stat()
     content = bytearray(file.read_bytes())
     content[place] ^= 1

@@ -1,4 +1,4 @@
-"""A limit of memory that is too small ends in a message, whatever the libraries say of it."""
+"""Out-of-memory errors of any library become one message."""
 
 from __future__ import annotations
 

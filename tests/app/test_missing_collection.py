@@ -1,4 +1,4 @@
-"""A collection that is not there is refused before any model is loaded."""
+"""A missing collection is reported before any model is loaded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.errors import RetrievalError
 
 @pytest.fixture
 def loads_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Opening an encoder, a generator or a scorer fails the test."""
+    """Fail the test if an encoder, a generator or a scorer is opened."""
 
     def opened(*_: object, **__: object) -> None:
         pytest.fail("a model was opened for a collection that is not there")

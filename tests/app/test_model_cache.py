@@ -1,4 +1,4 @@
-"""The cache of opened models: one object for the same files, a new one when they change, bounded, safe for threads."""
+"""The cache of opened models: one object per set of files, reopened on changes, bounded, thread-safe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from retrieval.encoding.subprocess_encoder import SubprocessEncoder
 
 
 class Model:
-    """Stands for opened weights; compared by identity."""
+    """A stand-in for opened weights, compared by identity."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""``plumbline model check`` as a user meets it: what passes, what is said, and every way a checkpoint can be wrong."""
+"""``plumbline model check``: passing checkpoints, its output, and all kinds of invalid checkpoints."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tokenizer() -> Any:
 
 @pytest.fixture(scope="module")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory, tokenizer: Any) -> Callable[..., Path]:
-    """(class of transformers' config, fields) -> a random checkpoint; a fresh copy every time."""
+    """Function that writes a random checkpoint. It takes the class and fields of transformers' config."""
     import transformers
 
     made: dict[str, Path] = {}

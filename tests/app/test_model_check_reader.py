@@ -1,4 +1,4 @@
-"""``plumbline model check`` on a reader's folder: the shipped one, a fresh one, and ones that are wrong."""
+"""``plumbline model check`` on a reader's folder: the shipped reader, a new one, and damaged ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from model.reader.prefix_decoder import CONFIG, WEIGHTS, save_prefix_decoder, wa
 
 @pytest.fixture(scope="module", params=[False, True])
 def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Not trained; with exact-match marks and without."""
+    """Folder of an untrained reader, with exact-match marks or without."""
     made = tmp_path_factory.mktemp("reader")
     save_prefix_decoder(warm_start(0, plain=request.param, num_layers=1), made, {})
     return made
@@ -46,7 +46,7 @@ def test_the_shipped_one_by_name(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def damaged(folder: Path, target: Path, name: str, value: float) -> None:
-    """One number of a tensor is another; the file's hash is right."""
+    """Change one number of a tensor and keep the file's recorded hash valid."""
     shutil.copytree(folder, target)
     tensors = load_file(target / WEIGHTS)
     tensors[name].view(-1)[3] = value
@@ -86,7 +86,7 @@ def test_a_verifier_is_no_decoder(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_mistake_in_one_way_of_computing_is_found(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A cache that forgets its first position."""
+    """The mistake is a cache that loses its first position."""
     from model.decoder.cache import KVCache
 
     append = KVCache.append

@@ -1,4 +1,4 @@
-"""``plumbline model eval`` as a user meets it: every kind of model and file, output, messages and exit codes."""
+"""``plumbline model eval``: every kind of model and file, output, messages and exit codes."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_reader_ends_in_one_json_line(evaluate: Eval, reader_folder: Path, tmp
 
 
 class Constant:
-    """Believes everything."""
+    """A scorer that gives every claim the same high support."""
 
     name = "constant/1"
 
@@ -196,7 +196,7 @@ def test_a_trained_verifiers_folder(
 
 
 class Reader(Constant):
-    """Reads an answer at once and believes it then."""
+    """A scorer that reads entire answers, and gives higher support if it does."""
 
     answer_tokens = 100
 
@@ -298,7 +298,7 @@ def test_layouts_are_told_by_content_even_behind_broken_lines(tmp_path: Path, ra
 
 
 def test_sources_with_any_name_are_shown_as_they_are(evaluate: Eval, tmp_path: Path) -> None:
-    """No markup of the library that draws the table, and nothing that commands a terminal."""
+    """Neither markup of the table library nor control characters take effect."""
     rows = [
         {
             "evidence": "The cable is red.",

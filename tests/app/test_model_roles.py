@@ -1,4 +1,4 @@
-"""The role of a model by its name and files."""
+"""Detection of a model's role by its name and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named models: where they are looked for, how they are fetched, and that no other file is taken for one."""
+"""Named models: where they are searched, how they are fetched, and that other files are rejected."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.gguf_files import write
 
 @pytest.fixture
 def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[NamedModel, Path]:
-    """ "smollm2" as a tiny model in a wheel, of no package that is installed."""
+    """The name "smollm2" for a tiny model in a wheel of a package that is not installed."""
     content = write(tmp_path / "tiny.gguf").file.read_bytes()
     model = replace(
         MODELS["smollm2"], module="no_such_module_here", size=len(content), sha256=hashlib.sha256(content).hexdigest()

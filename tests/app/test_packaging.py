@@ -1,4 +1,4 @@
-"""What is shipped: type information of every package, and no training data."""
+"""Contents of the distribution: type information of every package, and no training data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parsers of the command line: suggestions, help in two lengths, nested commands, renamed options."""
+"""The parsers of the command line: suggestions, short and full help, nested commands, renamed options."""
 
 from __future__ import annotations
 

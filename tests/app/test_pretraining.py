@@ -1,4 +1,4 @@
-"""From text to a checkpoint that answers: sentences by heart, stopped and resumed, bad lines, small files."""
+"""Pretraining from text to a checkpoint: memorised sentences, resuming, bad lines, small files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ SETTINGS = PretrainSettings(
 
 
 def quiet(text: str) -> None:
-    """Says nothing."""
+    """Discard a message."""
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_a_hundred_sentences_are_learnt_by_heart(text: Path, tmp_path: Path) -> 
 
 
 def completed(learnt: PretrainOutcome, sentences: Sequence[str]) -> int:
-    """How many of the sentences it completes from their beginnings, word for word."""
+    """Return how many sentences the model completes word for word from their beginnings."""
     assert learnt.training is not None
     assert learnt.training.finished
     assert learnt.validation is None  # nothing was held out
@@ -132,7 +132,7 @@ def test_the_generator_reads_the_folder(learnt: PretrainOutcome, tmp_path: Path)
 
 
 def test_it_can_be_fine_tuned_on_rows(learnt: PretrainOutcome, tmp_path: Path) -> None:
-    """What a causal reader's rows will be: a prompt, and an answer that ends with the end token."""
+    """The rows have the form of a causal reader's: a prompt, and an answer that ends with the end token."""
     tokenizer = Tokenizer(learnt.folder / "tokenizer.json")
     rows = [
         TokenRow((END_ID, *tokenizer.encode(question).token_ids), (*tokenizer.encode(answer).token_ids, END_ID))
@@ -148,7 +148,7 @@ def test_it_can_be_fine_tuned_on_rows(learnt: PretrainOutcome, tmp_path: Path) -
 
 @pytest.mark.drill
 def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path) -> None:
-    """Time runs out after every batch of documents and every step; every other run has a clock that stands still."""
+    """The time limit is reached after every batch of documents and every step of every other run."""
     base = replace(short(recipe(text)), max_seconds=5.0, shard_bytes=240_000)
     assert base.corpus is not None
     base = replace(base, corpus=replace(base.corpus, hold_out=20, shard_bytes=500))

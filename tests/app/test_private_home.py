@@ -1,4 +1,4 @@
-"""The home folder is for its owner alone, also one that was made before, with a line that says so."""
+"""The home folder is accessible only to its owner. An existing one is restricted, with a warning."""
 
 from __future__ import annotations
 

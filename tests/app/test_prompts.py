@@ -1,4 +1,4 @@
-"""--prompt: what is told to a model, from the command line on; and that it is a part of what a run is."""
+"""--prompt: the messages that a model receives, and the template as part of a run's identity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored queries that are older than an age are deleted for good; by default none is."""
+"""Stored queries that are older than an age are permanently deleted. By default none is."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def keep(store: Store, **ages: timedelta) -> None:
 
 
 def names(store: Store) -> set[str]:
-    """Of the queries that these tests store: a copied home may hold others, of today."""
+    """Return the IDs of the queries that these tests store. A copied home may contain other recent queries."""
     with store.read() as connection:
         found = connection.execute(select(queries.c.id).where(queries.c.question.like("% xyzzy")))
         return set(found.scalars())

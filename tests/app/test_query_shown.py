@@ -1,4 +1,4 @@
-"""What ``query`` shows: text as it is drawn, a mark where an answer was cut, verdicts with their reasons."""
+"""Output of ``plumbline query``: streamed text, a mark on cut answers, verdicts with reasons."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def result(text: str, reason: FinishReason) -> QueryResult:
 
 
 class Speaking:
-    """A generator that says what it is given, from ``begin`` only."""
+    """A generator that streams given events and supports only ``begin``."""
 
     def __init__(self, events: Sequence[TextDelta | FinishedRequest | Exception]) -> None:
         self.events, self.cancelled = events, False

@@ -1,4 +1,4 @@
-"""When a reader declines is fitted after its training, and on its own."""
+"""Fitting of a reader's declining, after its training and separately."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from model.reader.prefix_decoder import load_prefix_decoder
 
 
 def silent(text: str) -> None:
-    """No progress on the terminal."""
+    """Discard progress."""
 
 
 def _many(folder: Path, articles: int) -> Path:
-    """Articles whose passages fit the context whole, a third of the questions unanswered."""
+    """Return articles whose passages fit completely into the context, with a third of the questions unanswerable."""
     lines = []
     for n in range(articles):
         context = f"Lamp {n} of the harbour was drawn by Ada Thorne in {1800 + n}. It stands {30 + n} metres high."
@@ -51,7 +51,7 @@ Fitted = tuple[ReaderRecipe, TrainedReader, list[str]]
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
-    """Of one layer and twelve articles, two of which are held out."""
+    """A reader with one layer and twelve articles, two of which are held out."""
     folder, messages = tmp_path_factory.mktemp("fitted"), list[str]()
     with pytest.MonkeyPatch.context() as patch:
         recipe = _few_are_enough(patch, 10, folder, articles=12, development=6)

@@ -1,4 +1,4 @@
-"""From files of questions to a scored reader in a folder: two steps, which teach nothing and pass everything once."""
+"""Training of a reader from question files to scores, with two steps that run all parts of the code."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def silent(text: str) -> None:
-    """Says nothing."""
+    """Discard a message."""
 
 
 def recipe(files: tuple[Path, Path], **changes: object) -> ReaderRecipe:

@@ -1,4 +1,4 @@
-"""``plumbline retrieve`` and ``plumbline tune`` as a user meets them, over a small collection and a tiny encoder."""
+"""``plumbline retrieve`` and ``plumbline tune`` on a small collection with a tiny encoder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOPICS = ("pump", "valve", "motor", "cable", "probe", "crane", "filter", "sensor
 
 
 class Blind:
-    """An encoder that sees no difference between texts, but for their first letter: words must do the work."""
+    """An encoder that distinguishes texts only by their first letter, so that keyword search decides."""
 
     fingerprint = hashlib.sha256(b"blind").hexdigest()
     dimension = 8

@@ -1,4 +1,4 @@
-"""A set in which every query is a document, as BEIR's ArguAna has it, from its files to the measures."""
+"""Measures on a set in which every query is also a document, as in BEIR's ArguAna."""
 
 from __future__ import annotations
 

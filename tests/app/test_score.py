@@ -1,4 +1,4 @@
-"""``score``: answers that another system produced get outcomes, rates and intervals, whatever is wrong with them."""
+"""``score``: outcomes, rates and intervals of answers from another system, including invalid ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OVERLAP = JudgePlan(model="token-overlap")
 
 
 class Failing(TokenOverlapScorer):
-    """Token overlap that gives NaN, or dies, where a claim holds a word."""
+    """Token overlap that gives NaN or raises an error for claims with a given word."""
 
     def __init__(self, word: str, how: str) -> None:
         self._word, self._how = word, how
@@ -99,7 +99,7 @@ def test_references_judge_factuality_without_a_model_and_both_are_never_mixed() 
 
 
 class Reading(ScorerInFront):
-    """Passes every claim, as a reader does that gave the answer itself."""
+    """A scorer that supports every claim, like a reader that gave the answer itself."""
 
     name = "reading"
 

@@ -1,4 +1,4 @@
-"""``plumbline score`` as a command: what it prints and writes, its exit codes, and going on where it stopped."""
+"""``plumbline score``: output, files, exit codes, and resuming."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels that came with another system's answers: corrected rates beside the verifier's."""
+"""Rates corrected by labels that came with another system's answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ WITH = ("--verifier", "reference")
 
 
 def answers(questions: int, labelled: int, error: float) -> list[dict[str, Any]]:
-    """Two systems; the reference verifier takes what says "seven" for right, people differ from it in a share."""
+    """Answers of two systems.
+
+    The reference verifier accepts those that say "seven". Labels differ from it in a share.
+    """
     rng = np.random.default_rng(3)
     rows = []
     for number in range(questions):

@@ -1,4 +1,4 @@
-"""From Python: scoring rows, and the assertion that a test suite makes."""
+"""Scoring of rows and the assertion for test suites, from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""--fail-if: what a condition means, and that nothing passes a gate without having been measured."""
+"""--fail-if: meaning of conditions, and that a gate fails if nothing was measured."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from evaluation.statistics.summary import summarise
 
 
 def summary(**arms: str) -> RunSummary:
-    """Arms with one outcome a question, by its first letter."""
+    """Return a summary of arms with one outcome per question, given by its first letter."""
     letters: dict[str, Outcome] = {"h": "hallucinated", "s": "supported", "a": "abstained", "u": "unscored"}
     records = [OutcomeRecord(str(i), arm, 0, letters[c]) for arm, row in arms.items() for i, c in enumerate(row)]
     pairs = [tuple(arms)] if len(arms) == 2 else []

@@ -1,4 +1,4 @@
-"""Answers that came with references and contexts: both parts are judged, and both are shown."""
+"""Answers with both references and contexts: both parts are judged and shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``plumbline report`` beyond one page: comparing, formats, plots, exports and the gate, on stored runs."""
+"""``plumbline report`` on stored runs: comparisons, formats, plots, exports and the gate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def runs(
     home_copy: Path,
     first_words: type[Any],
 ) -> tuple[Path, str, str, str]:
-    """Home and three runs: two of the same questions with different k, one of another question."""
+    """Home and three runs: two on the same questions with different k, and one on another question."""
     pipeline = make_pipeline(make_settings(home_copy), first_words())
     plans = [
         EvaluationPlan(QUESTIONS, ("closed_book", "rag"), "notes", samples=2, k=1),

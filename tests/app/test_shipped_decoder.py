@@ -1,4 +1,4 @@
-"""The decoder that ships, by its name, in every command that takes a decoder's folder."""
+"""The shipped decoder by its name, in every command that takes a decoder's folder."""
 
 from __future__ import annotations
 

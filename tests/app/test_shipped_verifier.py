@@ -1,4 +1,4 @@
-"""The verifier that ships, as commands open it: network and reader belong together."""
+"""The shipped verifier as commands open it: the network together with the reader."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from model.verifier.files import CONFIG
 
 
 def shipped_fingerprint() -> str:
-    """The shipped reader's."""
+    """Return the fingerprint of the shipped reader."""
     return prefix_decoder_fingerprint(shipped_reader())
 
 
@@ -113,7 +113,7 @@ def test_so_does_one_that_judges_faithfulness_afterwards(
 
 
 def _judged(pipeline: Pipeline, judging: VerifierPlan, questions: tuple[Question, ...]) -> tuple[str, list[str]]:
-    """A run, and who gave the verdicts of its one sample."""
+    """Evaluate one question and return the run's ID and the verifiers of the verdicts on its only sample."""
     plan = EvaluationPlan(questions, arms=("rag",), samples=1, judging=judging)
     run_id = evaluate(pipeline, plan, judge=open_judge(pipeline, judging, questions, "notes")).run_id
     (record,) = RunStore(pipeline.store).load_samples(run_id)

@@ -1,4 +1,4 @@
-"""Messages that ask nothing are replied to as such; a question behind a greeting stays a question."""
+"""Detection of small talk. A question after a greeting is still a question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Follow-up questions made to stand alone by rule, and what a model wrote read back."""
+"""Follow-up questions rewritten to standalone questions by rule, and parsing of a model's rewriting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streamed reasoning over HTTP: `reasoning_content` in chat chunks, `thought` events of a query, never the answer."""
+"""Streamed reasoning over HTTP: `reasoning_content` in chat chunks, `thought` events of a query, never in answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Over:
 def writing(
     make_pipeline: Any, make_settings: Any, home_copy: Path, first_words: Any
 ) -> Iterator[Callable[..., TestClient]]:
-    """(text, live) -> a client of a service whose model writes that text, two characters at a time if live."""
+    """Function that makes a client of a service whose model writes a given text, two characters at a time if live."""
 
     class Writer(first_words):  # type: ignore[misc]
         def __init__(self, text: str) -> None:
@@ -70,7 +70,7 @@ def writing(
 
 
 def query(client: TestClient, **fields: Any) -> tuple[dict[int, str], dict[int, str], dict[str, Any]]:
-    """Joined thoughts and texts by sample, and the event with the answers."""
+    """Return the joined thoughts and texts by sample, and the event with the answers."""
     body = {"question": QUESTION, "collection": "notes", "stream": True, **fields}
     reply = client.post("/v1/query", json=body)
     assert reply.status_code == 200, reply.text[:500]
@@ -140,7 +140,7 @@ def test_open_tags_tags_in_prose_and_none(
 
 
 def test_with_a_policy_reasoning_waits_like_the_text(writing: Callable[..., TestClient]) -> None:
-    """A policy may withdraw the answer, and the reasoning tells it."""
+    """A policy may withdraw the answer, which the reasoning would reveal."""
     client = writing()
     thoughts, texts, event = query(client, policy=["flag"])
     (answer,) = event["answers"]

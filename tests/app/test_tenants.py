@@ -1,4 +1,4 @@
-"""Each tenant has its own names, and finds nothing of another's."""
+"""Each tenant has its own names of collections, and does not find those of others."""
 
 from __future__ import annotations
 

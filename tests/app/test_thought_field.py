@@ -1,4 +1,4 @@
-"""What a model thought is a field of its own in the JSON of an answer, never its text."""
+"""A model's reasoning is a separate field of an answer's JSON, never part of its text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline train decoder` as it is typed: it goes on from a checkpoint, and its folder answers a query."""
+"""``plumbline train decoder``: it starts from a checkpoint, and its output answers a query."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_it_trains_and_the_folder_answers(
 
 @pytest.mark.drill
 def test_it_learns_what_its_rows_say(train: Train, base: Path, tmp_path: Path) -> None:
-    """A question that nothing answers is refused after a hundred steps on such questions alone."""
+    """After a hundred steps on unanswerable questions only, an unanswerable question is refused."""
     lines = [{**lamp, "answers": [], "answerable": False} for lamp in LAMPS]
     (tmp_path / "none.jsonl").write_text("\n".join(map(json.dumps, lines)), "utf-8")
     out = tmp_path / "taught"

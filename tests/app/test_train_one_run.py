@@ -1,4 +1,4 @@
-"""`plumbline train ...` into a folder that another run holds: refused at once, before any file is read."""
+"""``plumbline train`` with a folder that another run uses is refused before any file is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`plumbline train pretrain` as it is typed: it trains, says how to go on, and its folder answers a query."""
+"""``plumbline train pretrain``: it trains, explains how to continue, and its output answers a query."""
 
 from __future__ import annotations
 

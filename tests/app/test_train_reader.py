@@ -1,4 +1,4 @@
-"""``plumbline train reader`` as a user meets it: what cannot be meant, and files that cannot be used."""
+"""``plumbline train reader``: invalid options and unusable files."""
 
 from __future__ import annotations
 

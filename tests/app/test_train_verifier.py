@@ -1,4 +1,4 @@
-"""``plumbline train verifier`` as a user meets it: output, messages, exit codes, resuming."""
+"""``plumbline train verifier``: output, messages, exit codes, resuming."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_it_trains_and_then_has_nothing_left_to_train(train: Train, data: Path, 
 
 
 def test_supported_pairs_are_drawn_to_the_balance_asked(train: Train, data: Path, tmp_path: Path) -> None:
-    """Of 4 supported and 4 unsupported pairs half of the first, all of the second; of a source without these, none."""
+    """Of 4 supported and 4 unsupported pairs, half of the first and all of the second are drawn; of a source without
+    unsupported pairs, none.
+    """
     other = tmp_path / "others.jsonl"
     other.write_text(json.dumps({"evidence": "Lamps burn.", "claim": "Lamps burn.", "supported": True, "group": "a"}))
     arguments = (

@@ -1,4 +1,4 @@
-"""What a training command says of a run that is lost: once, with what to do; nothing of one that is well."""
+"""Warnings of training commands about a collapsed run: printed once, with advice, and never for a healthy run."""
 
 from __future__ import annotations
 

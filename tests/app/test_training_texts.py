@@ -1,4 +1,4 @@
-"""Documents that training makes rows from: those that can be read, and an error that names a place without any."""
+"""Documents from which training rows are generated, and the error for a path without any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tune saved is how a collection is searched, through every door, and shown; what is asked for wins."""
+"""Settings saved by tune are used and shown by every command and interface, and explicit settings override them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Curves fitted on held-out claims: short answers have one of their own where there are enough, else the common one."""
+"""Calibration curves of held-out claims. Short answers have their own curve if there are enough of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PASSAGE = "The lamp of Skerry is green. It stands {0} metres above the sea, and 
 
 
 def claims(short: int) -> list[PairExample]:
-    """40 statements, every other one wrong, and ``short`` short answers, of which every third is right."""
+    """Return 40 statements, every other one wrong, and ``short`` short answers, of which every third is right."""
     out = [
         PairExample(
             PASSAGE.format(n),
@@ -37,7 +37,7 @@ def claims(short: int) -> list[PairExample]:
 
 @pytest.fixture(scope="module")
 def loaded() -> LoadedSupport:
-    """The shipped verifier: a network that tells nothing has no curve."""
+    """The shipped verifier, because an uninformative network has no curve."""
     return load_support(shipped_verifier())
 
 
@@ -61,7 +61,7 @@ def test_too_few_of_a_kind_have_no_curve_of_their_own(loaded: LoadedSupport) -> 
 
 @pytest.mark.parametrize("lacks", [{}, {"number_lack": 2.0}, {"word_lack": 3.0, "name_lack": 1.0}])
 def test_half_is_even_odds_with_what_is_taken_off(loaded: LoadedSupport, lacks: dict[str, float]) -> None:
-    """At the maximum of a logistic likelihood the mean support of its claims is their mean target."""
+    """At the maximum of a logistic likelihood, the mean support of its claims equals their mean target."""
     examples = claims(0)
     found = calibrated(loaded, SupportUse(60, **lacks), examples, [], say=silent)  # type: ignore[arg-type]
     scorer = SupportScorer(replace(loaded, use=found.use))

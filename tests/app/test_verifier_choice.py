@@ -1,4 +1,4 @@
-"""Verifiers by name on the command line: facts, people's labels, a judge, simpler claims, and what does not fit."""
+"""Selection of verifiers on the command line: facts, human labels, a judge, simpler claims, invalid combinations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 class YesToYears:
-    """A Generator that says yes where the claim names years, dies on "boom", and else mumbles."""
+    """A generator that says yes if the claim names years, raises an error on "boom", and otherwise gives no clear
+    answer.
+    """
 
     name, fingerprint, context_length = "yes-to-years", "a" * 64, 1000
 

@@ -1,4 +1,4 @@
-"""What a verifier is trained on: pairs and marked responses, told apart by their content, in one call."""
+"""Training data of a verifier: pairs and marked responses, distinguished by content, in one call."""
 
 from __future__ import annotations
 

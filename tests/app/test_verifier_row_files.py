@@ -1,4 +1,4 @@
-"""Rows made ahead: what is trained on them is what would have been trained at once; damage is named."""
+"""Rows written in advance train the same network as rows that are built immediately. Damaged files are named."""
 
 from __future__ import annotations
 
@@ -193,7 +193,7 @@ def listed(change: dict[str, object]) -> Callable[[Path], None]:
 
 
 def claimed(change: dict[str, object]) -> Callable[[Path], None]:
-    """Of a claim held out, its hash put right."""
+    """Return a function that changes a held-out claim and updates its file's hash."""
 
     def damage(path: Path) -> None:
         first, *others = lzma.decompress(path.read_bytes()).splitlines()

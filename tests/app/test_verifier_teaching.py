@@ -1,4 +1,4 @@
-"""Targets from labels and teachers: what the teachers say is what they say elsewhere, kept, and asked for once."""
+"""Distillation targets: the teachers' scores equal those of normal use, are stored, and are computed once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From pair files to a calibrated verifier in a folder: two steps, which teach nothing and pass everything once."""
+"""Training of a verifier from pair files to calibration, with two steps that run all parts of the code."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_what_lies_in_the_starts_folder_at_the_end_is_nothing_to_the_run(
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Answers of three sentences, of which the second is wrong in every other one."""
+    """Answers of three sentences. The second sentence is wrong in every other answer."""
     folder = tmp_path_factory.mktemp("answers") / "lamps"
     folder.mkdir()
     numbers = range(40)  # at three in a hundred, some are held out
@@ -292,7 +292,7 @@ def test_raw_logits_are_of_the_best_window(trained: tuple[TrainedVerifier, list[
 
 
 def test_a_plain_cross_encoder_is_trained_on_claims_that_cannot_be_read_too(data: Path, tmp_path: Path) -> None:
-    """A held-out claim of characters that are no tokens has no logit: calibration goes on without it."""
+    """A held-out claim of characters without tokens has no logit, so calibration skips it."""
     extra = tmp_path / "odd.jsonl"
     base = {"evidence": "Pier 54 is long.", "source": "piers", "group": "pier 54", "supported": True}
     extra.write_text("\n".join(json.dumps({**base, "claim": claim}) for claim in ("\u200b\u200b", "It is long.")))

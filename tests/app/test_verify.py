@@ -1,4 +1,4 @@
-"""``verify``: one claim or a stream of pairs against the evidence given with them."""
+"""``plumbline verify``: one claim, or a stream of pairs, judged against the given evidence."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_pairs_stream_in_order(
 
 
 class Reading(ScorerInFront):
-    """Passes every claim, as a reader does that gave the answer itself."""
+    """A scorer that supports every claim, like a reader that gave the answer itself."""
 
     name = "reading"
 
@@ -105,7 +105,7 @@ def test_no_short_answer_is_read_to_a_question_that_the_evidence_does_not_answer
 
 
 def test_one_claim_of_such_a_question(note: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """By the shipped verifier: what stands in the evidence word for word is read, unless the question is marked."""
+    """With the shipped verifier, a short answer that occurs in the evidence is read unless the question is marked."""
     arguments = ("verify", "--evidence", note, "three years", "--question", "How long are batteries covered?", "--json")
     main([*arguments])
     read = out(capsys)[0]
@@ -139,7 +139,7 @@ def test_bad_lines_and_usage(tmp_path: Path, note: str, capsys: pytest.CaptureFi
 
 
 class Sometimes(TokenOverlapScorer):
-    """NaN for claims of pelicans."""
+    """A scorer that gives NaN for claims about pelicans."""
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         bad = [math.nan if "pelican" in pair.claim else s for pair, s in zip(pairs, super().score(pairs), strict=True)]

@@ -1,4 +1,4 @@
-"""The sign of life that a container's health check looks at."""
+"""The file that a worker touches for the health check of its container."""
 
 from __future__ import annotations
 

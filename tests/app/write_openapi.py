@@ -1,4 +1,4 @@
-"""Write the snapshot of OpenAPI that test_service_schema.py holds the service against."""
+"""Write the OpenAPI snapshot with which test_service_schema.py compares the service."""
 
 from __future__ import annotations
 

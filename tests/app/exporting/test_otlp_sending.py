@@ -1,4 +1,4 @@
-"""Scores sent by OTLP to a server on the loopback interface, which parses what arrives."""
+"""Export of scores by OTLP to a server on the loopback interface, which parses the requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RESPONSES = [
 
 @dataclass
 class Receiver:
-    """What a server received. replies: statuses of the next requests, then 200."""
+    """A server that records requests. replies: statuses of the next responses, then 200."""
 
     url: str = ""
     replies: list[tuple[int, dict[str, str], bytes]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A repository with a gate: it passes, fails on a worse retriever, and passes with the baseline renewed."""
+"""``plumbline gate`` in a repository: it passes, fails for a worse retriever, and passes with a renewed baseline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLACES = 24
 
 
 class FirstTwoWords:
-    """Answers with the first two words of the first chunk."""
+    """A generator that answers with the first two words of the first chunk."""
 
     name, fingerprint, context_length = "first-two-words", "2" * 64, 512
 
@@ -47,7 +47,7 @@ class FirstTwoWords:
 
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory, make_settings: Any) -> SimpleNamespace:
-    """A home with stations that only their codes tell apart, searched by words (good) and by meaning (worse)."""
+    """A home with stations that differ only in their codes, found by keywords (good) or by embeddings (worse)."""
     home = tmp_path_factory.mktemp("repository") / "home"
     codes = [f"QX-{117 + 31 * n}" for n in range(PLACES)]
     documents = [
