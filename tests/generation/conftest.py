@@ -1,4 +1,4 @@
-"""A real reader with untrained weights and real tiny Llama checkpoints, made once a session."""
+"""Fixtures: a reader with untrained weights and tiny Llama checkpoints, created once per session."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prompter(vocabulary: ReaderVocabulary) -> ReaderPrompter:
 
 @pytest.fixture(scope="session")
 def reader(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedReader:
-    """Warm-started from MiniLM and not trained: everything works, the answers make no sense."""
+    """A reader that starts from MiniLM and is not trained, so that its answers are arbitrary."""
     folder = tmp_path_factory.mktemp("reader")
     save_prefix_decoder(warm_start(0), folder, {})
     return EmbeddedReader(folder)
@@ -54,7 +54,7 @@ def chunk() -> Callable[..., RetrievedChunk]:
 
 @pytest.fixture(scope="session")
 def llama(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """(chat, positions, vocabulary) -> folder of a random Llama, written by transformers, with a BPE tokenizer."""
+    """Return a function that writes a random Llama with a BPE tokenizer and returns its folder."""
     from tokenizers import AddedToken, decoders, models, pre_tokenizers, processors, trainers
     from tokenizers import Tokenizer as HFTokenizer
     from transformers import LlamaConfig, LlamaForCausalLM
@@ -92,7 +92,7 @@ def llama(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
                 )
             )
         model.save_pretrained(folder, max_shard_size=shard)
-        if not chat:  # such a tokenizer writes both ends around a text; only the first belongs into a prompt
+        if not chat:  # this tokenizer adds a token before and after a text; only the first belongs in a prompt
             tokenizer.post_processor = processors.TemplateProcessing(
                 single="<s> $A </s>", special_tokens=[("<s>", begin), ("</s>", end)]
             )

@@ -1,4 +1,4 @@
-"""How likely a reader is to give an answer: against distributions taken one by one, and its own answer."""
+"""Log-likelihoods of answers equal those computed token by token, and include the reader's own answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANSWERS = ("Ada Thorne", "1931", "clocks in Leeds", "a rocket")
 
 @pytest.fixture(scope="module")
 def reader() -> EmbeddedReader:
-    """The shipped reader, at another temperature."""
+    """Return the shipped reader with another temperature."""
     return EmbeddedReader().with_use(ReaderUse(1.3, -2.0))
 
 

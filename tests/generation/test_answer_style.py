@@ -1,4 +1,4 @@
-"""Short answers as sentences: the question's own words turned round, or a sentence that is always true."""
+"""Short answers as sentences: the words of the question in declarative order, or a generic sentence."""
 
 import pytest
 

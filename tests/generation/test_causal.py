@@ -1,4 +1,4 @@
-"""A tiny real Llama behind the Generator protocol, with and without a chat template."""
+"""The Generator of a tiny Llama, with and without a chat template."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_greedy_equals_an_uncached_loop_to_the_end_token(plain: CausalGenerator,
         ids.append(token)
     (found,) = generator.generate(prompt, SamplingParams(max_tokens=20), (0,))
     assert found.token_ids == tuple(answer)
-    # Random weights may well write <think>.
+    # Random weights may generate <think>.
     assert found.text == split_thought(Tokenizer(folder / "tokenizer.json").decode(answer).strip()).answer
-    assert generator.fingerprint == plain.fingerprint  # equal files, whatever the folder is called
+    assert generator.fingerprint == plain.fingerprint  # equal files in a folder with another name
 
 
 def test_a_stop_string_ends_the_text_before_it(plain: CausalGenerator) -> None:
@@ -117,10 +117,10 @@ def test_a_question_that_does_not_fit_is_refused_with_counts(plain: CausalGenera
 
 def test_odd_chunks_and_questions(chat: CausalGenerator, chunk: MakeChunk) -> None:
     odd = [chunk("x" * 5000), chunk("🤖 \ud800 \x00 İß"), chunk(LIGHT, "Long " * 400)]
-    assert len(chat.prompt("日本\udfff?", odd, 5).omitted) == 3  # one giant word: no sentence of it fits
+    assert len(chat.prompt("日本\udfff?", odd, 5).omitted) == 3  # one very long word, of which no sentence fits
     shown = chat.prompt("日本\udfff?", odd[1:2], 5)
     assert chat.generate(shown, SamplingParams(temperature=1.0, max_tokens=5), (0,))
-    assert chat.prompt("Who?", [chunk("Ole.", "Long\n\n[2] " * 400)], 5).chunks  # a long title is cut
+    assert chat.prompt("Who?", [chunk("Ole.", "Long\n\n[2] " * 400)], 5).chunks  # a long title is truncated
 
 
 def test_no_text_is_encoded_to_a_special_token(
@@ -147,7 +147,7 @@ def test_the_checkpoints_own_template_frames_the_prompt(llama: MakeLlama) -> Non
     assert frame.after[-2:] == (marks["<think>"], marks["</think>"])
     (folder / "chat_template.jinja").write_text("{{ 'Q ' + messages[0]['content'] + strftime_now('%Y-%m-%d') }}")
     other = chat_frame(folder)
-    assert tokenizer.decode(other.after) == "2026-01-01"  # every day the same prompt
+    assert tokenizer.decode(other.after) == "2026-01-01"  # the prompt is the same every day
 
 
 def test_without_a_template_only_the_beginning_is_framed(llama: MakeLlama) -> None:
@@ -196,7 +196,7 @@ def test_an_embedding_larger_than_the_tokenizer_is_fine(llama: MakeLlama) -> Non
     generator = CausalGenerator(llama(vocabulary=2000, positions=400))
     prompt = generator.prompt("Who?", [], 10)
     sampled = generator.generate(prompt, SamplingParams(temperature=5.0, max_tokens=10), (0,))[0]
-    assert max(sampled.token_ids) > 400  # tokens without any text
+    assert max(sampled.token_ids) > 400  # tokens without text
 
 
 def test_a_missing_shard_is_named(llama: MakeLlama) -> None:

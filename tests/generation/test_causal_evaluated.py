@@ -1,4 +1,4 @@
-"""A decoder checkpoint from elsewhere, evaluated as a reader from the command line."""
+"""A decoder checkpoint is evaluated from the command line."""
 
 from __future__ import annotations
 

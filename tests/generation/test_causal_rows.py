@@ -1,4 +1,4 @@
-"""Training rows of a decoder checkpoint: the prompt it gets in use, an answer with its passage's number, a refusal."""
+"""Training rows of a decoder checkpoint: the prompt of inference, and an answer with a citation or a refusal."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_answer_that_the_prompt_has_no_room_for_is_not_made_up(folder: Path) 
     full = writer(folder).row(QUESTION, far, ("Ada Thorne",))
     first = writer(folder).row(QUESTION, far[:1], ())
     assert full is not None and first is not None
-    room = len(first.prompt) + 40  # for the first passage and an answer: a row is at most that long
+    room = len(first.prompt) + 40  # enough for the first passage and an answer
     assert writer(folder, context=room).row(QUESTION, far, ("Ada Thorne",)) is None
     refused = writer(folder, context=room).row(QUESTION, far, ())
     assert refused is not None and refused.length <= room

@@ -1,4 +1,4 @@
-"""Where a chat template comes from, what it is told, and how a damaged one is reported."""
+"""Sources and variables of chat templates, and errors of damaged ones."""
 
 from __future__ import annotations
 
@@ -62,6 +62,6 @@ def test_a_template_cannot_count_to_a_billion(llama: MakeLlama) -> None:
 def test_a_file_of_hundreds_of_megabytes_is_not_read(llama: MakeLlama, name: str) -> None:
     folder = llama(chat=True)
     with (folder / name).open("wb") as file:
-        file.truncate(500_000_000)  # a hole: it takes no disk
+        file.truncate(500_000_000)  # a sparse file, which takes no disk space
     with pytest.raises(GenerationError, match=rf"{name}.*500,000,000"):
         chat_frame(folder)

@@ -1,4 +1,4 @@
-"""Answers whose first words are given: the prompt ends in them, and the model goes on."""
+"""Answers with a given beginning: the prompt ends with it, and the model continues."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_words_are_never_cut_and_chunks_make_room(
     assert len(begun.token_ids) + 20 <= generator.context_length
     plain = generator.prompt("Who drew it?", many, 20)
     shown, begun_shown = (sum(c.end - c.start for c in p.chunks) for p in (plain, begun))
-    assert 0 < shown - begun_shown < 2 * len(WORDS * 5)  # as much as the words need
+    assert 0 < shown - begun_shown < 2 * len(WORDS * 5)  # as many tokens as the words need
     with pytest.raises(GenerationError, match="512"):
         begun_prompt(generator, "Who drew it?", (), 20, WORDS * 200)
 

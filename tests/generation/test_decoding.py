@@ -1,4 +1,4 @@
-"""The decoding loop on a tiny prefix decoder and a tiny Llama: one prefill, many samples, the same numbers."""
+"""The reference decoding loop with a tiny prefix decoder and a tiny Llama."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def build(config: DecoderConfig, seed: int = 0) -> Decoder:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Decoder(config)
-        for parameter in model.parameters():  # far from uniform, so that samples differ and logprobs mean something
+        for parameter in model.parameters():  # far from uniform, so that samples differ
             if parameter.ndim > 1:
                 torch.nn.init.normal_(parameter, std=0.4)
     return model.eval().requires_grad_(False)
 
 
 def uncached(model: Decoder, prompt: tuple[int, ...], answer: tuple[int, ...]) -> torch.Tensor:
-    """Log-probabilities (V) of the token after prompt and answer: everything computed again, the prompt both ways."""
+    """Return log-probabilities (V) of the token after prompt and answer, computed without a cache."""
     ids = torch.tensor([prompt + answer])
     total, count = ids.shape[1], len(prompt)
     mask = torch.ones(total, total, dtype=torch.bool).tril()
@@ -61,8 +61,8 @@ def test_greedy_equals_a_loop_without_a_cache(config: DecoderConfig) -> None:
 
 @BOTH
 def test_each_of_many_samples_equals_the_one_drawn_alone(config: DecoderConfig) -> None:
-    """A batched product may round its last bit otherwise than a single one; a token differs only where the uniform
-    lies within that (about 1e-6) of a step of the distribution. With these fixed seeds none does."""
+    """A batched product may round its last bit differently from a single one. A token then differs only if the uniform
+    is within about 1e-6 of a step of the distribution, which these fixed seeds avoid."""
     model, seeds = build(config), (*range(8), 2**63 - 1)
     together = decode(model, PROMPT, WARM, seeds, frozenset((5,)))
     for seed, sample in zip(seeds, together, strict=True):
@@ -116,7 +116,7 @@ def test_one_token_and_the_end_of_the_context(config: DecoderConfig) -> None:
     model = build(config)
     one = decode(model, PROMPT, SamplingParams(max_tokens=1), (0, 1), NONE)
     assert [len(s.token_ids) for s in one] == [1, 1]
-    # The last token is predicted and never read: 24 positions hold 7 of the prompt and 17 that are read.
+    # The last token is predicted and never read: 24 positions are 7 of the prompt and 17 that are read.
     (full,) = decode(model, PROMPT, SamplingParams(max_tokens=500), (0,), NONE)
     assert len(full.token_ids) == 24 - 7 + 1
     assert full.finish_reason == "length"
@@ -138,7 +138,7 @@ def test_a_stop_callback_sees_what_was_drawn_and_ends_that_sample_only(config: D
         return drawn.token_ids == free[0].token_ids[:3]
 
     found = decode(model, PROMPT, WARM, (0, 1), NONE, stopped=stopped)
-    assert found[0].token_ids == free[0].token_ids[:3]  # what stopped it is part of it
+    assert found[0].token_ids == free[0].token_ids[:3]  # the token at which it stopped is included
     assert found[0].finish_reason == "stop"
     assert found[1] == free[1]
     assert all(len(d.sources) == len(d.token_ids) == len(d.token_logprobs) for d in seen)

@@ -1,4 +1,4 @@
-"""Decoding with marks, following and calibration: the same numbers as without a cache, and by the formulae."""
+"""Decoding with marks, following and calibration equals decoding without a cache, and the formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generators that are listened to: the pieces are the text, whatever the reader's places turn out to be."""
+"""Live generators: the joined pieces are the text, for any sources that the reader copies from."""
 
 from __future__ import annotations
 

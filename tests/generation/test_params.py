@@ -1,4 +1,4 @@
-"""The newer sampling parameters: each wrong value is refused by name."""
+"""Sampling parameters: each invalid value is refused by name."""
 
 from __future__ import annotations
 

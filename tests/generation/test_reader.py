@@ -1,4 +1,4 @@
-"""The embedded reader end to end, with untrained weights: what it says makes no sense, its bookkeeping must."""
+"""The embedded reader end to end, with untrained weights, so that its answers are arbitrary."""
 
 from __future__ import annotations
 

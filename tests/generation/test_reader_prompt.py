@@ -1,4 +1,4 @@
-"""The reader's prompt: an exact budget, nothing lost without being reported, no marker out of a document."""
+"""The reader's prompt: an exact token budget, all omitted chunks reported, and no special token from a document."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_never_above_the_budget_and_nothing_unreported(
     assert [c.number for c in prompt.chunks] == list(range(1, len(prompt.chunks) + 1))
     assert len(prompt.chunks) <= MAX_CHUNKS
     for shown in prompt.chunks[:-1]:
-        assert shown.text == shown.retrieved.chunk.text  # only the last one may be cut
+        assert shown.text == shown.retrieved.chunk.text  # only the last one may be truncated
     if prompt.chunks and prompt.chunks[-1].text != prompt.chunks[-1].retrieved.chunk.text:
         ends = [span.end for span in sentence_spans(prompt.chunks[-1].retrieved.chunk.text)]
         assert prompt.chunks[-1].end in ends
@@ -63,7 +63,7 @@ def test_a_chunk_is_cut_after_the_last_sentence_that_fits(prompter: ReaderPrompt
     assert prompter.prompt("Who?", [chunk(LIGHT)], exact).chunks[0].text == LIGHT
     cut = prompter.prompt("Who?", [chunk(LIGHT), chunk("Last.")], exact - 1)
     assert cut.chunks[0].text == "The light was built in 1871. Ada Thorne drew it. It stands 34 metres high."
-    # What is ranked lower never takes the place of what was cut.
+    # A lower-ranked chunk never displaces a truncated one.
     assert [c.chunk.text for c in cut.omitted] == ["Last."]
     none = prompter.prompt("Who?", [chunk(LIGHT), chunk("Last.")], 8)
     assert none.chunks == ()
@@ -123,7 +123,7 @@ def test_sources_lead_back_to_the_text(
 def test_odd_chunks(prompter: ReaderPrompter, chunk: MakeChunk) -> None:
     giant = "a" * 100_000
     prompt = prompter.prompt("Who?", [chunk(giant)], 100)
-    assert prompt.chunks[0].text == giant  # one unknown word to this tokenizer
+    assert prompt.chunks[0].text == giant  # one unknown word for this tokenizer
     numbers = "1" * 90 + "é" * 9
     assert prompter.prompt("Who?", [chunk(numbers * 40)], 60).sources
     many = [chunk(f"Passage {n}.", "", n) for n in range(1, 13)]

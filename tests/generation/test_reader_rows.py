@@ -1,4 +1,4 @@
-"""Training rows of the reader: an answer that stands in what is shown, or the refusal."""
+"""Training rows of the reader: an answer that the shown text contains, or a refusal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def example(n: int, **changes: object) -> ReadingExample:
 EXAMPLES = (
     *(example(n) for n in range(6)),
     *(example(n, question="Who paid for it?", answers=(), answerable=False) for n in range(3)),
-    # Found inside a word only ("no" in "number"), nowhere at all, and without a passage.
+    # Found only inside a word ("no" in "number"), not found, and without a passage.
     example(1, answers=("no",)),
     example(2, answers=("Nobody Known",)),
     example(3, context="", title="", question="Capital of Norway?", answers=("Oslo", "Christiania")),
@@ -100,7 +100,7 @@ def test_unanswerable_and_withheld_questions_are_refused(vocabulary: ReaderVocab
             name = next(
                 n for n in range(6) if holds(vocabulary.tokenizer.encode(f"of {NAMES[n]}?").token_ids, row.prompt)
             )
-            assert not holds(people[name], row.prompt)  # the withheld answer stands nowhere
+            assert not holds(people[name], row.prompt)  # the withheld answer does not occur
 
 
 def test_distractors_never_hold_the_answer(vocabulary: ReaderVocabulary) -> None:
@@ -133,7 +133,7 @@ def test_examples_share_the_chunks_of_one_context(vocabulary: ReaderVocabulary) 
 
 
 def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary) -> None:
-    """Searching costs more than all else. It is due for strangers and withheld passages."""
+    """A search takes most of the time, so it runs only for strangers and withheld passages."""
     words: list[str] = []
     pool = chunk_contexts(EXAMPLES, vocabulary.tokenizer, ChunkingParams())
 
@@ -150,13 +150,13 @@ def test_nothing_is_searched_for_that_is_not_shown(vocabulary: ReaderVocabulary)
     assert rows(strangers=0.0, without_gold=0.0)
     assert words == []
     rows(strangers=0.0, without_gold=1.0, alone=1.0)
-    assert words and paid not in words  # other passages take the place of the gold one
+    assert words and paid not in words  # other passages replace the gold one
     assert rows(alone=1.0, without_gold=0.0)
     assert words == []
     assert rows(strangers=1.0, alone=0.0)
     counts = {query: words.count(query) for query in words}
     assert len(counts) > 3
-    # Once an example, however often it is repeated: examples 0 and 9 to 13 share no question with others here.
+    # One search per example, for any number of repeats: examples 0 and 9 to 13 have different questions.
     assert counts["Who drew the light of Skerry?"] == 1
 
 
@@ -173,7 +173,7 @@ def test_neighbours_stand_beside_the_gold_chunk_where_strangers_do_not(vocabular
 def test_how_many_chunks_are_shown_does_not_tell_whether_they_answer(
     vocabulary: ReaderVocabulary, whole: float
 ) -> None:
-    """One passage, two questions: what is shown of it alone is as much for the one as for the other."""
+    """Two questions about one passage are shown equally many chunks if only one of them is answerable."""
     pair = (example(0), example(0, question="Who paid for Skerry?", answers=(), answerable=False))
     pool = chunk_contexts(pair, vocabulary.tokenizer, ChunkingParams())
     count = len(pool.of_example[0])

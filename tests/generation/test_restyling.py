@@ -1,4 +1,4 @@
-"""Short answers as sentences: citations stay true, nothing else changes."""
+"""Restyled completions: citations stay correct, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def _completion(text: str, *citations: Citation, finish: str = "stop") -> Comple
 
 
 def test_a_short_answer_becomes_a_sentence_with_its_citation() -> None:
-    """The mark stands before the full stop, and its offsets point at it."""
+    """The citation is before the full stop, and its offsets are correct."""
     short = _completion("1931 [2]", Citation(2, 5, 8))
     found = apply_style(short, "When was the works founded?", "sentence")
     assert found.text == "The works was founded in 1931 [2]."
@@ -20,7 +20,7 @@ def test_a_short_answer_becomes_a_sentence_with_its_citation() -> None:
 
 
 def test_several_citations_stay_in_order() -> None:
-    """Side by side at the end."""
+    """They are adjacent at the end."""
     short = _completion("1931 [2][4]", Citation(2, 5, 8), Citation(4, 8, 11))
     found = apply_style(short, "When was the works founded?", "sentence")
     assert found.text == "The works was founded in 1931 [2][4]."
@@ -28,7 +28,7 @@ def test_several_citations_stay_in_order() -> None:
 
 
 def test_what_is_left_alone() -> None:
-    """Short style, refusals, sentences, and answers that were cut off."""
+    """This applies to the short style, refusals, sentences, and truncated answers."""
     question = "When was the works founded?"
     assert apply_style(_completion("1931"), question, "short").text == "1931"
     for text in ("The documents do not answer this.", "It was founded by Ada Thorne in 1931."):
@@ -37,7 +37,7 @@ def test_what_is_left_alone() -> None:
 
 
 def test_where_no_rule_fits_nothing_is_invented() -> None:
-    """The answer, quoted."""
+    """The result quotes the answer."""
     found = apply_style(_completion("blue [1]", Citation(1, 5, 8)), "Colour?", "sentence")
     assert found.text == 'The answer is "blue" [1].'
     assert without_citations(found) == 'The answer is "blue".'

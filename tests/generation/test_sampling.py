@@ -1,4 +1,4 @@
-"""Truncation and the draw against plain numpy, ties and edges included."""
+"""Truncation and draws equal those of plain numpy, including ties and limits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOGPROBS = st.lists(st.sampled_from((-0.5, -1.0, -1.0, -2.5, -4.0, -9.0)), min_s
 
 
 def reference(logprobs: list[float], params: SamplingParams) -> list[float]:
-    """The definition, token by token: temperature, then top-k, then top-p of what top-k left."""
+    """Return the probabilities by definition: temperature, then top-k, then top-p of the remaining tokens."""
     if params.temperature == 0:
         best = logprobs.index(max(logprobs))
         return [float(i == best) for i in range(len(logprobs))]
@@ -58,7 +58,7 @@ def test_kept_probabilities_equal_the_definition(
 
 def test_top_p_is_of_what_top_k_left() -> None:
     logprobs = torch.tensor([[0.4, 0.3, 0.2, 0.1]]).log()
-    # Among the two likeliest the first has 4/7 = 0.571: it reaches 0.55 alone, which of all four it would not.
+    # Of the two likeliest, the first has 4/7 = 0.571 and reaches 0.55 alone. Of all four, it would not.
     kept = kept_probabilities(logprobs, SamplingParams(temperature=1.0, top_k=2, top_p=0.55))
     assert kept.tolist() == [[1.0, 0.0, 0.0, 0.0]]
 
@@ -80,7 +80,7 @@ def test_a_huge_temperature_is_uniform() -> None:
 
 
 def test_draw_follows_the_probabilities() -> None:
-    """Chi-square over 20,000 draws with 5 degrees of freedom: false alarm one in a million (and the seed is fixed)."""
+    """Chi-square test of 20,000 draws with 5 degrees of freedom and a false alarm rate of one in a million."""
     probabilities = torch.tensor([[0.0, 0.4, 0.0, 0.25, 0.2, 0.1, 0.04, 0.01, 0.0]], dtype=torch.float64)
     stream, count = SampleStream(7), 20_000
     tokens = draw(probabilities.expand(count, -1), [stream.uniform() for _ in range(count)])
@@ -126,7 +126,7 @@ def test_what_is_not_a_distribution_is_never_drawn_from(bad: float) -> None:
         check_finite(torch.tensor([[-1.0, -2.0], [bad, -1.0]]))
     with pytest.raises(GenerationError, match="NaN"):
         check_finite(torch.full((1, 3), -math.inf))
-    check_finite(torch.tensor([[-math.inf, 0.0]]))  # a token ruled out is no fault
+    check_finite(torch.tensor([[-math.inf, 0.0]]))  # an excluded token is not an error
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Every operation on logits against transformers' own processors: the same support, the same probabilities."""
+"""Every operation on logits gives the support and the probabilities of transformers' processors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROMPT = 9
 
 
 def reference(logits: Tensor, ids: Tensor, params: SamplingParams) -> Tensor:
-    """transformers' processors in transformers' order (GenerationMixin._get_logits_processor), in float64."""
+    """Return probabilities of transformers' processors in its order (GenerationMixin._get_logits_processor)."""
     steps = LogitsProcessorList()
     if params.logit_bias:
         steps.append(SequenceBiasLogitsProcessor({(token,): float(nats) for token, nats in params.logit_bias}))
@@ -54,7 +54,7 @@ PARAMS = [
     SamplingParams(temperature=1.7, top_k=1),
     SamplingParams(temperature=1.0, top_k=50),
     SamplingParams(temperature=0.9, top_k=1_000),  # numpy's partition
-    SamplingParams(temperature=1.0, top_k=9_999),  # more than there are
+    SamplingParams(temperature=1.0, top_k=9_999),  # more than the vocabulary has
     SamplingParams(temperature=1.0, top_p=0.9),
     SamplingParams(temperature=2.5, top_p=0.99),  # a nucleus of most of the vocabulary
     SamplingParams(temperature=0.2, top_p=0.05),
@@ -99,7 +99,7 @@ def test_all_rows_at_once_equal_transformers_row_by_row() -> None:
     adjusted = adjusted_logits(logits, PARAMS, seen_tokens(ids.tolist(), VOCABULARY), drawn, ENDS)
     found = kept_probabilities(adjusted, PARAMS)
     for row, params in enumerate(PARAMS):
-        own = torch.cat((ids[row, :PROMPT], ids[row, -1:].expand(drawn[row])))[None]  # as long as transformers counts
+        own = torch.cat((ids[row, :PROMPT], ids[row, -1:].expand(drawn[row])))[None]  # as transformers counts
         alone = adjusted_logits(
             logits[row : row + 1], [params], seen_tokens(own.tolist(), VOCABULARY), drawn[row : row + 1], ENDS
         )
@@ -112,7 +112,7 @@ def test_all_rows_at_once_equal_transformers_row_by_row() -> None:
 
 @pytest.mark.parametrize("size", [7, 300, VOCABULARY])
 def test_the_gpus_truncation_equals_the_rows(size: int) -> None:
-    """Its operations are the same on any device. Ties included: the logits are rounded."""
+    """The GPU version runs on any device. The logits are rounded, so that there are ties."""
     random = torch.Generator().manual_seed(size)
     rows = [p for p in PARAMS if p.truncates]
     logits = (torch.randn((len(rows), size), generator=random) * 6).round() / 2

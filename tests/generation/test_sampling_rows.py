@@ -1,4 +1,4 @@
-"""Rows drawn in one call: each as if it were alone, to the last bit; and the alternatives returned with a token."""
+"""Rows drawn in one call are bitwise equal to rows drawn alone; alternatives returned with a token."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_row_does_not_depend_on_the_others(rows: list[SamplingParams], seed: i
 
 @pytest.mark.parametrize("size", [32_003, 151_936])
 def test_nor_does_a_row_of_a_real_vocabulary(size: int) -> None:
-    """Odd sizes start rows at every alignment; long rows are where libraries split work between threads."""
+    """Odd sizes give rows every alignment, and libraries split long rows between threads."""
     random = torch.Generator().manual_seed(size)
     rows = MIXED * 3
     logits = torch.randn((len(rows), size), generator=random) * 3
@@ -85,7 +85,7 @@ def test_a_row_on_a_gpu_does_not_depend_on_the_others() -> None:
 
 
 def test_draws_of_the_first_version_of_this_code_stay() -> None:
-    """The float64 cumulative sum of the first version drew the same: old seeds go on giving the same answers."""
+    """Draws equal those of the first version's float64 cumulative sum, so that old seeds give the same answers."""
     random = torch.Generator().manual_seed(11)
     logits = torch.randn((64, 5_000), generator=random) * 2
     params = SamplingParams(temperature=0.8, top_k=300, top_p=0.95)

@@ -1,4 +1,4 @@
-"""A local model's reasoning while it is generated: its pieces are the completion's thought, never its text."""
+"""Streamed reasoning of a local model is the completion's thought and never its text."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.generation.conftest import CHATML
 
 @pytest.fixture(scope="module")
 def folder(llama: Callable[..., Path]) -> Path:
-    """A checkpoint whose template opens reasoning in the prompt, as DeepSeek R1's does."""
+    """Return a checkpoint whose template opens reasoning in the prompt, like that of DeepSeek R1."""
     found = llama(chat=True, positions=512)
     file = found / "tokenizer_config.json"
     fields = json.loads(file.read_text())

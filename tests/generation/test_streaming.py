@@ -1,4 +1,4 @@
-"""Pieces of streamed text, joined, are the text: on tokenizers of three families, over any tokens and stop strings."""
+"""Joined pieces of streamed text are the text, for three kinds of tokenizers and any tokens and stop strings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SPECIAL = ("<s>", "</s>")
 
 @cache
 def byte_level() -> Tokenizer:
-    """Byte-level BPE (GPT-2, Llama 3, Qwen) with tokens that begin and end within characters."""
+    """Return a byte-level BPE tokenizer (GPT-2, Llama 3, Qwen) whose tokens may start and end within characters."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -37,7 +37,7 @@ def byte_level() -> Tokenizer:
 
 @cache
 def word_piece() -> Tokenizer:
-    """BERT's: ``##`` goes on a word, anything else begins one after a blank."""
+    """Return a WordPiece tokenizer (BERT): ``##`` continues a word, and other tokens start one after a space."""
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer()
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -49,7 +49,7 @@ def word_piece() -> Tokenizer:
 
 @cache
 def metaspace() -> Tokenizer:
-    """SentencePiece without bytes (T5): a blank is part of the token that it stands before."""
+    """Return a SentencePiece tokenizer without bytes (T5): a space is part of the token after it."""
     tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
@@ -60,7 +60,7 @@ def metaspace() -> Tokenizer:
 
 @cache
 def byte_fallback() -> Tokenizer:
-    """SentencePiece with a token for every byte (Llama 2, Mistral)."""
+    """Return a SentencePiece tokenizer with a token for every byte (Llama 2, Mistral)."""
     pieces = ["<unk>", *SPECIAL, *(f"<0x{byte:02X}>" for byte in range(256))]
     pieces += ["▁", "e", "s", ".", "▁the", "▁a", "▁▁", "é", "ing", "▁Zürich", "n't"]
     tokenizer = Tokenizer(
@@ -75,7 +75,7 @@ def byte_fallback() -> Tokenizer:
 
 
 FAMILIES = (byte_level, word_piece, metaspace, byte_fallback)
-LOSSLESS = FAMILIES[:3]  # whatever the tokens, text that was given out is the beginning of the whole text
+LOSSLESS = FAMILIES[:3]  # returned text is always a prefix of the entire text
 
 
 def decode_of(tokenizer: Tokenizer) -> Callable[[Sequence[int]], str]:
@@ -99,7 +99,7 @@ TOKENS = st.lists(st.integers(0, 1_000), max_size=60)
 def test_any_tokens_give_what_decoding_all_of_them_gives(family: Callable[[], Tokenizer], ids: list[int]) -> None:
     tokenizer = family()
     size = tokenizer.get_vocab_size()
-    tokens = [token % (size + 2) for token in ids]  # two ids that no token has: models have larger embeddings
+    tokens = [token % (size + 2) for token in ids]  # two IDs without a token, since embeddings may be larger
     stream = TextStream(decode_of(tokenizer))
     pieces = run(stream, tokens)
     assert "".join(pieces) == stream.text == decode_of(tokenizer)(tokens)
@@ -126,7 +126,7 @@ def test_encoded_text_comes_back_without_half_characters(
 @settings(deadline=None, max_examples=60)
 @given(data=st.lists(st.binary(min_size=1, max_size=5) | st.sampled_from([t.encode() for t in TEXTS]), max_size=12))
 def test_any_bytes_of_a_byte_level_tokenizer(data: list[bytes]) -> None:
-    """Decoded as Python decodes them: one replacement character for each stretch that is no character."""
+    """They are decoded as in Python: one replacement character for each invalid sequence."""
     tokenizer = byte_level()
     table = bytes_of_tokens()
     by_first = {byte: [t for t, part in table.items() if part[0] == byte] for byte in range(256)}
@@ -134,7 +134,7 @@ def test_any_bytes_of_a_byte_level_tokenizer(data: list[bytes]) -> None:
     tokens, place, choose = [], 0, random.Random(len(full))
     while place < len(full):
         fitting = [token for token in by_first[full[place]] if full.startswith(table[token], place)]
-        token = choose.choice(fitting)  # any tokenisation, not only the tokenizer's own
+        token = choose.choice(fitting)  # any tokens, not only those that the tokenizer produces
         tokens.append(token)
         place += len(table[token])
     assert "".join(run(TextStream(decode_of(tokenizer)), tokens)) == full.decode("utf-8", errors="replace")
@@ -156,7 +156,7 @@ def bytes_of_tokens() -> dict[int, bytes]:
 @settings(deadline=None, max_examples=60)
 @given(ids=TOKENS)
 def test_byte_fallback_keeps_the_characters_that_were_right(ids: list[int]) -> None:
-    """The library turns a whole run of bytes into replacement characters if one is wrong; what was right stays here."""
+    """The library replaces an entire run of bytes if one is invalid. Here, valid characters are kept."""
     tokenizer = byte_fallback()
     tokens = [token % tokenizer.get_vocab_size() for token in ids]
     stream = TextStream(decode_of(tokenizer))
@@ -166,7 +166,7 @@ def test_byte_fallback_keeps_the_characters_that_were_right(ids: list[int]) -> N
     if "\ufffd" not in full:
         assert stream.text == full
     rest = iter(stream.text)
-    assert all(c in rest for c in full if c != "\ufffd")  # nothing that the whole text says is missing
+    assert all(c in rest for c in full if c != "\ufffd")  # no text is missing
 
 
 def test_a_wrong_byte_after_right_ones() -> None:
@@ -191,7 +191,7 @@ def test_nothing_of_a_stop_string_is_ever_given_out(
     tokens = [token % tokenizer.get_vocab_size() for token in ids]
     plain = TextStream(decode_of(tokenizer))
     run(plain, tokens)
-    if plain.text:  # stop strings that do stand in it
+    if plain.text:  # stop strings that occur in the text
         start = data.draw(st.integers(0, len(plain.text) - 1))
         stops = [*stops, plain.text[start : start + data.draw(st.integers(1, 12))]]
     stream = TextStream(decode_of(tokenizer), stops, strip=strip)
@@ -211,7 +211,7 @@ def test_nothing_of_a_stop_string_is_ever_given_out(
 
 
 def reference_cut(text: str, stops: Sequence[str]) -> int | None:
-    """The stop string that ends first; of those that end together the longest."""
+    """Return the offset of the stop string that ends first, and of the longest one among equals."""
     ends = [(place + len(stop), -len(stop)) for stop in stops if (place := text.find(stop)) >= 0]
     return sum(min(ends)) if ends else None
 
@@ -245,7 +245,7 @@ def test_the_work_for_a_token_does_not_grow(family: Callable[[], Tokenizer]) -> 
 
 
 def test_a_chain_of_tokens_that_all_end_within_a_character_is_decoded_in_constant_work() -> None:
-    """The worst case: no boundary between tokens is one between characters."""
+    """In the worst case, no boundary between tokens is a boundary between characters."""
     chain = [b"\xe2", *([b"\x82\xac\xe2"] * 500), b"\x82\xac"]
     longest = 0
 

@@ -1,4 +1,4 @@
-"""Written form and citations of answers put together by hand from places in a prompt."""
+"""Written form and citations of answers whose tokens are copied from chosen prompt positions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ MakeChunk = Callable[..., RetrievedChunk]
 
 
 class Hand:
-    """Copies from a prompt by hand: an answer is a list of prompt positions, or of words for the vocabulary's own."""
+    """A builder of answers from prompt positions, or from words of the vocabulary."""
 
     def __init__(self, prompt: Prompt, vocabulary: ReaderVocabulary) -> None:
         self.prompt, self.vocabulary = prompt, vocabulary
         self.tokens = [vocabulary.tokenizer.token(i) for i in prompt.token_ids]
 
     def run(self, text: str) -> list[int]:
-        """Positions of the first place where the tokens of ``text`` stand one after the other."""
+        """Return the positions of the first occurrence of the tokens of ``text``."""
         wanted = self.vocabulary.tokenizer.encode(text).token_ids
         count = len(wanted)
         ids = self.prompt.token_ids
@@ -80,7 +80,7 @@ def test_stretches_tell_where_each_piece_stands(hand: Callable[..., Hand]) -> No
 
 
 def test_a_run_does_not_go_on_into_the_next_part(hand: Callable[..., Hand]) -> None:
-    # The last token of one passage and the first of the next: markers between them, never one stretch.
+    # The last token of one passage and the first of the next have markers between them, and are never one span.
     h = hand("who?", "Signed by Ada", "Thorne arrived")
     surface = h.answer([*h.run("ada"), *h.run("thorne")])
     assert surface.text == "Ada Thorne"
@@ -99,7 +99,7 @@ def test_a_repeated_word_is_taken_where_the_answer_runs_on(hand: Callable[..., H
     ids = [h.prompt.token_ids[i] for i in h.run("the skerry")]
     places = [i for i, token in enumerate(h.tokens) if token == "the"]
     right = h.run("the skerry")
-    # The likeliest single place of "the" is the wrong one; the path through "Skerry" still wins.
+    # The likeliest single position of "the" is wrong, but the path through "Skerry" is better.
     the = (CopySource(places[0], 0.6), CopySource(places[1], 0.3), CopySource(right[0], 0.1))
     surface = h.restore(ids, [the, *((CopySource(i, 0.9),) for i in right[1:])])
     assert surface.text == "the Skerry"
@@ -110,7 +110,7 @@ def test_what_was_not_copied_is_written_as_the_vocabulary_has_it(hand: Callable[
     h = hand("how?", "Nothing.")
     assert h.answer(["play", "##ing", ",", "or", "(", "win", "##s", ")", "."]).text == "playing, or (wins)."
     assert h.answer([]).text == ""
-    # Below one part in twenty a token counts as written.
+    # Below a share of one twentieth, a token counts as not copied.
     place = h.run("nothing")
     assert h.answer(place, share=0.04).text == "nothing"
     assert h.answer(place, share=0.06).text == "Nothing"
@@ -159,7 +159,7 @@ def test_each_chunk_that_gave_a_quarter_is_cited_once_in_order(hand: Callable[..
     assert cited.text.endswith(" [2] [1]")
     for c in cited.citations:
         assert cited.text[c.start : c.end] == f"[{c.number}]"
-    # Six tokens of seven came from the second: the first gave less than a quarter.
+    # Six of seven tokens are from the second passage, so the first has less than a quarter.
     assert [c.number for c in cite_copied(h.answer([*second[:6], first[0]])).citations] == [2]
 
 

@@ -1,4 +1,4 @@
-"""Chat templates are programs of strangers: what a good one gives is what transformers gives, and a bad one ends."""
+"""Chat templates are untrusted programs: good ones render as in transformers, and bad ones are stopped."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from generation.causal.template_process import TemplateLimits, rendered
 from generation.errors import GenerationError
 
 MESSAGES = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Where is <b>Skerry</b>?"}]
-# As published templates write them, feature by feature.
+# Features of published templates, one by one.
 GOOD = {
     "loop": "{% for m in messages %}<|{{ m['role'] }}|>\n{{ m.content | trim }}</s>\n{% endfor %}",
     "set": "{% set ns = namespace(system='', n=0) %}{% for m in messages %}{% if m.role == 'system' %}"

@@ -1,4 +1,4 @@
-"""transformers behind the protocol, on tiny random checkpoints: greedy, it says what CausalGenerator says."""
+"""The transformers Generator with tiny random checkpoints: greedy answers equal those of CausalGenerator."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MakeChunk = Callable[..., RetrievedChunk]
 @pytest.fixture(scope="module")
 def folder(llama: MakeLlama) -> Path:
     made = llama(chat=True, positions=700)
-    # What a checkpoint recommends must not be mixed in.
+    # Recommendations of the checkpoint must have no effect.
     (made / "generation_config.json").write_text(json.dumps({"do_sample": True, "top_k": 3, "eos_token_id": [381]}))
     return made
 
@@ -170,7 +170,7 @@ def test_text_comes_while_it_is_drawn(peer: TransformersGenerator) -> None:
 
 
 def test_a_cancelled_request_ends_at_its_next_token(peer: TransformersGenerator) -> None:
-    """The listener cancels when it hears the first text; a model of random weights would go on to the last token."""
+    """The listener cancels at the first text. A model with random weights would continue to the last token."""
     prompt = peer.prompt("Who drew it?", [], 400)
     params = SamplingParams(temperature=1.0, max_tokens=400, logit_bias=tuple((end, -1e9) for end in peer._ends))
     heard: queue.SimpleQueue[FinishedRequest | Exception] = queue.SimpleQueue()

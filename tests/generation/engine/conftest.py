@@ -1,5 +1,4 @@
-"""Tiny decoders of every kind the engine treats differently, with random weights that say something, and the one that
-ships, whose weights were trained."""
+"""Fixtures: tiny random decoders of every kind that the engine treats differently, and the trained one that ships."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ KINDS = {
 
 @pytest.fixture(scope="session")
 def tiny() -> Callable[[str], Decoder]:
-    """kind -> a new decoder, always with the same weights, whose samples differ and whose logprobs mean something."""
+    """Return a new decoder of this kind, always with the same weights, far from a uniform distribution."""
 
     def make(kind: str) -> Decoder:
         if kind == "shipped":
@@ -46,7 +45,7 @@ def tiny() -> Callable[[str], Decoder]:
 
 @pytest.fixture(scope="session")
 def plainly() -> Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]:
-    """The reference loop on one request."""
+    """Return the result of the reference loop for one request."""
 
     def run(model: Decoder, request: EngineRequest) -> tuple[DecodedTokens, ...]:
         return decode(

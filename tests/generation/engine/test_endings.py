@@ -1,4 +1,4 @@
-"""What a copying head keeps of a prompt counts: against the memory, against the cache, and with its place in line."""
+"""The states that a copying head keeps count toward the memory and the cache, and are evicted with their prompt."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SHORT = SamplingParams(max_tokens=2)
 
 
 def kept_bytes(engine: Engine) -> int:
-    """Of all cached prompts: keys and values, and every tensor of their endings but the one last state."""
+    """Return the bytes of all cached prompts: keys, values and the tensors of their endings, except the last state."""
     total = 0
-    for prompt in engine._admission._cache._exact.values():  # what is kept is nobody else's business
+    for prompt in engine._admission._cache._exact.values():  # cached prompts belong to one owner
         total += prompt.own.length * bytes_per_position(engine._model.config, engine._model.dtype)
         ending = prompt.ending
         assert isinstance(ending, PromptEnd)
@@ -47,7 +47,7 @@ def test_a_position_costs_what_is_kept_of_it(tiny: Tiny, kind: str) -> None:
 def test_cached_prompts_stay_within_their_bytes(tiny: Tiny, kind: str) -> None:
     model = tiny(kind)
     each = bytes_per_position(model.config, model.dtype) + ending_bytes_per_position(model)
-    # Room for two prompts of ten tokens; by their keys alone there would be room for a third.
+    # Two prompts of ten tokens fit. If only keys counted, a third one would fit.
     limit = 29 * each
     assert limit >= 30 * bytes_per_position(model.config, model.dtype)
     engine = Engine(model, EngineOptions(memory_bytes=1 << 18, cache_bytes=limit, block=4))
@@ -58,7 +58,7 @@ def test_cached_prompts_stay_within_their_bytes(tiny: Tiny, kind: str) -> None:
     cached = engine._admission._cache
     assert [cached.same(prompt) is not None for prompt in prompts] == [False] * 4 + [True] * 2
     engine.run([EngineRequest(prompts[4], SHORT, (0,)), EngineRequest(prompts[0], SHORT, (0,))])
-    # The fifth was used again, so the sixth is the one that went.
+    # The fifth was used again, so the sixth was evicted.
     assert [cached.same(prompt) is not None for prompt in prompts] == [True, False, False, False, True, False]
 
 
@@ -73,7 +73,7 @@ def test_memory_is_refused_with_all_that_a_position_costs(tiny: Tiny) -> None:
 
 
 def test_an_end_beyond_the_vocabulary_is_no_error(tiny: Tiny) -> None:
-    """Checkpoints exist that name one; with a least length, ends are ruled out by id."""
+    """Some checkpoints name such a token, and min_tokens excludes end tokens by ID."""
     model = tiny("llama")
     params = SamplingParams(max_tokens=4, min_tokens=3)
     known, unknown = (

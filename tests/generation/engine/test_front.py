@@ -1,4 +1,4 @@
-"""Several callers of one engine at once: results of those who wait, events of those who stream."""
+"""Several callers use one engine at once: some wait for results, some stream events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that are begun without waiting: by many callers, cancelled before and while they run, with their errors."""
+"""Requests that are begun without waiting: many callers, cancellation before and during a request, and errors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def ask(*prompt: int, samples: int = 2, tokens: int = 9) -> EngineRequest:
 
 
 class Ending:
-    """Waits for the one call of ``ended``."""
+    """A callback for ``ended`` that can be waited for."""
 
     def __init__(self) -> None:
         self.calls: queue.SimpleQueue[RequestResult | Exception] = queue.SimpleQueue()
@@ -75,7 +75,7 @@ def test_a_cancelled_one_ends_with_what_it_has(tiny: Tiny) -> None:
 
     def stopped(sample: int, drawn: DecodedTokens) -> bool:
         begun.set()
-        assert cancelled.wait(timeout=60)  # the step cannot go on before the cancellation was made
+        assert cancelled.wait(timeout=60)  # the step waits until the request is cancelled
         return False
 
     request = EngineRequest((1, 2, 3), SamplingParams(temperature=1.0, max_tokens=30), (0,), stopped=stopped)
@@ -89,7 +89,7 @@ def test_a_cancelled_one_ends_with_what_it_has(tiny: Tiny) -> None:
     assert result.samples[0].finish_reason == "cancelled"
     assert 1 <= len(result.samples[0].token_ids) <= 2
     assert engine.free_positions == free
-    running.cancel()  # nothing happens
+    running.cancel()  # no effect
 
 
 def test_cancelled_before_the_engine_saw_it(tiny: Tiny) -> None:

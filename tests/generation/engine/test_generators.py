@@ -1,4 +1,4 @@
-"""The generators on their engines: many tasks at once, streaming, several callers, all with the tokens of one alone."""
+"""Generators with many tasks, streams and callers at once return the tokens of single requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_many_tasks_at_once_are_each_task_alone(
 
 def test_a_generator_without_batches_works_through_them(reader: EmbeddedReader, chunk: MakeChunk) -> None:
     class OneByOne:
-        """Has the protocol's methods and no more."""
+        """A generator with only the methods of the protocol."""
 
         name, fingerprint, context_length, prompt = reader.name, reader.fingerprint, 512, reader.prompt
 

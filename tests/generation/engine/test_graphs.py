@@ -1,4 +1,4 @@
-"""The logic around CUDA graphs, with the step itself in place of a capture: keys, loading, replaying."""
+"""Keys, loading and replaying of CUDA graphs, with the step itself in place of a capture."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_replayed_steps_equal_the_whole_sequence(tiny: Tiny) -> None:
         graphs = GraphedDecoding(model, store, 199, eager)
         rows = [list(prompt) for _ in range(3)]
         for step in range(6):
-            if step == 3:  # the second row leaves, the third takes its place
+            if step == 3:  # the second row leaves, and the third moves to its position
                 store.copy(KeyRange(70, 3), 60)
                 del rows[1]
                 graphs.rows_changed()

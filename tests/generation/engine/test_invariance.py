@@ -1,6 +1,6 @@
-"""The invariant mode: bit for bit the same alone, in a batch of 64, at another chunk of time, and from the cache.
+"""In invariant mode, results are bitwise equal alone, in a batch of 64, at another time, and with cached prompts.
 
-The default mode makes no such promise: there logprobs agree within 1e-4 (fp32, weights this size).
+In the default mode, log-probabilities only agree within 1e-4 (fp32, weights of this size).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def options(invariant: bool, cache: int = 1 << 17) -> EngineOptions:
 
 
 def company(count: int) -> list[EngineRequest]:
-    """Two samples each of ``count`` requests of all lengths, many with a beginning in common."""
+    """Return ``count`` requests of two samples and different lengths, many with a common prefix."""
     rng = random.Random(5)
     out = []
     for _ in range(count):
@@ -66,13 +66,13 @@ def test_alone_in_company_and_again(tiny: Tiny, kind: str, packed: bool, count: 
     assert rows_agree(model, options(True), trials=1)
     together = Engine(model, options(True)).run(requests)
     engine = Engine(model, options(True))
-    engine.run(requests[len(requests) // 2 :])  # other neighbours, and a cache that holds other prompts
+    engine.run(requests[len(requests) // 2 :])  # other requests in the batch, and other cached prompts
     late = [engine.submit(request) for request in requests[::-1]]
     while engine.busy:
         engine.step()
     for place, (request, result) in enumerate(zip(requests, together, strict=True)):
         (alone,) = Engine(model, options(True, cache=0)).run([request])
-        # Not approximately: tokens, log-probabilities and copy shares are the same numbers.
+        # Tokens, log-probabilities and copy shares must be equal, not only close.
         assert alone.samples == result.samples
         assert engine.result(late[len(requests) - 1 - place]).samples == result.samples
 
@@ -92,12 +92,12 @@ def test_the_default_mode_agrees_within_its_tolerance(tiny: Tiny) -> None:
     for request, result in zip(requests, Engine(model, options(False)).run(requests), strict=True):
         (alone,) = Engine(model, options(False, cache=0)).run([request])
         for one, other in zip(alone.samples, result.samples, strict=True):
-            assert one.token_ids == other.token_ids  # these seeds meet no step of a distribution within rounding
+            assert one.token_ids == other.token_ids  # these seeds avoid rounding at a step of a distribution
             assert one.token_logprobs == pytest.approx(other.token_logprobs, abs=1e-4)
 
 
 class Uneven(Decoder):
-    """A decoder on a machine whose kernels treat the last row of a block differently."""
+    """A decoder whose kernels treat the last row of a block differently."""
 
     def forward(self, token_ids: torch.Tensor, *arguments: object, **more: object) -> torch.Tensor:
         hidden = super().forward(token_ids, *arguments, **more)  # type: ignore[arg-type]

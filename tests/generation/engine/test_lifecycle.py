@@ -1,4 +1,4 @@
-"""Cancelling, deadlines, queueing, and requests that fail: each alone, with the engine alive and its memory back."""
+"""Cancelled, late, queued and failing requests affect no other request, and free their memory."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_cancelled_at_any_step(tiny: Tiny, plainly: Plainly, kind: str, steps: i
     for _ in range(steps):
         engine.step()
     engine.cancel(gone)
-    engine.cancel(gone)  # again: nothing happens
+    engine.cancel(gone)  # the second call has no effect
     assert engine.rows <= 2
     while not engine.done(stays):
         engine.step()
@@ -116,7 +116,7 @@ def test_nan_is_reported_and_fails_its_request_only(tiny: Tiny, plainly: Plainly
     biased = EngineRequest(good.prompt, SamplingParams(max_tokens=6, logit_bias=((30, -1e9),)), (0, 1))
     expected = [s.token_ids for s in plainly(model, biased)]
     model.embedding.weight[30] = float("nan")
-    if kind == "prefix":  # its head is tied: the token would be NaN for everybody
+    if kind == "prefix":  # the head is tied, so the token would be NaN for all requests
         model.embedding.weight[30] = 0.0
         model.positions.weight[7] = float("nan")  # type: ignore[union-attr]
         biased = EngineRequest(good.prompt, SamplingParams(max_tokens=3), (0, 1))
@@ -153,7 +153,7 @@ def test_a_request_in_several_parts_fails_as_one_and_disturbs_nobody(tiny: Tiny,
 
     model = tiny("llama")
     engine = Engine(model, EngineOptions(memory_bytes=128 * 60, cache_bytes=0, block=4))
-    # Five samples do not fit side by side: they come in parts, between and behind which others decode.
+    # Five samples do not fit at once, so they are admitted in parts, between other requests.
     handles = [engine.submit(request((1, 2, 3))), engine.submit(request(samples=5, stopped=broken))]
     handles.append(engine.submit(request((4, 5))))
     while engine.busy:
@@ -191,7 +191,7 @@ def test_a_stop_rule_ends_its_sample(tiny: Tiny, plainly: Plainly) -> None:
 
 
 class Greedy(Decoder):
-    """A decoder whose machine has memory for so many tokens at once."""
+    """A decoder that runs out of memory above a number of tokens."""
 
     limit = 1000
 
@@ -219,7 +219,7 @@ def test_out_of_memory_fails_the_youngest_and_the_others_go_on(tiny: Tiny, plain
         engine.result(handles[2])
     assert engine.free_positions == free
     model.limit = 3
-    with pytest.raises(GenerationError, match="out of memory"):  # while its prompt is read
+    with pytest.raises(GenerationError, match="out of memory"):  # while the prompt is read
         engine.run([request()])
     assert engine.free_positions == free
     model.limit = 1000
@@ -228,7 +228,7 @@ def test_out_of_memory_fails_the_youngest_and_the_others_go_on(tiny: Tiny, plain
 
 
 class Narrow(LinearHead):
-    """A head whose machine has memory for the logits of so many rows."""
+    """A head that runs out of memory above a number of rows."""
 
     limit = 1000
 
@@ -248,7 +248,7 @@ def test_out_of_memory_while_drawing_fails_the_youngest_and_changes_no_draw(tiny
     free = engine.free_positions
     handles = [engine.submit(request((1, 2, last))) for last in (4, 5, 6)]
     engine.step()
-    engine.step()  # all three have drawn
+    engine.step()  # all three have drawn a token
     head.limit = 5
     while engine.busy:
         engine.step()
@@ -258,7 +258,7 @@ def test_out_of_memory_while_drawing_fails_the_youngest_and_changes_no_draw(tiny
         engine.result(handles[2])
     assert engine.free_positions == free
     head.limit = 1
-    with pytest.raises(GenerationError, match="out of memory"):  # at the first token, and nobody is left
+    with pytest.raises(GenerationError, match="out of memory"):  # at the first token, with no other request left
         engine.run([request()])
     assert engine.free_positions == free
 

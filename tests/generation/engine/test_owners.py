@@ -1,4 +1,4 @@
-"""Prompts are shared among one owner's requests only: not kept, not while they are read, not by their beginnings."""
+"""Prompts are shared between requests of one owner only: cached ones, those being read, and prefixes."""
 
 from __future__ import annotations
 

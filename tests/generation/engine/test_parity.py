@@ -1,4 +1,4 @@
-"""The engine against the plain loop: any mixture of requests, joining at any step, in both modes."""
+"""The engine returns the results of the reference loop for any mixture of requests, in both modes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ COMMON = (3, 7, 7, 19, 4, 7, 22, 2, 9, 7)
 
 
 def mixture(count: int, seed: int) -> list[EngineRequest]:
-    """Prompts with beginnings in common, some equal; all kinds of parameters, lengths and numbers of samples."""
+    """Return requests with shared and equal prompts, and different parameters, lengths and numbers of samples."""
     rng = random.Random(seed)
     out = []
     for number in range(count):
@@ -60,7 +60,7 @@ def test_a_mixture_of_requests(tiny: Tiny, plainly: Plainly, kind: str, invarian
     engine = Engine(model, options(invariant))
     free = engine.free_positions
     handles, events = [], []
-    for request in requests:  # one joins at every step
+    for request in requests:  # one request joins at every step
         handles.append(engine.submit(request))
         events.extend(engine.step())
     events.extend(engine.events())
@@ -82,7 +82,7 @@ def test_a_mixture_of_requests(tiny: Tiny, plainly: Plainly, kind: str, invarian
 
 
 def check_events(events: list[TokenEvent], handles: list[object], requests: list[EngineRequest]) -> None:
-    """Each sample's events are its tokens in order and one end."""
+    """Check that the events of each sample are its tokens in order, and one end."""
     for handle, request in zip(handles, requests, strict=True):
         for index in range(len(request.seeds)):
             mine = [e for e in events if e.handle == handle and e.sample == index]

@@ -1,4 +1,4 @@
-"""Which precision is picked: by name, and by what the machine can do."""
+"""The precision is selected by name and by hardware support."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prompt cache against a plain search, with its budget and its order of giving up."""
+"""The prompt cache finds what a plain search finds, keeps its limit, and evicts in the right order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_longest_beginning_of_whole_blocks() -> None:
     cache.add(kept("abcdef", 0), beginnings=True)
     assert cache.longest(ids("abcdXY")).ranges == (KeyRange(0, 4),)
     assert cache.longest(ids("abcXYZ")).length == 2
-    assert cache.longest(ids("abcdef")).length == 4  # the last token is always read
+    assert cache.longest(ids("abcdef")).length == 4  # the last token is never shared
     assert cache.longest(ids("abcdefg")).length == 6
     assert cache.longest(ids("bcdef")).ranges == ()
     assert cache.longest(ids("ab")).length == 0
@@ -51,10 +51,10 @@ def test_a_beginning_goes_on_in_another_prompts_range() -> None:
     cache.add(second, beginnings=True)
     assert cache.longest(ids("abcdXYQQ")).ranges == (KeyRange(0, 4), KeyRange(50, 2))
     cache.release(first)
-    assert cache.idle_positions == 0  # the second stands on it
+    assert cache.idle_positions == 0  # the second prompt uses it
     cache.release(second)
     assert cache.idle_positions == 6 + 4
-    assert cache.give_up_one() == [KeyRange(50, 4)]  # used last, but the first carries it
+    assert cache.give_up_one() == [KeyRange(50, 4)]  # used last, but the first prompt is its parent
     assert cache.longest(ids("abcdXYQQ")).ranges == (KeyRange(0, 4),)
     assert cache.give_up_one() == [KeyRange(0, 6)]
     assert cache.give_up_one() == []
@@ -105,7 +105,7 @@ def test_random_use_against_a_plain_search() -> None:
 
 
 def common(text: str, other: str) -> int:
-    """Whole blocks of three that both begin with."""
+    """Return the number of tokens in the complete blocks of three that both texts start with."""
     length = 0
     while length + 3 <= min(len(text), len(other)) and text[length : length + 3] == other[length : length + 3]:
         length += 3

@@ -1,6 +1,7 @@
-"""The engine with grouped weights: the tokens of a float model of the same numbers, and bit for bit alike in company.
+"""The engine with group-quantised weights returns the tokens of a float model with the same weights.
 
-Heads of 16 numbers in fp32 throughout: one kernel to compile, once on a machine.
+Results are bitwise equal with other requests in the batch. All models have fp32 heads of size 16, so that only one
+kernel is compiled.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def random_decoder(config: DecoderConfig, seed: int = 0) -> Decoder:
 
 
 def with_reference(kind: str, bits: int) -> tuple[Decoder, Decoder]:
-    """A quantised decoder, and a plain one of its dequantised weights."""
+    """Return a quantised decoder, and a plain one with its dequantised weights."""
     model = random_decoder(KINDS[kind])
     quantise(model, bits)
     reference = Decoder(KINDS[kind]).eval().requires_grad_(False)
@@ -77,7 +78,7 @@ def options(invariant: bool = False) -> EngineOptions:
 
 
 def requests(vocabulary: int) -> list[EngineRequest]:
-    """Beginnings in common and none, greedy and drawn, one sample and more than a step of few rows has."""
+    """Return requests with and without shared prefixes, greedy and sampled, with few and many samples."""
     prompts = [(3, 7, 7, 19, 4, 7), (3, 7, 7, 19, 4, 7, 22, 2, 9), (5,), (30, 1, 30, 1, 8, 8, 8, 9, 10, 11, 12, 13)]
     return [
         EngineRequest(
@@ -117,7 +118,7 @@ def test_company_makes_no_difference_to_a_bit() -> None:
 
 
 def test_threads_make_no_difference_to_a_step() -> None:
-    """(Prompts are read by torch's products, which promise that for one number of threads only.)"""
+    """Only steps are tested, because prompts are read with torch's products, which may depend on the threads."""
     model, _ = with_reference("biases", 4)
     assert model.row_steps is not None
     threads = torch.get_num_threads()
@@ -137,7 +138,7 @@ def test_threads_make_no_difference_to_a_step() -> None:
         assert torch.equal(one, two)
 
 
-@pytest.mark.drill  # another kernel to compile
+@pytest.mark.drill  # another kernel is compiled
 def test_keys_in_bf16_are_rounded_as_torch_rounds() -> None:
     model, _ = with_reference("qwen3", 4)
     assert model.row_steps is not None
@@ -150,7 +151,7 @@ def test_keys_in_bf16_are_rounded_as_torch_rounds() -> None:
         slots = state.slots.clone()
         found.append(model.row_steps.hidden(torch.tensor([[1], [2], [3], [1], [30]]), state))
         arenas.append((arena.keys[0, slots], arena.values[0, slots]))
-    for exact, rounded in zip(*arenas, strict=True):  # of the first layer, whose input is the same
+    for exact, rounded in zip(*arenas, strict=True):  # values of the first layer, which has the same input
         assert torch.equal(exact.bfloat16(), rounded)
     assert torch.allclose(found[0], found[1], atol=0.02)
 
@@ -165,7 +166,7 @@ def test_a_file_whose_blocks_are_kept_decodes_as_its_numbers(tmp_path: Path, kin
     (result,) = Engine(loaded.model, options()).run([request])
     (expected,) = decode(plain, request.prompt, request.params, request.seeds, request.end_ids)
     assert result.samples[0].token_ids == expected.token_ids
-    # Where only the head was rounded to 8 bits, logits move by up to a part in a hundred.
+    # If only the head is rounded to 8 bits, logits change by up to one per cent.
     assert result.samples[0].token_logprobs == pytest.approx(expected.token_logprobs, abs=0.1 if bits == 4 else 0.05)
 
 

@@ -1,4 +1,4 @@
-"""What is shared is read once: by the tokens that go through the model, and the numbers stay the same."""
+"""Shared prompts are read once, as the number of tokens shows, and results do not change."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(prompt: tuple[int, ...], temperature: float = 1.0, samples: int = 3) -> 
 
 
 def prompt_tokens_read(model: Decoder) -> list[int]:
-    """Fills with the length of every pass over prompts from now on."""
+    """Return a list to which the length of every later pass over prompts is appended."""
     seen: list[int] = []
 
     def note(_: torch.nn.Module, arguments: tuple[object, ...]) -> None:
@@ -52,7 +52,7 @@ def test_samples_and_temperatures_share_one_prefill(tiny: Tiny, plainly: Plainly
     assert [r.shared_tokens for r in results] == [0, 12, 12]
     assert [[s.token_ids for s in r.samples] for r in results] == expected
     assert [[s.token_ids for s in r.samples] for r in engine.run(requests)] == expected
-    assert read == [12]  # later as well
+    assert read == [12]  # also for a later request
 
 
 @pytest.mark.parametrize("invariant", [False, True])
@@ -69,7 +69,7 @@ def test_common_beginnings_are_read_once(tiny: Tiny, plainly: Plainly, invariant
     expected = [[s.token_ids for s in plainly(model, ask(prompt))] for prompt in prompts]
     read = prompt_tokens_read(model)
     results = Engine(model, options).run([ask(prompt) for prompt in prompts])
-    # Whole blocks of four, and at least one token is read; the fourth is wholly within the first.
+    # Complete blocks of four are shared, and at least one token is read. The fourth is a prefix of the first.
     assert [r.shared_tokens for r in results] == [0, 8, 12, 4, 8]
     assert sum(read) >= 12 + 3 + 3 + 4 + 6 - 1
     assert [[s.token_ids for s in r.samples] for r in results] == expected

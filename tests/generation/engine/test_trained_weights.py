@@ -1,7 +1,6 @@
-"""The decoder that ships: real weights, so that what the engine promises is tested on distributions of a language.
+"""The engine's guarantees with the trained decoder that ships.
 
-Random weights, as in most tests here, give distributions that no training would, of tokens that spell nothing. These
-are the same promises on text.
+Other tests use random weights, whose distributions differ from those of a trained model.
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ def ours() -> CausalGenerator:
 
 @pytest.fixture(scope="module")
 def texts() -> tuple[str, ...]:
-    """What we wrote for the sample corpus: in no training data."""
+    """Return texts of the sample corpus, which is in no training data."""
     return tuple(path.read_text("utf-8") for path in sorted((SAMPLES / "world").glob("*.md"))[:8])
 
 
 def test_what_ships_fits(model: Decoder) -> None:
-    """At most 25 million parameters, and at most 48 MB of weights in the three folders together."""
+    """The shipped models have at most 25 million parameters each, and at most 48 MB of weights in total."""
     assert parameter_count(model) <= 25_000_000
     folders = (shipped_reader(), shipped_verifier(), shipped_decoder())
     assert sum(path.stat().st_size for folder in folders for path in folder.glob("*.safetensors")) <= 48_000_000
@@ -76,7 +75,7 @@ def test_logits_are_those_of_transformers(model: Decoder, tokenizer: Tokenizer, 
 
 
 def test_it_has_learned_a_language(model: Decoder, tokenizer: Tokenizer, texts: tuple[str, ...]) -> None:
-    """Text that it never saw costs it well under a uniform choice, and what has gone before helps it."""
+    """Its loss on unseen text is far below that of a uniform choice, and context reduces it."""
     losses, lengths = [], []
     for text in texts:
         ids = torch.tensor([tokenizer.encode(text).token_ids[: model.config.max_positions]])
@@ -86,7 +85,7 @@ def test_it_has_learned_a_language(model: Decoder, tokenizer: Tokenizer, texts: 
         lengths.append(logprobs.numel())
     uniform = math.log(model.config.vocab_size)
     assert sum(losses) / sum(lengths) < 0.75 * uniform
-    with torch.no_grad():  # the words of a text, without their order
+    with torch.no_grad():  # the words of a text in another order
         shuffled = torch.tensor([tokenizer.encode(texts[0]).token_ids])
         order = torch.randperm(shuffled.shape[1], generator=torch.Generator().manual_seed(0))
         mixed = shuffled[:, order]
@@ -113,7 +112,7 @@ def test_greedy_answers_are_those_of_transformers(ours: CausalGenerator, chunk: 
 def test_requests_of_real_text_decode_as_alone(
     model: Decoder, tokenizer: Tokenizer, texts: tuple[str, ...], invariant: bool
 ) -> None:
-    """Beginnings in common, all temperatures: the engine's tokens are the plain loop's."""
+    """With shared prefixes and all temperatures, the engine's tokens are those of the reference loop."""
     ends = frozenset(eos_token_ids(shipped_decoder()))
     beginning = tokenizer.encode(texts[0]).token_ids[:100]
     requests = [
@@ -134,18 +133,18 @@ def test_requests_of_real_text_decode_as_alone(
 
 
 def test_samples_are_texts_of_their_own(ours: CausalGenerator, chunk: Callable[..., RetrievedChunk]) -> None:
-    """Drawn texts differ by seed and not from run to run, and are mostly letters and blanks."""
+    """Sampled texts depend on the seed alone, and are mostly letters and spaces."""
     prompt = ours.prompt("When was the lighthouse built?", [chunk(LIGHT, "Skerry"), chunk(KEEPER, "The keeper", 2)], 32)
     params = SamplingParams(max_tokens=32, temperature=0.8)
     expected = [completion.text for completion in ours.generate(prompt, params, tuple(range(6)))]
-    assert len(set(expected)) >= 4  # one that ends at once is a text too
+    assert len(set(expected)) >= 4  # a text may be empty
     assert expected[3] == ours.generate(prompt, params, (3,))[0].text
     letters = [letter for text in expected for letter in text]
     assert sum(letter.isalpha() or letter.isspace() for letter in letters) > 0.6 * len(letters)
 
 
 def test_the_documentation_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    """The engine's own example, as it stands in docs/engine.md."""
+    """The example in docs/engine.md runs."""
     code = re.search(r"```python\n(.*?)```", DOCUMENTATION.read_text("utf-8"), re.DOTALL)
     assert code is not None
     exec(compile(code.group(1), "docs/engine.md", "exec"), {})

@@ -1,4 +1,4 @@
-"""Questions by rule: offsets, well-formed text, near misses that nothing answers, paraphrases away from the text."""
+"""Rule-based questions: offsets, well-formed text, unanswerable near misses, and paraphrases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real tiny HTTP server on loopback that answers as it is told, and notes what it was asked."""
+"""Fixtures: a small HTTP server on loopback that sends scripted replies and records requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Answer = Callable[[BaseHTTPRequestHandler, dict[str, Any]], None]
 
 
 class ScriptedServer(LoopbackServer):
-    """Gives the answers of ``script`` in turn, the last one again and again. requests: bodies, in order."""
+    """A server that sends the replies of ``script`` in order, and then repeats the last one. requests: their bodies."""
 
     def __init__(self) -> None:
         self.script: list[Answer] = []
@@ -50,7 +50,7 @@ class ScriptedServer(LoopbackServer):
 
 
 def reply(status: int, fields: object, **headers: str) -> Answer:
-    """An answer with a JSON body; a str is sent as it is."""
+    """Return a reply with a JSON body. A str is sent unchanged."""
 
     def answer(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
         content = (fields if isinstance(fields, str) else json.dumps(fields)).encode()
@@ -65,7 +65,7 @@ def reply(status: int, fields: object, **headers: str) -> Answer:
 
 
 def events(*data: object, done: bool = True, cut: bool = False) -> Answer:
-    """A server-sent stream. cut: the connection is closed although a longer body was announced."""
+    """Return a server-sent stream. cut: whether to close the connection before the end of the announced body."""
 
     def answer(handler: BaseHTTPRequestHandler, _: dict[str, Any]) -> None:
         handler.send_response(200)
@@ -87,14 +87,14 @@ def events(*data: object, done: bool = True, cut: bool = False) -> Answer:
 
 
 def chat(text: object, finish: str | None = "stop", **more: object) -> dict[str, Any]:
-    """A chat completion with one choice."""
+    """Return a chat completion with one choice."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
     top = {name: more.pop(name) for name in ("usage", "system_fingerprint") if name in more}
     return {"choices": [choice | more], **top}
 
 
 def piece(text: str | None, finish: str | None = None) -> dict[str, Any]:
-    """An event of a streamed chat completion."""
+    """Return an event of a streamed chat completion."""
     return {"choices": [{"index": 0, "delta": {} if text is None else {"content": text}, "finish_reason": finish}]}
 
 
@@ -107,14 +107,14 @@ def server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def wire() -> Any:
-    """The functions above: a conftest cannot be imported."""
+    """Return the functions above, because a conftest cannot be imported."""
     from types import SimpleNamespace
 
     return SimpleNamespace(reply=reply, events=events, chat=chat, piece=piece)
 
 
 class FakeTime:
-    """A clock that only sleeping moves. slept: every wait."""
+    """A clock that only ``sleep`` advances. slept: all waits."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -135,7 +135,7 @@ def fake_time() -> FakeTime:
 
 @pytest.fixture
 def remote(server: ScriptedServer, fake_time: FakeTime) -> Iterator[Callable[..., Any]]:
-    """(options) -> an OpenAIGenerator on the server, whose waits pass at once."""
+    """Return a function that creates an OpenAIGenerator for the server, without real waits."""
     from generation.remote.clock import Timing
     from generation.remote.generator import OpenAIGenerator
     from generation.remote.options import RemoteOptions

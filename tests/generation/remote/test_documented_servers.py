@@ -1,6 +1,6 @@
-"""The client on replies of vLLM and SGLang as their documentation describes them.
+"""The client reads replies of vLLM and SGLang as their documentation describes them.
 
-The files in ``documented`` were written from that documentation (``source``); no such server ran here.
+The files in ``documented`` were written from that documentation (``source``), not by a server.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A server that hangs, resets, refuses or talks nonsense: each a clear error, after the waits that are due."""
+"""A server that hangs, resets, refuses or sends invalid replies gives a clear error after the required waits."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_may_pass_is_asked_again_with_growing_waits(
 ) -> None:
     server.script = [wire.reply(status, error("busy"))] * 3 + [wire.reply(200, wire.chat("yes"))]
     assert ask(remote(backoff_s=2.0)).text == "yes"
-    assert fake_time.slept == [1.0, 2.0, 4.0]  # half of 2, 4 and 8: the jitter is 0.5 here
+    assert fake_time.slept == [1.0, 2.0, 4.0]  # half of 2, 4 and 8, since the jitter is 0.5
     assert len({body["seed"] for body in server.requests}) == 1
 
 
@@ -55,7 +55,7 @@ def test_the_wait_a_server_asks_for_is_kept(server: Any, wire: Any, remote: Make
     generator = remote()
     assert ask(generator).text == "yes"
     assert fake_time.slept == [17.0, 90.0]
-    assert ask(generator).text == "again"  # the limit was used up: the next request waits before it is refused
+    assert ask(generator).text == "again"  # the limit is used up, so the next request waits
     assert fake_time.slept == [17.0, 90.0, 0.25]
 
 
@@ -157,11 +157,11 @@ def test_a_server_that_hangs_in_the_middle(server: Any, wire: Any, remote: Make)
     assert next(pieces).text == "Half"
     with pytest.raises(GenerationError, match=r"nothing.* 0\.2 s"):
         next(pieces)
-    assert len(server.requests) == 1  # text was given out: nothing is tried again
+    assert len(server.requests) == 1  # text was already returned, so nothing is retried
 
 
 def test_a_server_that_never_ends_is_left_in_time(server: Any, wire: Any, remote: Make, fake_time: Any) -> None:
-    """Comments keep the connection alive for ever: the limit of the whole answer ends it."""
+    """Comments keep the connection open, so the time limit of the entire answer must end it."""
 
     def comments(handler: Any, _: object) -> None:
         handler.send_response(200)
@@ -217,7 +217,7 @@ def test_a_stream_without_an_end_is_no_answer(server: Any, wire: Any, remote: Ma
 
 def test_a_server_that_is_not_there(server: Any, remote: Make) -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, not listening: nobody else can be there
+        taken.bind(("127.0.0.1", 0))  # bound but not listening, so that no other server uses the port
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(GenerationError, match=f"{url}.*2 times.*reached"):
             ask(remote(url=url, retries=1))

@@ -1,4 +1,4 @@
-"""What a server refuses is left out, what its stream loses is requested again, and samples keep their order."""
+"""Refused features are omitted, broken streams are requested again, and samples keep their order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def listen(generator: Any, chunks: Any = ()) -> tuple[str, Completion]:
 
 
 def broken(handler: Any, _: object) -> None:
-    """A stream that is accepted and closed without an event."""
+    """Return a stream that is accepted and closed without an event."""
     handler.send_response(200)
     handler.send_header("content-type", "text/event-stream")
     handler.send_header("content-length", "1000")
@@ -63,7 +63,7 @@ def test_logprobs_that_are_refused_are_not_requested_again(
         assert (found.text, found.token_logprobs) == ("1871", ())
         assert "logits_all=False" in found.logprobs_missing
     assert ["logprobs" in body for body in server.requests] == [True, False, False]
-    assert not fake_time.slept  # no attempt was repeated
+    assert not fake_time.slept  # nothing was retried
 
 
 def test_a_server_that_refuses_what_was_not_requested(server: Any, wire: Any, remote: Make) -> None:
@@ -82,7 +82,7 @@ def test_a_stream_that_ends_before_its_first_event_is_requested_whole(
 
 
 def test_the_reason_of_a_broken_stream_is_found_and_obeyed(server: Any, wire: Any, remote: Make) -> None:
-    """llama-cpp-python notices a long prompt while it streams."""
+    """llama-cpp-python detects a long prompt only while it streams."""
     chunks = [RetrievedChunk(Chunk(f"d{n}", 0, 4, "Text", ""), 1.0, n) for n in (1, 2)]
     server.script = [broken, wire.reply(400, TOO_LONG), wire.reply(200, wire.chat("In 1871 [1] [2]"))]
     text, completion = listen(remote(logprobs=False), chunks)

@@ -1,4 +1,4 @@
-"""A server that means harm: what it sends costs little, reaches no log, and is an error or an answer, never a crash."""
+"""Malicious replies cost little time and memory, leak nothing into logs, and cause no crash."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stream(generator: Any) -> str:
 
 
 def raw(status: int, body: bytes, **headers: str) -> Callable[[Any, Any], None]:
-    """An answer of bytes as they are; what the client does not take is not missed."""
+    """Return a reply of unchanged bytes, which the client need not read to the end."""
 
     def answer(handler: Any, _: object) -> None:
         handler.send_response(status)
@@ -46,7 +46,7 @@ def raw(status: int, body: bytes, **headers: str) -> Callable[[Any, Any], None]:
 
 
 def endless(handler: Any, _: object) -> None:
-    """Chunks without any line end, until the client has gone."""
+    """Return a reply of chunks without line ends, until the client disconnects."""
     handler.send_response(200)
     handler.send_header("content-type", "text/event-stream")
     handler.send_header("connection", "close")
@@ -70,7 +70,7 @@ def test_an_event_of_many_lines_is_left_too() -> None:
 
 
 def test_one_line_may_come_in_very_many_pieces() -> None:
-    """Joined anew with each piece, these would be ninety thousand million characters to copy."""
+    """Joining the line with each piece would copy 90 billion characters."""
     assert list(event_data(iter(["data: ", *["ab"] * 300_000, "\n", "\n"]))) == ["ab" * 300_000]
 
 
@@ -82,7 +82,7 @@ def test_events_are_the_same_however_they_are_cut(size: int) -> None:
 
 
 def test_the_server_does_not_choose_the_codec(server: Any, wire: Any, remote: Make) -> None:
-    """Python has codecs that unpack archives, and some whose work is quadratic."""
+    """Some codecs of Python decompress archives, and some take quadratic time."""
     piece = json.dumps(wire.piece("caf\u00e9", "stop"), ensure_ascii=False)
     event = f"data: {piece}\n\n".encode()
     for charset in ("zlib", "punycode", "utf-16", "no-such"):
@@ -120,7 +120,7 @@ def test_headers_without_end_are_a_broken_connection(server: Any, remote: Make) 
         (303, "//127.0.0.1:9/"),
         (307, "/v1/elsewhere"),
         (308, "javascript:1"),
-        (307, "http://127.0.0.1:9/v1"),  # both of these keep the request's body
+        (307, "http://127.0.0.1:9/v1"),  # both statuses keep the request's body
         (308, "/v1/elsewhere"),
     ],
 )
@@ -149,7 +149,7 @@ def test_names_of_models_are_cut_and_write_no_control_characters(server: Any, wi
     with pytest.raises(UnavailableError, match=r"red, longlong") as caught:
         ask(remote())
     assert "\x1b" not in str(caught.value) and len(str(caught.value)) < 400
-    server.models = ["m" * 1000] * 1000  # a megabyte: not read to its end
+    server.models = ["m" * 1000] * 1000  # a megabyte, which is not read to its end
     with pytest.raises(UnavailableError, match="URL"):
         ask(remote())
 
@@ -193,7 +193,7 @@ def test_numbers_that_no_float_or_database_holds(server: Any, wire: Any, remote:
 def test_more_logprobs_than_tokens_are_somebody_elses(
     server: Any, wire: Any, remote: Make, sent: int, counted: int, kept: int
 ) -> None:
-    """One more may be the end token's; fewer may be those of the answer behind a thought."""
+    """One more may belong to the end token. Fewer may be those of the answer without its reasoning."""
     usage = {"prompt_tokens": 5, "completion_tokens": counted}
     server.script = [wire.reply(200, wire.chat("yes", logprobs={"content": [{"logprob": -1.0}] * sent}, usage=usage))]
     answer = ask(remote())
@@ -228,7 +228,7 @@ def test_waits_of_nonsense_are_none_or_finite(headers: dict[str, str]) -> None:
 
 
 def test_a_reader_of_an_endless_iterator_stops_with_its_caller() -> None:
-    """What was not asked for is not read: a cancelled stream takes no further piece."""
+    """A cancelled stream reads no further piece."""
     taken: list[int] = []
 
     def pieces() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A server's answers while they come: the pieces are the text, and hanging up reaches the server whatever it does."""
+"""Streamed answers: the joined pieces are the text, and a cancellation closes the connection in any state."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def task(generator: Any, seeds: tuple[int, ...] = (0,), chunks: Any = (), **para
 
 
 class Heard:
-    """A listener that keeps what it hears, and can be waited for."""
+    """A listener that records its events, and can be waited for."""
 
     def __init__(self) -> None:
         self.events: queue.SimpleQueue[TextDelta | FinishedRequest | Exception] = queue.SimpleQueue()
@@ -61,7 +61,7 @@ def usage(prompt: int, drawn: int) -> dict[str, Any]:
 
 
 class Held:
-    """A stream that sends what it is given and then nothing, until the client has gone."""
+    """A stream that sends given events and then waits until the client disconnects."""
 
     def __init__(self, *data: bytes) -> None:
         self.data = data
@@ -77,7 +77,7 @@ class Held:
             handler.wfile.write(b"data: " + piece + b"\n\n")
             handler.wfile.flush()
         self.asked.set()
-        handler.connection.recv(1)  # nothing, when the other side is shut
+        handler.connection.recv(1)  # empty when the other side is closed
         self.left.set()
         handler.close_connection = True
 
@@ -178,7 +178,7 @@ def test_cancelling_shuts_the_connection_whatever_it_waits_for(
     assert held.left.wait(_WAIT_S)
     _, drawn = heard.all()
     assert {completion.finish_reason for completion in drawn.completions} == {"cancelled"}
-    assert len(server.requests) <= 2  # nothing was tried again
+    assert len(server.requests) <= 2  # nothing was retried
     begun.cancel()
 
 

@@ -1,4 +1,4 @@
-"""Options, waits and headers, by themselves."""
+"""Options, waits and headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Good answers of a real loopback server: chat, completions, n, seeds, logprobs, streams, budgets."""
+"""Valid replies of a loopback server: chat, completions, n, seeds, log-probabilities, streams, token budgets."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_plain_completions(server: Any, wire: Any, remote: Make) -> None:
     generator = remote(api="completions", length_field="max_completion_tokens")
     (answer,) = generator.generate(generator.prompt("Who?", [], 5), SamplingParams(max_tokens=5), (1,))
     assert (answer.text, answer.finish_reason, answer.token_logprobs) == ("Ole", "length", (-1.5,))
-    assert answer.usage.completion_tokens == 1  # counted by its logprobs, as there is no usage
+    assert answer.usage.completion_tokens == 1  # counted by log-probabilities, since there is no usage
     assert server.requests[0]["max_completion_tokens"] == 5
     assert server.requests[0]["prompt"].startswith("Answer the question in a few words.")
     assert server.paths == ["/v1/completions"]
@@ -106,7 +106,7 @@ def test_n_samples_in_one_request(server: Any, wire: Any, remote: Make) -> None:
     found = generator.generate(generator.prompt("Which?", [], 5), SamplingParams(), (4, 5, 6))
     assert [(c.text, c.seed) for c in found] == [("number 0", 4), ("number 1", 5), ("number 2", 6)]
     assert (server.requests[0]["n"], server.requests[0]["seed"]) == (3, 4)
-    assert found[0].usage.completion_tokens == 0  # twelve for all three: nobody says how many are this one's
+    assert found[0].usage.completion_tokens == 0  # twelve for all three samples, so the count of one is unknown
     with pytest.raises(GenerationError, match=r"3 choices.*2"):
         generator.generate(generator.prompt("Which?", [], 5), SamplingParams(), (4, 5))
 
@@ -171,7 +171,7 @@ def test_chunks_are_dropped_while_the_server_finds_the_prompt_too_long(
     (answer,) = generator.generate(prompt, SamplingParams(), (0,))
     shown = [body["messages"][1]["content"].count("Passage number") for body in server.requests]
     assert shown == [3, 2, 1]
-    assert [c.number for c in answer.citations] == [1]  # the second was not shown after all
+    assert [c.number for c in answer.citations] == [1]  # the second passage was dropped
     server.script = [too_long]
     with pytest.raises(GenerationError, match=r"too long.*400"):
         generator.generate(prompt, SamplingParams(), (0,))
@@ -186,7 +186,7 @@ def test_the_fingerprint_is_of_url_model_and_what_the_server_says(server: Any, w
     assert remote(url=server.url.replace("http://", "http://me:secret@") + "/").fingerprint == first.fingerprint
     asked = len(server.requests)
     assert first.fingerprint == first.fingerprint
-    assert len(server.requests) == asked  # once
+    assert len(server.requests) == asked  # fetched once
     server.script = [wire.reply(200, wire.chat("x", system_fingerprint="fp_2"))]
     assert remote().fingerprint != first.fingerprint
     assert (first.name, first.context_length) == ("tiny", 4096)

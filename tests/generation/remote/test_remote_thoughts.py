@@ -1,4 +1,4 @@
-"""Reasoning on a server: in fields, in parts or between tags, streamed or not, it is the thought and never the text."""
+"""A server's reasoning, in fields, parts or tags, streamed or not, is the thought and never the text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SMALL = SamplingParams(max_tokens=20)
 
 
 def streamed(generator: Any, params: SamplingParams = SMALL) -> tuple[str, str, Completion]:
-    """Joined reasoning, joined text, and the completion of one streamed sample."""
+    """Return the joined reasoning, the joined text and the completion of one streamed sample."""
     heard: queue.SimpleQueue[LiveEvent] = queue.SimpleQueue()
     generator.begin(GenerationTask(generator.prompt("When?", [], 20), params, (0,)), heard.put)
     thought, text = "", ""
@@ -55,7 +55,7 @@ def test_a_field_of_its_own(server: Any, wire: Any, remote: Make, field: str) ->
     server.script = [wire.reply(200, wire.chat("", message=message))]
     (whole,) = generator.generate(generator.prompt("When?", [], 20), SMALL, (0,))
     assert (whole.thought, whole.text) == (THOUGHT, ANSWER)
-    assert [citation.number for citation in whole.citations] == []  # no passage was shown
+    assert [citation.number for citation in whole.citations] == []  # no passage is shown
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 100])
@@ -92,7 +92,7 @@ def test_parts_of_the_kind_thinking(server: Any, wire: Any, remote: Make) -> Non
 
 
 def test_reasoning_that_took_all_tokens_is_an_empty_answer(server: Any, wire: Any, remote: Make) -> None:
-    """As for a local model whose tag stays open."""
+    """This is also the result of a local model that does not close its tag."""
     generator = remote(logprobs=False)
     message = {"role": "assistant", "content": None, "reasoning_content": THOUGHT}
     server.script = [wire.reply(200, wire.chat("", "length", message=message))]

@@ -1,4 +1,4 @@
-"""Questions changed so that their passage no longer answers them: what is changed, and what never is."""
+"""Near misses: what is changed in a question, and what is not."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_change_is_refused_about_the_same_passage_and_says_something_else(
 def test_a_name_becomes_another_one_in_the_case_of_the_question_but_never_the_answer() -> None:
     made = near_misses(examples("who designed the lighthouse that brandt works built", "Marta Ekholm"), 1.0, seed=2)
     swapped = [e.question for e in made if e.question.startswith("who designed") and "brandt works" not in e.question]
-    # The nearest are of the passage itself.
+    # The hardest replacements are names of the passage.
     assert any(name in q for q in swapped for name in ("olaf dahl", "rotterdam", "lindesund"))
     assert any(name in q for q in swapped for name in ("ida grunwald", "carlsberg foundry", "oldehaven"))
     assert all(q == q.lower() and "marta ekholm" not in q for q in swapped)

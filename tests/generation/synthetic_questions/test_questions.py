@@ -1,4 +1,4 @@
-"""From a sentence and an answer in it to the question that asks for it."""
+"""Questions generated from a sentence and an answer in it."""
 
 import random
 
@@ -17,7 +17,7 @@ def read(sentence: str) -> tuple[Token, ...]:
 
 
 def spans(sentence: str, kind: str = "") -> dict[str, AnswerSpan]:
-    """Answer text -> span, of one kind or all."""
+    """Return the spans of a sentence by their text, of one kind or all kinds."""
     tokens = read(sentence)
     return {
         sentence[tokens[s.start].start : tokens[s.end - 1].end]: s
@@ -27,7 +27,7 @@ def spans(sentence: str, kind: str = "") -> dict[str, AnswerSpan]:
 
 
 def questions(sentence: str, answer: str) -> set[str]:
-    """Every wording that thirty seeds give for ``answer``."""
+    """Return every wording that thirty seeds give for ``answer``."""
     tokens = read(sentence)
     span = spans(sentence)[answer]
     clause = clause_of(tokens, span)

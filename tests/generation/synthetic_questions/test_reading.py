@@ -1,4 +1,4 @@
-"""Examples made from whole articles: what they promise, whatever the seed."""
+"""Examples generated from articles, with any seed."""
 
 import random
 import re
@@ -66,7 +66,7 @@ def test_answers_stand_once_in_the_passage_and_not_in_the_question() -> None:
 
 
 def test_unanswerable_questions_have_no_answers_and_keep_their_source() -> None:
-    # 27 % of about 250 questions, not all of which can be turned; fewer than 10 or more than 45 % is no chance
+    # 27 % of about 250 questions, not all of which can be changed. Fewer than 10 % or more than 45 % is not chance
     # (binomial, below one in a million).
     examples = [example for seed in range(8) for example in made(seed)]
     refused = [example for example in examples if not example.answerable]
