@@ -1,4 +1,4 @@
-"""The API as a client sees it, on a small real pipeline."""
+"""The REST API from a client's view, on a small real pipeline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request bodies: nothing is read before the caller is admitted, and what is read is bounded."""
+"""Request bodies: a body is read only after the caller is admitted, and up to its limits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 class Sender:
-    """An ASGI client. messages: what it sends; then it stays silent."""
+    """An ASGI client that sends ``messages`` and then nothing."""
 
     def __init__(self, *messages: Message) -> None:
         self.waiting = list(messages)

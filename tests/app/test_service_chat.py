@@ -1,4 +1,4 @@
-"""OpenAI's interface on a small real pipeline: completions, chunks, models, and what is refused."""
+"""OpenAI-compatible endpoints on a small real pipeline: completions, chunks, models, rejected requests."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_messages_in_parts_and_a_system_message_that_the_reader_cannot_follow(cl
 
 
 class Told:
-    """A generator that says what it was told: instructions where there are any, else the question."""
+    """A generator that returns its instructions, or the question if there are none."""
 
     name, fingerprint, context_length = "told", "0" * 64, 512
 

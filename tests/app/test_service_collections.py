@@ -1,4 +1,4 @@
-"""Collections and jobs over HTTP: made, filled, looked into, deleted; the jobs done by a real worker in between."""
+"""Collections and jobs over HTTP: create, fill, inspect, delete. A real worker runs the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database that is deleted, moved or emptied under the server: not ready, and 503 for reading and writing."""
+"""A database that is deleted, moved or emptied while the server runs: not ready, and 503 for reads and writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluations over HTTP: started, followed, read; the jobs done by a real worker in between."""
+"""Evaluations over HTTP: start, follow, read. A real worker runs the jobs."""
 
 from __future__ import annotations
 

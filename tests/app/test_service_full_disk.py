@@ -1,4 +1,4 @@
-"""The service when its database's disk is full: changes are refused by name, and nothing is half done."""
+"""The service when the database's disk is full: changes are refused with the reason, and none is partial."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ FILES: dict[str, bytes | str] = {f"{'long-name-' * 15}{number}.txt": "Words." fo
 
 @contextmanager
 def full_disk(pipeline: Pipeline, spare: int = 0) -> Iterator[None]:
-    """SQLite may not make its file any longer, and says what it says on a full disk. (What still fits into the pages
-    that there are is taken, as on a disk.) spare: pages that may be added yet."""
+    """Let SQLite fail as on a full disk when its file would grow.
+
+    Free space in existing pages can still be used. spare: number of pages that can be added.
+    """
     with pipeline.store.write() as connection:
         free = connection.exec_driver_sql("PRAGMA freelist_count").scalar_one()
         connection.exec_driver_sql("CREATE TABLE filler (content BLOB)")

@@ -1,4 +1,4 @@
-"""Frames, wrong keys, proxies, signals: what a server on the network is tried with first."""
+"""Protection of a server on the network: frames, wrong keys, proxies, signals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def guarded(pipeline: Pipeline, clock: Clock) -> Iterator[SimpleNamespace]:
-    """A server that needs keys, with a clock of its own; ``known`` and ``fresh`` are keys of it."""
+    """A server that requires keys, with a controlled clock; ``known`` and ``fresh`` are its keys."""
     keys = KeyStore(pipeline.store)
     known, fresh = (keys.create(name, ["query"]).secret for name in ("known", "fresh"))
     app = create_app(pipeline, require_key=True)

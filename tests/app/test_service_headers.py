@@ -1,4 +1,4 @@
-"""What comes before a request: slow, endless, or not at all."""
+"""Requests with slow, endless or missing headers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def echo(scope: Scope, receive: Receive, send: Send) -> None:
 
 @contextmanager
 def connecting(protocol: type[BoundedHttp]) -> Iterator[socket.socket]:
-    """A connection to a server of ``echo``."""
+    """Yield a connection to a server of ``echo``."""
     with serving(protocol) as address, socket.create_connection(address, timeout=240) as connection:
         yield connection
 
@@ -65,7 +65,7 @@ def serving(protocol: type[BoundedHttp]) -> Iterator[tuple[str, int]]:
 
 
 def rest(connection: socket.socket) -> bytes:
-    """All until the server hangs up."""
+    """Return all bytes until the server closes the connection."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 

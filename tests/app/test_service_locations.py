@@ -1,4 +1,4 @@
-"""Where a source stands, as a person says it: in every way to ask, and on the page."""
+"""Locations of sources as text, in all endpoints and on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What /readyz and /metrics tell to whom: names of a tenant's own collections, numbers of the rest."""
+"""Names in /readyz and /metrics: those of a tenant's own collections, and only numbers of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ from data.schema import collections
 
 @pytest.fixture
 def tenants(pipeline: Pipeline) -> dict[str, dict[str, str]]:
-    """Headers of admins by tenant; acme has "notes", published, by the name "wages-2026"; globex has nothing."""
+    """Headers of an admin of each tenant.
+
+    acme has the published "notes", which it calls "wages-2026"; globex has nothing.
+    """
     keys = KeyStore(pipeline.store)
     with pipeline.store.write() as connection:
         connection.execute(update(collections).values(tenant="acme", label="wages-2026"))

@@ -1,4 +1,4 @@
-"""The page at /: what it shows, and that nothing in it is believed."""
+"""The page at /: its contents, and that all input is treated as untrusted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages of collections and evaluations, read as HTML; the jobs done by a real worker in between."""
+"""The pages of collections and evaluations, parsed as HTML. A real worker runs the jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the service says when a part of it is missing or damaged."""
+"""Readiness and errors of the service when a part of it is missing or damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries that cannot be taken in: told so before anything of them is read."""
+"""Queries that cannot be accepted are refused before their body is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from app.settings import Settings
 
 
 class Silent:
-    """A client of an ASGI app that sends headers and never a body."""
+    """An ASGI client that sends headers, and fails the test if its body is read."""
 
     def __init__(self, path: str, length: bytes | None) -> None:
         self.messages: list[Message] = []

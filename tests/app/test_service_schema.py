@@ -1,4 +1,4 @@
-"""OpenAPI: a snapshot that shows every change, examples that are valid, and Schemathesis over the whole service."""
+"""OpenAPI: a snapshot that shows every change, valid examples, and Schemathesis on the entire service."""
 
 from __future__ import annotations
 

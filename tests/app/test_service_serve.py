@@ -1,4 +1,4 @@
-"""What `plumbline serve` refuses before it loads anything. The server itself: tests/drill/test_serve.py."""
+"""Options that `plumbline serve` rejects before it loads models. The server itself: tests/drill/test_serve.py."""
 
 from __future__ import annotations
 

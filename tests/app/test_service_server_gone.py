@@ -1,4 +1,4 @@
-"""A PostgreSQL server that goes away and comes back while the service runs."""
+"""A PostgreSQL server that stops and starts again while the service runs."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_everything_is_503_with_the_reason_until_the_server_is_back(pipeline: Pi
 def test_a_job_at_work_when_the_server_stops_is_finished_when_it_is_back(
     pipeline: Pipeline, own: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The job is not failed: its lease ends, and it goes on."""
+    """The job does not fail: its lease ends, and it continues."""
     with TestClient(create_app(pipeline)) as client:
         waiting = upload(client, "notes", {"tea.txt": "Tea is served at five."})
         real = Pipeline.index

@@ -1,4 +1,4 @@
-"""A streamed query's events, clients that leave, deadlines, metrics and logs, on a small real pipeline."""
+"""Streamed queries on a small real pipeline: events, disconnecting clients, deadlines, metrics and logs."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_the_deadline_comes_first(make_pipeline: Any, small_settings: Settings, 
 
 
 class Leaving:
-    """A client of an ASGI app that leaves when it is told to."""
+    """An ASGI client that disconnects when ``leaves`` is set."""
 
     def __init__(self, app: FastAPI, body: dict[str, Any]) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""The service under a path of a site: every link, form and redirect of its pages leads back to it."""
+"""The service under a URL path prefix: every link, form and redirect of its pages contains the prefix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: tenants, keys, scopes, rates, and pages of other sites."""
+"""Access control: tenants, keys, scopes, rates, and forms of other sites."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_another_tenants_things_are_as_if_they_were_not_there(pipeline: Pipeline
         assert client.get(f"/v1/jobs/{job}", headers=acme).json()["status"] == "succeeded"
 
         def both(method: str, path: str, absent: str, **arguments: Any) -> None:
-            """The same request for what is another's and for what never was: the same answer, to the letter."""
+            """Check that the response for another tenant's object equals that for an object that never existed."""
             one = client.request(method, path, headers=globex, **arguments)
             other = client.request(method, absent, headers=globex, **arguments)
             assert one.status_code == other.status_code == 404, (path, one.text)

@@ -1,4 +1,4 @@
-"""The service when its database is locked, its disk fails, or its home is not what it was."""
+"""The service when its database is locked, its disk fails, or its home changes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_job_whose_database_is_locked_goes_on_when_it_is_free(client: TestClie
 def test_a_job_goes_on_that_was_at_work_when_the_database_was_locked(
     client: TestClient, pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is queued again as if it had never been begun: nobody has to try it again by hand."""
+    """The job is queued again as if it had not started, so nobody has to retry it."""
     job = client.post("/v1/collections/notes/documents", files=[("files", ("a.txt", "Words."))]).json()
 
     def while_locked(*given: Any) -> Any:

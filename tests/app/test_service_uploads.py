@@ -1,4 +1,4 @@
-"""Uploads: what is refused, how much is read, and what a second one does."""
+"""Uploads: rejected files, size limits, and repeated uploads."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_a_double_submit_is_one_job(client: TestClient, pipeline: Pipeline) -> N
 
 
 class _Clock(asyncio.SelectorEventLoop):
-    """A loop whose time only the test moves."""
+    """An event loop whose time the test controls."""
 
     now = 0.0
 
@@ -127,7 +127,7 @@ def test_one_byte_a_second_is_given_up() -> None:
 
 
 def test_a_form_that_the_disk_does_not_take(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of a form wait in the temporary folder, which may be full."""
+    """Files of a form are stored in the temporary folder, which may be full."""
     with Path("/dev/full").open("wb", buffering=0) as full:  # what a spooled file is on a full disk
         monkeypatch.setattr("starlette.formparsers.SpooledTemporaryFile", lambda max_size: full)
         response = upload(client, "notes", {"a.txt": b"x" * 3_000_000})

@@ -1,4 +1,4 @@
-"""What requests share: turns, batches, letters to the event loop, and a stream that a slow or absent client reads."""
+"""Shared work of requests: queue, batches, messages to the event loop, streams with slow or disconnected clients."""
 
 from __future__ import annotations
 
@@ -177,7 +177,10 @@ def test_memory_left_is_the_lesser_of_machine_and_group(tmp_path: Path) -> None:
 
 
 class Client:
-    """The other end of an ASGI response. It leaves when told to."""
+    """The client of an ASGI response.
+
+    It disconnects when ``leaves`` is set, and blocks sends until ``takes`` is set.
+    """
 
     def __init__(self) -> None:
         self.messages: list[Message] = []

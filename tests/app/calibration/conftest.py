@@ -1,4 +1,4 @@
-"""A stored run whose scores tell how likely an answer is hallucinated, and labels of its first questions."""
+"""A stored run whose scores predict hallucinations, and labels of its first questions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ VERIFIER = "faithful/1 a scorer >=0.5"
 
 @dataclass
 class CalibrationWorld:
-    """Answers are hallucinated with probability ``rate`` times (1 - score); every tenth has no score."""
+    """A home with such a run.
+
+    Answers are hallucinated with probability ``rate`` times (1 - score). Every tenth has no score.
+    """
 
     home: Path
     rate: float = 0.3
@@ -40,7 +43,10 @@ class CalibrationWorld:
         return Pipeline(Settings(home=self.home, database="", encoder="", model="", device="cpu"))
 
     def store(self, questions: int, labelled: int, label: Outcome | None = None, seed: int = 3) -> str:
-        """Store a run and label the first ``labelled`` questions of its draw. label: of all, else as drawn."""
+        """Store a run and label the first ``labelled`` questions of its draw.
+
+        label: label of all answers; None for their simulated outcomes.
+        """
         rng = np.random.default_rng(seed)
         asked = tuple(Question(f"q{i:04d}", f"What is {i}?", self.references) for i in range(questions))
         decoding = Decoding(temperature=0.0)
@@ -104,7 +110,7 @@ def world(tmp_path: Path) -> CalibrationWorld:
 
 @pytest.fixture
 def plumbline(world: CalibrationWorld, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
-    """Runs a command on the world's home: exit code, stdout, stderr."""
+    """Function that runs a command on the home and returns exit code, stdout and stderr."""
 
     def call(*arguments: str) -> tuple[int, str, str]:
         code = main([arguments[0], "--home", str(world.home), *arguments[1:]])

@@ -1,4 +1,4 @@
-"""Labels drawn where the verifier is unsure, and scores of unlabelled answers beside labels, at the command line."""
+"""Calibration with active draws of labels, and with scores of unlabelled answers in addition to labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def label_actively(world: Any, run: str, questions: int) -> int:
-    """Everything supported; returns how many were drawn."""
+    """Label all drawn answers as supported and return their number."""
     with world.pipeline() as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(questions=questions, active=True))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]

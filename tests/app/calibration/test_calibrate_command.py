@@ -1,4 +1,4 @@
-"""``plumbline calibrate`` on stored runs: certificates, refusals, and what a certificate file must survive."""
+"""``plumbline calibrate`` on stored runs: certificates, refusals, and damaged certificate files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 
 def certified(world: Any) -> tuple[str, Path]:
-    """A run and its certificate's file."""
+    """A run and the file of its certificate."""
     world.rate = 0.05
     run = world.store(400, 200)
     with world.pipeline() as pipeline:

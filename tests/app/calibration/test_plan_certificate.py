@@ -1,4 +1,4 @@
-"""``plumbline plan --alpha``: the numbers of the exact test, and values that cannot be."""
+"""``plumbline plan --alpha``: the numbers of the exact test, and invalid values."""
 
 from __future__ import annotations
 

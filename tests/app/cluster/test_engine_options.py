@@ -1,4 +1,4 @@
-"""What is refused before a cluster is needed. Needs no Ray; tests/scale has the tests with a cluster."""
+"""Invalid Ray options are rejected before a cluster is needed. Needs no Ray; tests/scale tests clusters."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from retrieval.errors import RetrievalError
 
 
 class UnreadableError(PlumblineError):
-    """Its two arguments are lost when it is pickled."""
+    """An exception with two arguments, which pickling loses."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(first + second)

@@ -1,4 +1,4 @@
-"""A stored run whose answers say themselves whether they are true, judged by a verifier that errs."""
+"""A stored run whose answers state whether they are true, judged by a verifier with errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ HOSTILE = '<script>alert(1)</script>\x1b[2J\x1b]0;title\x07\u202eevil & "quotes"
 
 
 class World:
-    """Answers begin with True, False or Sorry. The verifier misses a share ``error`` of the first two."""
+    """A home with such a run.
+
+    Answers begin with True, False or Sorry. The verifier misjudges a share ``error`` of the first two.
+    """
 
     def __init__(self, home: Path, questions: int = 120, error: float = 0.15, samples: int = 2) -> None:
         self.home, self.samples = home, samples
@@ -89,7 +92,7 @@ class World:
 
 
 def truth(answer: str) -> Outcome:
-    """What a reader of the answer says of it."""
+    """Return the true label of an answer."""
     return WORDS[answer.split(",")[0]]
 
 
@@ -110,7 +113,7 @@ def read_truth() -> Callable[[str], Outcome]:
 
 @pytest.fixture
 def plumbline(capsys: pytest.CaptureFixture[str], world: World) -> Callable[..., Any]:
-    """The command line on the world's home."""
+    """Function that runs the command line on the home."""
 
     def run(*arguments: str) -> SimpleNamespace:
         capsys.readouterr()

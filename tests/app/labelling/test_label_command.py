@@ -1,4 +1,4 @@
-"""``plumbline label`` as its users meet it: terminal, files, status, several people, and everything that is refused."""
+"""``plumbline label``: terminal, files, status, several annotators, and rejected input."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Run = Callable[..., Any]
 
 
 def fill(source: Path, target: Path, label: Callable[[str], str], most: int | None = None) -> Path:
-    """The exported file with labels by answer in its first lines."""
+    """Fill in the labels of the first lines of the exported file, by answer."""
     with source.open(encoding="utf-8-sig", newline="") as file:
         rows = list(csv.DictReader(file))
     for row in rows[:most]:
@@ -33,7 +33,7 @@ def fill(source: Path, target: Path, label: Callable[[str], str], most: int | No
 
 @pytest.fixture
 def keys(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """What is typed, a key a line."""
+    """Function that types keys, one per line."""
     return lambda typed: monkeypatch.setattr("sys.stdin", io.StringIO("\n".join(typed) + "\n"))
 
 

@@ -1,4 +1,4 @@
-"""Labels, plans and corrected rates from Python, as the facade's docstring shows them."""
+"""Labels, plans and corrected rates from Python, as in the docstring of plumbline."""
 
 from __future__ import annotations
 

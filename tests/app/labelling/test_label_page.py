@@ -1,4 +1,4 @@
-"""The labelling page: what it commits, what it escapes, and whom it answers."""
+"""The labelling page: commits, escaping, and access."""
 
 from __future__ import annotations
 

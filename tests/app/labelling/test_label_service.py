@@ -1,4 +1,4 @@
-"""Labelling on the service's pages: several people, nobody sees arm or verdict, and other tenants see nothing."""
+"""Labelling on the service's pages: several annotators, hidden arm and verdict, and no access for other tenants."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def client(pipeline: Pipeline) -> Iterator[TestClient]:
 
 
 def draw(client: TestClient, run_id: str, questions: int = 6) -> str:
-    """The address that goes on labelling as ann."""
+    """Return the URL at which ann continues labelling."""
     sent = client.post(f"/evaluations/{run_id}/label", data={"questions": str(questions)})
     assert (sent.status_code, sent.headers["location"]) == (303, f"/evaluations/{run_id}/label")
     return f"/evaluations/{run_id}/label/next?annotator=ann"
@@ -56,7 +56,7 @@ def follow(client: TestClient, address: str) -> str:
 
 
 def session(pipeline: Pipeline, run_id: str, annotator: str) -> LabelSession:
-    """What the command line sees."""
+    """Return the session as the command line opens it."""
     return LabelSession(pipeline.store, open_draw(pipeline, run_id, DrawRequest()), annotator)
 
 
@@ -208,7 +208,7 @@ def test_a_key_labels_in_its_own_name_and_its_own_tenants_runs_only(pipeline: Pi
 
 
 def test_evidence_is_shown_from_the_tenants_own_collections_only(pipeline: Pipeline, run_id: str) -> None:
-    """A collection's stored name that a tenant gave up may be another tenant's by the time somebody labels."""
+    """A stored name that a tenant gave up may belong to another tenant when somebody labels."""
     theirs = create_tenant_collection(pipeline.store, "acme", "notes").stored
     ours = create_tenant_collection(pipeline.store, "", "notes").stored
     info = replace(
@@ -220,7 +220,7 @@ def test_evidence_is_shown_from_the_tenants_own_collections_only(pipeline: Pipel
 
 
 def filled(client: TestClient, run_id: str, letters: str, annotators: str = "") -> bytes:
-    """The file as it is downloaded, its first lines labelled; annotators: a letter of each line's."""
+    """Return the downloaded file with labels in its first lines. annotators: one letter per line."""
     found = client.get(f"/evaluations/{run_id}/label/labels.csv?annotator=ann")
     rows = list(csv.DictReader(io.StringIO(found.content.decode("utf-8-sig"))))
     out = io.StringIO()

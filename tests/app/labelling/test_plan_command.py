@@ -1,4 +1,4 @@
-"""``plumbline plan``: from a labelled run, from numbers, and what cannot be planned."""
+"""``plumbline plan``: from a labelled run, from numbers, and invalid requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A home with one collection, a generator that says what it is told, and certificates for what it answers."""
+"""A home with one collection, a generator with given texts, and certificates for its answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FALSE = "The engineers of Lisbon painted seventeen submarines [1]."
 
 
 class Says:
-    """Answers with its texts by sample, the last one for all that follow; a list of one says the same every time."""
+    """A generator that returns its texts by sample, and the last one for all further samples."""
 
     name = "says"
     fingerprint = "5" * 64
@@ -59,14 +59,17 @@ class Says:
 
 @dataclass
 class PolicyWorld:
-    """One pipeline, and the judge that its certificates name."""
+    """A pipeline, and the judge that its certificates name."""
 
     line: Pipeline
     says: Says
     judge: PolicyJudge
 
     def certify(self, alpha: float = 0.1, threshold: float = 0.5, days: int = 0, **changed: Any) -> Path:
-        """Save a certificate for what answers QUESTION with max_tokens 32. changed: of its deployment."""
+        """Save a certificate for the answers to QUESTION with max_tokens 32.
+
+        changed: changed fields of its deployment.
+        """
         request = QueryRequest(QUESTION, "notes", params=SamplingParams(max_tokens=32))
         plan = plan_of(PolicyRequest(max_rate=alpha), request)
         search = self.line.search("notes")

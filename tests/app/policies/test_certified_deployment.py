@@ -1,4 +1,4 @@
-"""From a labelled run to a certified query at the command line: the names that both sides compare are the same."""
+"""From a labelled run to a certified query on the command line: both sides use the same names."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_labels_of_a_policys_answers_certify_that_policy(typed: Callable[..., Si
 
 
 def label_all(home: Path, run: str) -> None:
-    """Call every answer of a run supported."""
+    """Label every answer of a run as supported."""
     with Pipeline(Settings(home=home, database="", encoder="", model="", device="cpu")) as pipeline:
         drawn = open_draw(pipeline, run, DrawRequest(questions=len(PARTS)))
         keys = [(q.question_id, s.arm, s.sample) for q in drawn.stored.chosen.questions for s in q.samples]

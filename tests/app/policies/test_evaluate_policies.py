@@ -1,4 +1,4 @@
-"""``plumbline evaluate --policies``: what a run with policies measures, who judges it, and what is refused."""
+"""``plumbline evaluate --policies``: figures of a run with policies, its judge, and rejected options."""
 
 from __future__ import annotations
 

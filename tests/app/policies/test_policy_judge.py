@@ -1,4 +1,6 @@
-"""The judge of policies: the same verdicts alone and in a batch, by passages or by a search, under a run's names."""
+"""The judge of policies: equal verdicts for one answer and for a batch, by passages or by search, with the names of
+runs.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries with policies outside the service: what is answered, what a certificate must be of, and what is refused."""
+"""Queries with policies outside the service: answers, matching certificates, and rejected requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies over HTTP: replies, streams that are held back, certificates that are missing, and bad values."""
+"""Policies over HTTP: responses, delayed streams, missing certificates, and invalid values."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def edited(path: Path) -> None:
 
 
 def copied(path: Path) -> None:
-    """As if the file came from another home: the key of this one is another."""
+    """Replace the home's key, so that the certificate appears to come from another home."""
     (path.parent / KEY_FILE).unlink()
     open_home_key(path.parent)
 

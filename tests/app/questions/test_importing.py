@@ -1,4 +1,4 @@
-"""Importing questions: groups, personal data, what is left out."""
+"""Import of questions: groups, personal data, omitted records."""
 
 from __future__ import annotations
 

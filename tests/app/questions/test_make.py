@@ -1,4 +1,4 @@
-"""Making a question set from a collection, end to end without the reader's check, and by a model."""
+"""Generation of a question set from a collection, end to end without the reader's check, and by a model."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_a_file_that_exists_is_not_replaced(typed: Callable[..., Any], tmp_path:
 
 
 class Writes:
-    """A language model that writes one thing for every passage."""
+    """A language model that writes the same text for every passage."""
 
     name, fingerprint, context_length = "writes", "4" * 64, 512
 

@@ -1,4 +1,4 @@
-"""Reviewing a question file: decisions, several people, what a report says."""
+"""Review of a question file: decisions, several reviewers, and its figures in a report."""
 
 from __future__ import annotations
 

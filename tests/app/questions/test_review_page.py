@@ -1,4 +1,4 @@
-"""The review page: decisions, escaping, and requests of other pages."""
+"""The review page: decisions, escaping, and requests of other sites."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the command says when fewer questions were kept than wanted: only advice that would help."""
+"""Advice of the command when fewer questions were kept than requested: only options that help."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evaluation.question_sets.round_trip import NOT_FOUND
 
 
 def made(unanswerable_wanted: int, refused: Mapping[str, int]) -> GeneratedSet:
-    """A set of nothing, of ten questions wanted."""
+    """Return an empty set for which ten questions were requested."""
     wanted = {"one_fact": 10 - unanswerable_wanted, "unanswerable": unanswerable_wanted}
     return GeneratedSet((), {"one_fact": 0, "unanswerable": 0}, dict(refused), wanted, 3, 0)  # type: ignore[arg-type]
 

@@ -1,4 +1,4 @@
-"""A server whose model writes nothing, or nonsense: the error says that the model is at fault, not the documents."""
+"""A server whose model writes nothing or nonsense: the error names the model and not the documents as the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small real server with OpenAI's interface: text by prompt, seed and temperature, and faults that are chosen."""
+"""A small real server with OpenAI's API, whose text depends on prompt, seed and temperature, with selectable faults."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONTEXT = 600
 
 
 class FakeServer(LoopbackServer):
-    """faults: names of what it does wrong. served: requests that were answered completely."""
+    """A server with faults. faults: their names. served: number of completely answered requests."""
 
     def __init__(self, *faults: str) -> None:
         self.faults = frozenset(faults)
@@ -162,7 +162,7 @@ class FakeServer(LoopbackServer):
 
 @pytest.fixture
 def fake_server() -> Iterator[Callable[..., FakeServer]]:
-    """(faults) -> a server that is closed at the end."""
+    """Function that starts a server with given faults; it is closed at the end."""
     made: list[FakeServer] = []
 
     def make(*faults: str) -> FakeServer:
@@ -176,7 +176,7 @@ def fake_server() -> Iterator[Callable[..., FakeServer]]:
 
 @pytest.fixture
 def probe(fake_server: Callable[..., FakeServer]) -> Iterator[Callable[..., ServerProbe]]:
-    """(faults, options) -> a probe of a server with these faults."""
+    """Function that returns a probe of a server with given faults and options."""
     made: list[ServerProbe] = []
 
     def make(*faults: str, **options: Any) -> ServerProbe:

@@ -1,4 +1,4 @@
-"""Each check of a model's server on a healthy server, and on servers with the fault that it looks for."""
+"""Each check of a model server, on a healthy server and on servers with the fault that it detects."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ ANSWER = Completion(TEXT[:50], (1,), (-0.1,), "stop", Usage(1, 1), 0, ())
 
 @pytest.fixture(scope="session")
 def judged_answers(policy_judge: PolicyJudge) -> dict[str, AnswerEvaluation]:
-    """ANSWER to each of QUESTIONS, as the shipped verifier judges it."""
+    """ANSWER to each of QUESTIONS, judged by the shipped verifier."""
     prompt = Prompt("", (CHUNK,), (), ())
     found = policy_judge.judge([PolicyJudging(question, ((prompt, ANSWER),)) for question in QUESTIONS])
     return {question: evaluation for question, (evaluation,) in zip(QUESTIONS, found, strict=True)}
@@ -64,21 +64,21 @@ def policy_world(
 
 
 def doubted(evaluation: AnswerEvaluation) -> AnswerEvaluation:
-    """The evaluation with a support of 0.25."""
+    """Return the evaluation with a support of 0.25."""
     verdicts = tuple(replace(v, label="unverifiable", support=0.25) for v in evaluation.verdicts)
     return AnswerEvaluation("hallucinated", verdicts)
 
 
 @dataclass
 class WatchWorld:
-    """One pipeline on a home whose collection "notes" has a certificate at alpha 0.1."""
+    """A pipeline on a home whose collection "notes" has a certificate at alpha 0.1."""
 
     line: Pipeline
     judge: PolicyJudge
     judged: dict[str, AnswerEvaluation]
 
     def certify(self, run: str = "run", days: float = 0, **changed: Any) -> Certificate:
-        """Save a certificate. changed: of its fields."""
+        """Save a certificate. changed: changed fields."""
         search = self.line.search("notes")
         deployment = Deployment(
             "m", "p", self.judge.name, search.retriever.generation_hash, self.line.encoder.fingerprint, "k=4", "t=0",
@@ -101,7 +101,7 @@ class WatchWorld:
         probability: float = 0.5,
         days: float = 0,
     ) -> list[int]:
-        """Store audits, one a question, and label them; their numbers. days: from now."""
+        """Store and label one audit per question, and return their numbers. days: time from now."""
         store, moment = AuditStore(self.line.store), utc_now() + timedelta(days=days)
         before = {audit.number for audit in store.load("notes")}
         policy = "abstain" if certificate else "none"
@@ -122,8 +122,11 @@ class WatchWorld:
     def run(
         self, questions: Sequence[str] = QUESTIONS, labelled: int = 12, wrong: int = 4, answerable: bool = True
     ) -> str:
-        """Store a run whose answers its verifier scored, and label some of them; the last ``wrong`` labels say that the
-        answer is hallucinated. answerable: False marks all questions, whose stored support is then 0.25."""
+        """Store a run whose answers the verifier scored, and label some of them.
+
+        The last ``wrong`` labels are "hallucinated". answerable: False marks all questions as unanswerable, with a
+        stored support of 0.25.
+        """
         asked = tuple(Question(f"q{n:03d}", text, answerable=answerable) for n, text in enumerate(questions))
         decoding = Decoding(temperature=0.0)
         arms = (ArmSpec("rag", "k=4"),)
@@ -159,5 +162,5 @@ def watched(
 
 @pytest.fixture
 def watch(watched: WatchWorld, typed: Callable[..., SimpleNamespace]) -> Callable[..., SimpleNamespace]:
-    """plumbline watch on the world's home."""
+    """Function that runs ``plumbline watch`` on the home."""
     return lambda *words: typed("watch", *words, "--home", watched.line.home)

@@ -1,4 +1,4 @@
-"""Anchors: the labelled answers of a calibration, judged again by another verifier."""
+"""Anchors: labelled answers of a calibration, judged again by another verifier."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Watch = Callable[..., SimpleNamespace]
 
 
 class Rejecting(TokenOverlapScorer):
-    """Supports nothing."""
+    """A scorer that supports nothing."""
 
     name = "rejecting/1"
 

@@ -1,4 +1,4 @@
-"""Which answers of the service are audited, what is kept of them, and for how long."""
+"""Audits of the service: which answers are drawn, what is stored, and for how long."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def test_the_variable_is_named_when_it_is_wrong(
 
 
 def stored(line: Pipeline, days: int, text: str) -> int:
-    """The number of a new audit of that age."""
+    """Store an audit of the given age and return its number."""
     with line.store.write() as connection:
         key = connection.exec_driver_sql("SELECT id FROM collections WHERE name = 'notes'").scalar()
         content = {"question": text, "original": "", "answer": "a", "passages": [], "model": "m"}

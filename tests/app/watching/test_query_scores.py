@@ -1,4 +1,4 @@
-"""Calibration sees the scores that queries get: without the mark that a question cannot be answered."""
+"""Calibration uses the scores of queries, in which questions are not marked as unanswerable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page of the watch, and labelling of audits on the service's pages."""
+"""The watch page, and labelling of audits on the service's pages."""
 
 from __future__ import annotations
 

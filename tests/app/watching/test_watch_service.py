@@ -1,4 +1,4 @@
-"""The watch over HTTP: the status, its metrics, and what other tenants see of it."""
+"""The watch over HTTP: status, metrics, and isolation of tenants."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUESTION = "How long is the warranty of the Heron 4?"
 
 
 def metric(client: TestClient, name: str, **headers: str) -> dict[tuple[str, ...], float]:
-    """Samples of a metric by the values of their labels, sorted by the names of the labels."""
+    """Return the samples of a metric by label values, sorted by label names."""
     text = client.get("/metrics", headers=headers).text
     found = re.finditer(rf"^plumbline_watch_{name}{{(.*)}} (\S+)$", text, re.MULTILINE)
     return {tuple(value for _, value in sorted(re.findall(r'(\w+)="(.*?)"', f[1]))): float(f[2]) for f in found}

@@ -1,4 +1,4 @@
-"""``plumbline watch``: rates by certificate, alarms with their exit code, labels, and what it refuses."""
+"""``plumbline watch``: rates by certificate, alarms with their exit codes, labels, and rejected input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHERS = tuple(f"Which composer wrote the symphony number {n} in a minor key?" f
 
 
 def only(ran: SimpleNamespace) -> dict[str, Any]:
-    """The only watch of the only collection."""
+    """Return the only watch of the only collection."""
     (collection,) = json.loads(ran.out)["data"]
     (found,) = collection["watches"]
     return dict(found)
