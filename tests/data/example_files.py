@@ -1,4 +1,4 @@
-"""JSON Lines files of examples, and what every loader of examples does with them."""
+"""Helpers that write JSON Lines files of examples and check what every loader does with them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(path: Path, *lines: object) -> Path:
 
 
 def check_compressed_files(load: Load, good: object, folder: Path) -> None:
-    """Plain with a byte order mark, bz2 and gzip give equal examples."""
+    """Check that plain files with a byte order mark, bz2 and gzip files give equal examples."""
     text = json.dumps(good).encode()
     (folder / "a.jsonl").write_bytes(b"\xef\xbb\xbf" + text)
     (folder / "a.jsonl.bz2").write_bytes(bz2.compress(text))
@@ -33,7 +33,7 @@ def check_compressed_files(load: Load, good: object, folder: Path) -> None:
 
 
 def check_bad_line(load: Load, good: object, bad: object, expected: str, folder: Path) -> DataError:
-    """A bad line is an error that names it; with skip_bad it is left out and listed."""
+    """Check that a bad line is an error that names it, and that skip_bad omits and lists it."""
     path = write(folder / "a.jsonl", good, bad, good)
     with pytest.raises(DataError, match=rf"a\.jsonl:2: .*{expected}") as refused:
         load([path])
@@ -45,7 +45,7 @@ def check_bad_line(load: Load, good: object, bad: object, expected: str, folder:
 
 
 def check_limit(load: Load, good: object, folder: Path) -> None:
-    """A limit counts the good lines of each file."""
+    """Check that a limit counts the valid lines of each file."""
     one, two = write(folder / "a.jsonl", "{", good, good, good), write(folder / "b.jsonl", good, good, "{")
     found = load([one, two], skip_bad=True, limit=2)
     assert len(found.examples) == 4

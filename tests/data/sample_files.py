@@ -1,4 +1,4 @@
-"""The sample files that ship, read once a process: several tests look at each."""
+"""The shipped sample files, which are read once per process for several tests."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ SAMPLES = Path(__file__).parents[2] / "data" / "samples"
 
 @cache
 def sample_lines(path: Path) -> list[dict[str, Any]]:
-    """The objects of a .jsonl.bz2 file. They are shared: leave them as they are."""
+    """Return the objects of a .jsonl.bz2 file. They are shared and must not be modified."""
     with bz2.open(path, "rt", encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 @cache
 def sample_responses(folder: Path) -> tuple[RagResponse, ...]:
-    """Every response of a folder in RAGTruth's layout, of all splits."""
+    """Return every response of a folder in RAGTruth's layout, of all splits."""
     return tuple(load_ragtruth(folder, split="all").responses)

@@ -1,4 +1,4 @@
-"""Rows of the table of vectors, for tests of the store."""
+"""Rows of the vectors table, for tests of the store."""
 
 from __future__ import annotations
 

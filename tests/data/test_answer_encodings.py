@@ -1,4 +1,4 @@
-"""Files of answers as spreadsheets save them: byte order marks, UTF-16, semicolons; and what is no text is named."""
+"""Files of answers as spreadsheets save them: byte order marks, UTF-16, semicolons, and errors of binary files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TABLE = "Question{0}Answer{0}Contexts{0}Supported\r\nHow long?{0}Drei Jahre für
 )
 def test_tables_are_read_by_their_byte_order_mark(tmp_path: Path, name: str, mark: str, encoding: str) -> None:
     path = tmp_path / name
-    begun = "\ufeff" if encoding == "utf-16-be" else ""  # the others write it by themselves
+    begun = "\ufeff" if encoding == "utf-16-be" else ""  # the other encodings write it
     path.write_bytes((begun + TABLE.format(mark)).encode(encoding))
     (record,) = load_answers([path]).records
     assert (record.question, record.answer, record.contexts) == ("How long?", "Drei Jahre für alle.", ("Three years.",))

@@ -1,4 +1,4 @@
-"""Answers as evaluation tools and data frames have them: RAGChecker, RefChecker, FlashRAG, HaluEval, SQuAD, Inspect."""
+"""Answers in the formats of RAGChecker, RefChecker, FlashRAG, HaluEval, SQuAD, Inspect and data frames."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSAGE = "The quay was deepened in 1931. Since then ships of six metres draught
 
 
 class NAType:
-    """As pandas' NA: neither equal to itself nor different, and not true."""
+    """A value like pandas' NA, whose comparisons are neither true nor false."""
 
     def __bool__(self) -> bool:
         raise TypeError("boolean value of NA is ambiguous")

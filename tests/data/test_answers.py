@@ -1,4 +1,4 @@
-"""Answers of other systems: every layout is read alike, and what is wrong with a file is said by file and line."""
+"""Answers of other systems: every layout gives the same records, and errors name file and line."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def written(path: Path, *rows: object) -> Path:
 
 
 def same(file: AnswerFile) -> tuple[tuple[object, ...], ...]:
-    """What must not depend on the layout."""
+    """Return the fields that must not depend on the layout."""
     return tuple((r.question, r.answer, r.contexts, r.references) for r in file.records)
 
 

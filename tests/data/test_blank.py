@@ -1,4 +1,4 @@
-"""What nobody sees is no question."""
+"""Texts without visible characters are blank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a parser's process can no longer do. Each attempt is made in a confined process of its own."""
+"""Restrictions of a parser process. Each attempt runs in its own confined process."""
 
 from __future__ import annotations
 

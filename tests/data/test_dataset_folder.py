@@ -1,4 +1,4 @@
-"""Folders that Hugging Face datasets writes by save_to_disk: their Arrow streams, written here by pyarrow."""
+"""Folders that Hugging Face datasets writes with save_to_disk; their Arrow streams are written with pyarrow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = [
 
 
 def saved(folder: Path, rows: list[dict[str, Any]], shards: int = 1) -> Path:
-    """A dataset as save_to_disk lays it out: Arrow streams, state.json, dataset_info.json."""
+    """Write a dataset as save_to_disk does: Arrow streams, state.json and dataset_info.json."""
     folder.mkdir(parents=True)
     names = [f"data-{n:05d}-of-{shards:05d}.arrow" for n in range(shards)]
     size = -(-len(rows) // shards)

@@ -1,4 +1,4 @@
-"""Questions whose passages are named, not copied: found in the documents, to the letter, or refused by line."""
+"""Questions with excerpts: passages are found in the documents and compared exactly, or refused by line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that share ids, links that lead out of a folder, and files without an ending."""
+"""Files that share IDs, links that lead out of a folder, and files without a suffix."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_links_that_lead_out_are_followed_only_when_asked(tmp_path: Path, follow
     (root / "folder").symlink_to("../outside/folder")
     (root / "chain.txt").symlink_to("file.txt")
     (tmp_path / "rooted").mkdir()
-    (root / "sibling").symlink_to(tmp_path / "rooted")  # its name begins like the root's
+    (root / "sibling").symlink_to(tmp_path / "rooted")  # its name starts with the name of the root
     documents, refused = read([root], follow_links=follow)
     assert ("key" in documents.values()) == follow
     if not follow:

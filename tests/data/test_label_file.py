@@ -1,4 +1,4 @@
-"""Labels as CSV: what comes back, and every way in which a person's file can be wrong."""
+"""Labels as CSV: what is read back, and every kind of invalid file."""
 
 from __future__ import annotations
 

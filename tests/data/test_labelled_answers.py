@@ -1,4 +1,4 @@
-"""The labelled answers that ship: readable, in the places they say, split by passage, as many as their cards say."""
+"""The shipped labelled answers: offsets, splits by passage, and the numbers in their data cards."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_twins_are_one_text_but_for_their_marks() -> None:
 
 
 def test_an_edited_text_is_right_or_wrong_whoever_reads_it() -> None:
-    """Of each text there are versions of both kinds, unless it is wrong as a whole; none is both right and wrong."""
+    """Each text has versions of both labels, unless it is entirely wrong, and no version has both."""
     versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
     labels: dict[tuple[str, str], bool] = {}
     for row in rows(FOLDERS[3], "response"):
@@ -95,7 +95,7 @@ def test_the_edited_test_set_has_ten_passages_of_each_genre() -> None:
 
 
 def unmarked(row: dict[str, Any]) -> str:
-    """The answer with a zero byte in the place of each mark and of the blanks around it."""
+    """Return the answer with a zero byte in place of each mark and the spaces around it."""
     out, at = "", 0
     for label in row["labels"]:
         out, at = out + row["response"][at : label["start"]].rstrip() + "\0", label["end"]

@@ -67,7 +67,7 @@ def test_a_missing_path_is_an_error_before_anything_is_read(tmp_path: Path) -> N
     (tmp_path / "link.txt").symlink_to("nowhere")
     for path in (tmp_path / "nope", tmp_path / "a.txt" / "b", tmp_path / "link.txt", Path("nul\0")):
         with pytest.raises(DataError, match="nothing was read"):
-            load_documents([tmp_path, path])  # not even asked for the first item
+            load_documents([tmp_path, path])  # the first item is not requested
     with pytest.raises(DataError, match=r"nope1.*nope2"):
         load_documents([tmp_path / "nope1", tmp_path / "nope2"])
     with pytest.raises(DataError, match="no path"):
@@ -217,5 +217,5 @@ def test_documents_stream_one_at_a_time(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": "a", "b.txt": "b"})
     items = load_documents([tmp_path])
     assert ids([next(items)]) == ["a.txt"]
-    (tmp_path / "b.txt").unlink()  # vanishes while the folder is read
+    (tmp_path / "b.txt").unlink()  # deleted while the folder is read
     assert "No such file" in refused(items)[str(tmp_path / "b.txt")]

@@ -66,7 +66,7 @@ def test_every_problem_is_listed_with_its_line_up_to_ten(tmp_path: Path) -> None
         ('{"id": "p", "text": "\\ud800"}', "surrogate"),
     ]
     good = {"id": "ok", "text": "x"}
-    for line, says in bad:  # each by itself, with its line number
+    for line, says in bad:  # each bad line, with its number
         path = write(tmp_path / "q.jsonl", good, line)
         with pytest.raises(DataError) as caught:
             load_questions(path)

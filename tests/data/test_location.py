@@ -90,7 +90,7 @@ def test_a_stretch_of_several_sections_names_each_that_it_has_words_of() -> None
     document = _document(text)
     assert location_of(document, 0, text.index("# Moving")).shown().startswith("Fees; Notice, ")
     assert location_of(document, text.index("# Fees"), len(text)).shown().startswith("Fees to Pets, ")
-    # A heading at the end is of the text below, which the stretch does not have.
+    # A heading at the end belongs to the text below it, which is not in the span.
     assert location_of(document, text.index("None"), len(text)).sections == (("Pets",),)
     assert location_of(document, text.index("Two"), text.index("Six") - 2).sections == (("Fees",),)
     assert location_of(document, text.index("# Keys"), len(text)).sections == (("Keys",),)

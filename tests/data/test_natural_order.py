@@ -1,4 +1,4 @@
-"""Numbers in names sort by their value."""
+"""Numbers in names are sorted by value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pair files: plain and compressed, every bad line by file and number."""
+"""Pair files: plain and compressed, with bad lines named by file and number."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_compressed_files_and_a_byte_order_mark(tmp_path: Path) -> None:
 
 
 def test_what_no_tokenizer_takes_is_replaced_one_for_one(tmp_path: Path) -> None:
-    """A cut-off emoji, written as half an escape, would end the reading of all other lines much later."""
+    """A truncated emoji, written as half of an escape pair, would otherwise fail much later."""
     path = write(tmp_path / "a.jsonl", {**GOOD, "evidence": "A lamp \ud83d and\0 more.", "group": "\udc00"})
     (example,) = load_pairs([path]).examples
     assert (example.evidence, example.group) == ("A lamp \ufffd and\ufffd more.", "\ufffd")

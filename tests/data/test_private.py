@@ -1,4 +1,4 @@
-"""Files and folders for their owner alone."""
+"""Files and folders that only their owner can access."""
 
 from __future__ import annotations
 

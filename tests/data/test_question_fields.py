@@ -1,4 +1,4 @@
-"""Questions as public sets and data frames have them: every field of theirs is read, or refused by name."""
+"""Questions in the formats of public sets and data frames: every field is read, or refused by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Question files in every format: the same questions, with ids, references and marks."""
+"""Question files in every format give the same questions, with IDs, references and labels."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 def check(questions: tuple[Question, ...], ids: tuple[str, ...] = ("quay", "bell")) -> None:
-    """The questions are those of ROWS."""
+    """Check that the questions are those of ROWS."""
     assert [q.text for q in questions] == [row["question"] for row in ROWS]
     assert tuple(q.id for q in questions) == ids
     assert [q.references for q in questions] == [("six metres", "6 m"), ()]
@@ -31,7 +31,7 @@ def check(questions: tuple[Question, ...], ids: tuple[str, ...] = ("quay", "bell
 
 
 def table(path: Path, rows: list[dict[str, Any]], separator: str = ",") -> Path:
-    """Write a table; lists as JSON."""
+    """Write a table with lists as JSON."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]), delimiter=separator)
         writer.writeheader()
@@ -55,7 +55,7 @@ def test_a_table_of_question_and_answer_alone(tmp_path: Path) -> None:
     first, second = load_questions(path)
     assert (first.text, first.references) == ("How deep is the quay?", ("six metres",))
     assert second.references == ()
-    assert (first.id, second.id) == ("2", "3")  # the lines of the file
+    assert (first.id, second.id) == ("2", "3")  # numbers of the lines in the file
 
 
 @pytest.mark.parametrize("name", ["q.json", "q.jsonl"])
@@ -75,7 +75,7 @@ def test_parquet_with_null_types(tmp_path: Path) -> None:
 
 
 def log(epochs: int = 2) -> dict[str, Any]:
-    """A log of Inspect with both questions in each epoch."""
+    """Return a log of Inspect with both questions in each epoch."""
     samples = [
         {
             "id": row["id"],

@@ -1,4 +1,4 @@
-"""RAGTruth's layout, written here by hand: three kinds of source, spans, splits, and every bad line by number."""
+"""Files in RAGTruth's layout: three kinds of sources, spans, splits, and bad lines named by number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading files: plain and compressed, every bad line by file and number."""
+"""Reading files: plain and compressed, with bad lines named by file and number."""
 
 from __future__ import annotations
 

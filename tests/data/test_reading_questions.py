@@ -1,4 +1,4 @@
-"""The questions written for this project: every answer stands in its passage, tests share nothing with training."""
+"""The questions written for this project: every answer occurs in its passage, and tests share no training data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.data.sample_files import SAMPLES, sample_lines, sample_responses
 FOLDER = SAMPLES / "reading_questions"
 OWN = ["train_own", "test_own"]
 ENCYCLOPEDIA = ["train_encyclopedia", "test_encyclopedia"]
-LONGEST = 12  # words of an answer: never a sentence of somebody else's text
+LONGEST = 12  # words of an answer, too short to reproduce a sentence of the source
 
 
 def _lines(name: str) -> list[dict[str, Any]]:
@@ -64,7 +64,7 @@ def test_training_has_no_passage_of_a_test() -> None:
 
 
 def test_all_passages_of_our_own_are_of_the_splits_for_training() -> None:
-    """A reader may have read them, so the splits to test verifiers on must have lent none."""
+    """A reader may be trained on them, so they must not be from the splits that test verifiers."""
     evidence: dict[str, set[str]] = {"train": set(), "test": set()}
     for folder in ("natural_answers", "labelled_answers"):
         for response in sample_responses(SAMPLES / folder):

@@ -1,7 +1,7 @@
-"""The sample corpus and its questions: sizes, kinds, and every answer at the offsets that the question names.
+"""The sample corpus and its questions: sizes, kinds, and answers at the offsets of their questions.
 
-Reads the files with json and pathlib only, so that a fault of the loaders cannot hide a fault of the samples. A
-document's text is what follows the title line and the blank lines after it, without trailing white space.
+The files are read with json and pathlib only, so that an error of the loaders cannot hide an error of the samples. A
+document's text starts after the title line and the blank lines that follow it, and has no trailing white space.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LEAST_OF_KIND_WORLD = {
     "paraphrase": 10,
     "unanswerable": 16,
 }
-SHARED_SENTENCE_WORDS = 8  # shorter sentences may agree by chance
+SHARED_SENTENCE_WORDS = 8  # shorter sentences may be equal by chance
 
 
 def text_of(content: str) -> str:
@@ -46,7 +46,7 @@ def read_texts(corpus: Path) -> dict[str, str]:
 
 
 def read_questions(path: Path) -> list[dict[str, Any]]:
-    """Return the questions of one file, one JSON object a line."""
+    """Return the questions of one file, which has one JSON object per line."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
@@ -54,8 +54,8 @@ def answer_fault(question: Mapping[str, Any], texts: Mapping[str, str]) -> str |
     """Return what is wrong with a question's documents, references and evidence, or None.
 
     The rule for evidence: the first span equals references[0]; spans after it are the facts that lead to the answer.
-    Two exceptions: the spans of a list may be its items, each of which then stands in references[0]; and the answer to
-    a two-article question may be "yes" or "no", drawn from two or more spans. All comparisons are exact, with case.
+    Two exceptions: the spans of a list may be its items, each of which then occurs in references[0]; and the answer to
+    a two-article question may be "yes" or "no", with two or more spans. All comparisons are exact, with case.
     """
     relevant, references, evidence = (question[key] for key in ("relevant_document_ids", "references", "evidence"))
     missing = [document_id for document_id in relevant if document_id not in texts]

@@ -82,7 +82,7 @@ def test_every_table_has_postgresql_ddl() -> None:
 def test_deleting_a_collection_takes_its_documents_and_generations(store: Store) -> None:
     add_published_generation(store, add_collection(store))
     with store.write() as connection:
-        connection.execute(delete(schema.generations))  # PostgreSQL cascades in an order in which documents come first
+        connection.execute(delete(schema.generations))  # PostgreSQL deletes documents first
         connection.execute(delete(schema.collections))
     with store.read() as connection:
         for table in (schema.documents, schema.generations, schema.generation_documents):
@@ -136,7 +136,7 @@ def test_unique_rules_and_generation_status(store: Store) -> None:
     ):
         with pytest.raises(IntegrityError), store.write() as connection:
             connection.execute(statement)
-    with store.write() as connection:  # another version of the same document is another row
+    with store.write() as connection:  # each version of a document is a row
         connection.execute(insert(schema.documents).values(document_values(Document("d", "T", "new"), collection)))
 
 

@@ -1,4 +1,4 @@
-"""Splits of pairs: sources held out whole by name or beginning, groups never cut."""
+"""Splits of pairs: sources are held out by name or prefix, and groups are never divided."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_sources_are_held_out_by_name_and_by_beginning() -> None:
     assert {e.source for e in by_beginning.unseen} == {"b_one", "b_two"}
     assert {e.source for e in split_pairs(MANY, ("a", "b_*")).unseen} == {"a", "b_one", "b_two"}
     assert split_pairs(MANY, ("*",)).train == ()
-    # What is left is split as if nothing had been held out.
+    # The remaining sources are split as if nothing were held out.
     assert set(by_name.development) == {e for e in split_pairs(MANY).development if e.source != "b_one"}
 
 
@@ -69,7 +69,7 @@ def test_a_share_of_a_source_is_held_out_beside_development() -> None:
     assert 25 < len(held_out) < 80
     assert not held_out & {e.group for e in (*split.train, *split.development)}
     assert [e for e in full.train if e.group not in held_out] == list(split.train)
-    # A larger share holds the smaller one, and the larger of two counts.
+    # A larger share contains the smaller one, and the larger of two shares is used.
     more = split_pairs(MANY, ("b_*:40%", "b_one:17%"))
     assert set(split.unseen) < set(more.unseen)
     assert {e.source for e in more.unseen} == {"b_one", "b_two"}

@@ -1,4 +1,4 @@
-"""Splits hold whole articles out, the same ones for every subset of rows."""
+"""Splits hold out complete articles, the same ones for every subset of rows."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_source_is_held_out_whole_by_name() -> None:
     assert {e.source for e in split.train} == {"few"}
     assert {e for e in split.development if e.source == "many"} == set(MANY)
     assert one[0] in split.development
-    # The other source is split as ever.
+    # The other source is split as usual.
     assert {e for e in split.development if e.source == "few"} == set(split_by_group(few).development)
     with pytest.raises(DataError, match=r"lots.*few, many, one"):
         split_by_group((*MANY, *one, *few), hold_out=("many", "lots"))

@@ -1,4 +1,4 @@
-"""Rows of two queries may have the same ids: both are kept, the second under the name of its database and table."""
+"""Rows of two queries may have the same IDs: the ID of the second gets the prefix of its database and table."""
 
 from __future__ import annotations
 

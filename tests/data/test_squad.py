@@ -1,4 +1,4 @@
-"""SQuAD's nested layout, versions 1.1 and 2.0, and every bad question by its place."""
+"""SQuAD's nested layout, versions 1.1 and 2.0, with bad questions named by their location."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def test_an_error_in_the_block_rolls_back(path: Path) -> None:
                 connection.execute(insert(schema.vectors), [vector(1)])
                 raise error
         assert count(store) == 0
-        with store.write() as connection:  # and the next writer gets its turn
+        with store.write() as connection:  # the next writer can continue
             connection.execute(insert(schema.vectors), [vector(2)])
         assert count(store) == 1
 
@@ -111,7 +111,7 @@ def test_a_closed_store_says_so(path: Path) -> None:
         pass
     with pytest.raises(DataError, match="closed"), store.write():
         pass
-    assert not path.with_name("plumbline.db-wal").exists()  # the last connection brought everything home
+    assert not path.with_name("plumbline.db-wal").exists()  # closing the last connection wrote the log to the database
 
 
 def python(code: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -122,7 +122,7 @@ def python(code: str, *arguments: str) -> "subprocess.Popen[str]":
 
 @pytest.mark.drill
 def test_processes_make_the_tables_once_and_take_turns(path: Path) -> None:
-    # Three processes open the same new database at once, each adds 40 rows and counts a shared number up.
+    # Three processes open the same new database at once. Each adds 40 rows and increments a shared number.
     code = """
 import sys
 from sqlalchemy import insert, select, update
@@ -192,7 +192,7 @@ def test_whoever_waits_is_next_even_if_the_writer_wants_another_turn_at_once(tmp
         thread.start()
         with (tmp_path / "x.db.queue").open("ab") as queue:
             deadline = time.monotonic() + 30
-            while True:  # until the thread stands at the head of the queue
+            while True:  # until the thread is at the head of the queue
                 try:
                     fcntl.flock(queue, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:

@@ -1,4 +1,4 @@
-"""What the store promises whatever database is behind it. Runs on SQLite and on PostgreSQL."""
+"""Guarantees of the store on both databases, SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A database whose file is deleted, moved or replaced while it is open: nothing is read from it or kept in it."""
+"""A database file that is deleted, moved or replaced while it is open is neither read nor written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases of earlier versions, with a row in every table, opened by this one. Runs on SQLite and on PostgreSQL."""
+"""Databases of earlier versions, with a row in every table, are migrated on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run_sql(url: str, statements: list[str]) -> None:
 
 
 def as_version_2(url: str) -> None:
-    """The tables as version 2 made them, with a row in each."""
+    """Return the tables as version 2 created them, with a row in each."""
     kind = make_url(url).get_backend_name()
     ddl = (Path(__file__).parent / "versions" / f"version_2.{kind}.sql").read_text()
     run_sql(url, [line.rstrip(";") for line in ddl.splitlines() if not line.startswith("--")])
@@ -54,7 +54,7 @@ def as_version_2(url: str) -> None:
 
 
 def as_version_1(url: str) -> None:
-    """The same before there were outlines, and before vectors had owners."""
+    """Return the tables of version 1, without outlines and without owners of vectors."""
     as_version_2(url)
     run_sql(
         url,
@@ -73,7 +73,7 @@ def as_version_1(url: str) -> None:
 @pytest.mark.parametrize("made", [as_version_1, as_version_2])
 def test_an_older_database_is_brought_along_with_what_it_holds(database_url: str, made: object) -> None:
     made(database_url)  # type: ignore[operator]
-    for _ in range(2):  # the second opening finds nothing to do
+    for _ in range(2):  # the second opening migrates nothing
         with Store.open(database_url) as store, store.read() as connection:
             assert connection.execute(select(meta.c.value)).scalar_one() == SCHEMA_VERSION
             document = connection.execute(select(documents)).mappings().one()
@@ -81,7 +81,7 @@ def test_an_older_database_is_brought_along_with_what_it_holds(database_url: str
             assert document["outline"] is None
             assert connection.execute(select(vectors.c.collection_id)).scalar_one() is None
             assert connection.execute(select(samples.c.arm)).scalar_one() == "rag"
-            # What was there before there were tenants is this machine's own.
+            # Rows from before tenants belong to this machine.
             assert connection.execute(select(collections.c.tenant)).scalar_one() == ""
             assert connection.execute(select(runs.c.tenant)).scalar_one() == ""
             job = connection.execute(select(jobs)).mappings().one()
@@ -93,7 +93,7 @@ def test_an_older_database_is_brought_along_with_what_it_holds(database_url: str
 
 
 def test_the_owner_of_a_vector_that_was_given_one_may_go(database_url: str) -> None:
-    # (SQLAlchemy does not see ON DELETE in a column that was added to an SQLite table, so it is tried.)
+    # SQLAlchemy does not reflect ON DELETE of a column added to an SQLite table, so it is tested by deleting.
     as_version_1(database_url)
     with Store.open(database_url) as store:
         with store.write() as connection:
@@ -117,7 +117,7 @@ def test_the_tables_are_those_of_the_schema_however_they_came_about(database_url
 def test_what_was_brought_along_keeps_what_it_promises(database_url: str) -> None:
     as_version_2(database_url)
     with Store.open(database_url) as store:
-        for _ in range(2):  # labels that are not given are not equal
+        for _ in range(2):  # null labels are not equal
             with store.write() as connection:
                 connection.execute(insert(collections).values(name=str(_), tenant="t"))
         with store.write() as connection:

@@ -119,7 +119,7 @@ def test_a_full_disk_keeps_nothing_of_the_step(path: Path) -> None:
     with Store.open(url_of(path)) as store:
         with store.write() as connection:
             connection.execute(insert(schema.vectors), [vector(1)])
-        with store.write() as connection:  # SQLite's own way to have a small disk
+        with store.write() as connection:  # SQLite's way to simulate a small disk
             connection.exec_driver_sql("PRAGMA max_page_count = 60")
         with pytest.raises(DataError, match="no space left") as caught, store.write() as connection:
             connection.execute(insert(schema.vectors), [vector(i, 10_000) for i in range(2, 60)])
@@ -133,7 +133,7 @@ def test_a_full_disk_keeps_nothing_of_the_step(path: Path) -> None:
 
 @contextmanager
 def as_nobody() -> Iterator[None]:
-    """Root may write anything, so a read-only file shows only as somebody else."""
+    """Run as another user, because root may write read-only files."""
     if os.geteuid() != 0:
         yield
         return
@@ -156,7 +156,7 @@ def test_a_read_only_file_and_folder(public: Path) -> None:
     with as_nobody():
         Store.open(url_of(path)).close()
         path.chmod(0o444)
-        # The lock file can still be written, so it is SQLite that refuses.
+        # The lock file is still writable, so the error comes from SQLite.
         with (
             Store.open(url_of(path)) as store,
             pytest.raises(DataError, match=r"plumbline\.db is read-only"),

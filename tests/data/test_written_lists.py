@@ -1,4 +1,4 @@
-"""Lists in cells as numpy, Python and JSON write them are lists of their items, never items glued together."""
+"""Lists in cells, in the notation of numpy, Python or JSON, are read as lists of their items."""
 
 from __future__ import annotations
 
