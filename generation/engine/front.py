@@ -31,7 +31,7 @@ class StartedRequest:
         self.cancelled = False
 
     def cancel(self) -> None:
-        """Return at once; the request is cancelled before the next step. Its result is the tokens generated so far."""
+        """Cancel the request before the next step, without waiting. Its result is the tokens generated so far."""
         self._front.leave(self)
 
 

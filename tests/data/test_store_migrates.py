@@ -46,7 +46,7 @@ def run_sql(url: str, statements: list[str]) -> None:
 
 
 def as_version_2(url: str) -> None:
-    """Return the tables as version 2 created them, with a row in each."""
+    """Create the tables of version 2, with a row in each."""
     kind = make_url(url).get_backend_name()
     ddl = (Path(__file__).parent / "versions" / f"version_2.{kind}.sql").read_text()
     run_sql(url, [line.rstrip(";") for line in ddl.splitlines() if not line.startswith("--")])
@@ -54,7 +54,7 @@ def as_version_2(url: str) -> None:
 
 
 def as_version_1(url: str) -> None:
-    """Return the tables of version 1, without outlines and without owners of vectors."""
+    """Create the tables of version 1, without outlines and without owners of vectors."""
     as_version_2(url)
     run_sql(
         url,

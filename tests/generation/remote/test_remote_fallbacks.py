@@ -42,7 +42,7 @@ def listen(generator: Any, chunks: Any = ()) -> tuple[str, Completion]:
 
 
 def broken(handler: Any, _: object) -> None:
-    """Return a stream that is accepted and closed without an event."""
+    """Accept a stream and close it without an event."""
     handler.send_response(200)
     handler.send_header("content-type", "text/event-stream")
     handler.send_header("content-length", "1000")

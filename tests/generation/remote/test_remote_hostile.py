@@ -46,7 +46,7 @@ def raw(status: int, body: bytes, **headers: str) -> Callable[[Any, Any], None]:
 
 
 def endless(handler: Any, _: object) -> None:
-    """Return a reply of chunks without line ends, until the client disconnects."""
+    """Send chunks without line ends until the client disconnects."""
     handler.send_response(200)
     handler.send_header("content-type", "text/event-stream")
     handler.send_header("connection", "close")
