@@ -1,4 +1,4 @@
-"""What a collection answers, to be compared before and after."""
+"""Search results of a collection, for comparison before and after a change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiny real classes that the retrieval tests share."""
+"""Fixtures and small classes that the retrieval tests share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from retrieval.indexing.indexer import index_documents
 
 
 class WordHashEncoder:
-    """A bag of hashed words, of length 1: texts that share words are near. Counts what it was asked to encode."""
+    """An encoder whose vectors are normalised bags of hashed words, so that texts with common words are similar.
+
+    encoded: all texts that were encoded.
+    """
 
     def __init__(self, dimension: int = 32, salt: str = "", max_tokens: int = 256):
         self._dimension = dimension
@@ -96,7 +99,7 @@ def make_documents() -> Callable[[int], tuple[Document, ...]]:
 def indexed(
     store: Store, home: Path, encoder: WordHashEncoder, make_documents: Callable[[int], tuple[Document, ...]]
 ) -> Path:
-    """The generation's folder of the collection "c"."""
+    """The folder of the generation of the collection "c"."""
     outlined = Document("zz", "Last", "Head\n\nBody text.", (("k", "v"),), Outline((Heading(0, 4, 1),)))
     report = index_documents(store, home, "c", [*make_documents(7), outlined], encoder)
     return generations_folder(home, "c") / report.generation_hash

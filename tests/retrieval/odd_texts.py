@@ -1,4 +1,4 @@
-"""Texts that are cut, lower-cased and padded in ways that encoders may disagree on."""
+"""Texts for which encoders may differ in truncation, lower-casing or padding."""
 
 ODD = (
     "The notice period is six weeks.",

@@ -1,4 +1,4 @@
-"""Encoders that another process can open: functions, because a conftest cannot be imported there."""
+"""Encoders that another process can open. They are not in a conftest, because it cannot be imported there."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ CAPACITIES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 
 
 class Words:
-    """How many words a text has; can be sent."""
+    """A picklable token counter that counts words."""
 
     def __call__(self, texts: Sequence[str]) -> tuple[int, ...]:
         return tuple(len(text.split()) for text in texts)
 
 
 class HashedText:
-    """A vector of 16 random numbers a text, drawn from its hash. Some texts do what their name says."""
+    """An encoder that draws 16 random numbers from the hash of a text. Some texts trigger an error or a pause."""
 
     max_tokens = 256
     dimension = 16
@@ -49,7 +49,7 @@ class HashedText:
                 raise UnicodeDecodeError("utf-8", b"\xff", 0, 1, "stumbled")
             if text == "die":
                 os.kill(os.getpid(), signal.SIGKILL)
-            if text.startswith("read "):  # a named pipe: held until somebody writes to it and closes it
+            if text.startswith("read "):  # a named pipe, which blocks until it is written to and closed
                 Path(text.removeprefix("read ")).read_bytes()
         seeds = [int(hashlib.sha256(text.encode()).hexdigest()[:8], 16) for text in texts]
         rows = [np.random.default_rng(seed).standard_normal(16) for seed in seeds]
@@ -70,7 +70,7 @@ class Uncounted(HashedText):
 
 
 def of_file(path: Path) -> HashedText:
-    """Another encoder whenever the file's text is another."""
+    """Return an encoder whose fingerprint depends on the content of a file."""
     return HashedText(path.read_text())
 
 
@@ -87,7 +87,7 @@ def broken() -> HashedText:
 
 
 def slow() -> HashedText:
-    """Is never loaded; holds what must be taken back when the process ends."""
+    """Never return, and print a line when the process ends."""
     atexit.register(print, "taken back", flush=True)
     print("loading", os.getpid(), flush=True)
     threading.Event().wait(60)

@@ -1,4 +1,4 @@
-"""BM25L and BM25+ against rank-bm25, and what is the same for every weighting: masks, weights, files."""
+"""BM25L and BM25+ compared with rank-bm25, and properties of all weightings: masks, weights and files."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_reference_backend_serves_every_weighting_alike(weighting: Any) -> N
 
 
 def test_tiny_corpora_score_zero_under_okapi_and_not_under_lucene() -> None:
-    """rank-bm25's issue 43: with two documents a word of one of them has idf ln(1.5 / 1.5) = 0."""
+    """Issue 43 of rank-bm25: with two documents, a word of one of them has idf ln(1.5 / 1.5) = 0."""
     texts = [["cat", "sat"], ["dog", "ran"]]
     okapi, lucene = (build_bm25(texts, Bm25Params(weighting)) for weighting in ("okapi", "lucene"))  # type: ignore[arg-type]
     assert okapi.scores(["cat"]).tolist() == [0, 0]
@@ -88,7 +88,7 @@ def test_tiny_corpora_score_zero_under_okapi_and_not_under_lucene() -> None:
 
 
 def test_common_words_never_lower_a_score_under_lucene() -> None:
-    """rank-bm25's issue 26: where most words are in most chunks the okapi floor is negative."""
+    """Issue 26 of rank-bm25: if most words are in most chunks, okapi's floor is negative."""
     texts = [["the", "a", "x"], ["the", "a"], ["the", "a"], ["the", "a"]]
     okapi, lucene = (build_bm25(texts, Bm25Params(weighting)) for weighting in ("okapi", "lucene"))  # type: ignore[arg-type]
     assert okapi.scores(["the"]).min() < 0

@@ -81,7 +81,7 @@ def test_queries_go_with_collections_that_were_embedded_in_either_precision(
 
 
 class OtherEncoder:
-    """As another one, but for its fingerprint; and it serves nobody else's passages."""
+    """An encoder that equals another one except for its fingerprint. Its queries fit only its own passages."""
 
     def __init__(self, real: SentenceTransformerEncoder) -> None:
         self.fingerprint, self.dimension, self.max_tokens = "f" * 64, real.dimension, real.max_tokens

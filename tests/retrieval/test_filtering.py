@@ -1,4 +1,4 @@
-"""Filters in a query: what they say, what they let through, and that the search sees nothing else."""
+"""Filters of a query: their syntax, the chunks that pass, and that the search returns no others."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_filtered_search_finds_the_best_of_what_passes(retriever: Retriever, m
     ]
     assert len(odd) == 5
     assert all(int(item.chunk.document_id[1:]) % 2 == 1 for item in odd)
-    if mode != "hybrid":  # there the scores are normalised over what passes
+    if mode != "hybrid":  # hybrid scores are normalised over the chunks that pass
         expected = [item.chunk.id for item in every if int(item.chunk.document_id[1:]) % 2 == 1][:5]
         assert [item.chunk.id for item in odd] == expected
     assert retriever.fused_many(("pump",), 5, RetrievalParams(mode=mode, filters=(parse_filter("parity=none"),))) == (

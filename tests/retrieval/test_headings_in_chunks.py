@@ -1,4 +1,4 @@
-"""A heading never ends a chunk whose next one holds the text below it, and nothing of the text is lost for that."""
+"""A heading is in the same chunk as the text below it, and no text is lost."""
 
 from __future__ import annotations
 

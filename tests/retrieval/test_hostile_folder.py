@@ -1,4 +1,4 @@
-"""Index folders are data from outside: devices, pipes, links and files of other sizes are neither read nor hashed."""
+"""Index folders are untrusted: devices, pipes, links and files of unexpected sizes are neither read nor hashed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def sparse(path: Path) -> None:
 
 def listening(path: Path) -> None:
     here = Path.cwd()
-    os.chdir(path.parent)  # the path of a socket may be short only
+    os.chdir(path.parent)  # the path of a socket must be short
     try:
         with socket.socket(socket.AF_UNIX) as made:
             made.bind(path.name)

@@ -1,4 +1,4 @@
-"""A full disk and a read-only folder at every write of the job: the old index answers, and nothing is left behind."""
+"""If the disk is full or read-only at any write of the job, the old index answers and no files remain."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRITES: tuple[tuple[Any, str], ...] = (
 
 
 class Disk:
-    """Counts the writes of a run and lets the n-th fail."""
+    """A disk whose n-th write fails. Counts the writes of a run."""
 
     def __init__(self, patch: pytest.MonkeyPatch, fails_at: int | None, code: int) -> None:
         self.writes: list[str] = []

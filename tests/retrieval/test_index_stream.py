@@ -55,7 +55,7 @@ def test_however_the_work_is_done_the_files_are_the_same(
 def test_reading_cutting_and_embedding_go_on_at_the_same_time(
     store: Store, home: Path, encoder: Any, make_documents: Documents
 ) -> None:
-    """The source holds its second half back until the first has been embedded, which would never happen one by one."""
+    """The source waits for the embedding of its first half before it yields the second, which needs concurrency."""
     import threading
 
     given = make_documents(20)
@@ -127,7 +127,7 @@ def test_an_encoder_that_cannot_be_sent_to_workers_is_refused(
 
 
 class Broken:
-    """An encoder whose vectors are wrong in one of the ways they can be."""
+    """An encoder that returns invalid vectors of a given kind."""
 
     def __init__(self, sound: Any, fault: str) -> None:
         self._sound = sound
@@ -179,12 +179,12 @@ def test_vectors_that_nobody_needs_are_removed(
     index_documents(store, home, "other", given[:2], make_encoder(dimension=256))  # the same encoder, another object
     assert count(store, vectors) == first.chunks
     index_documents(store, home, "c", given[:6], encoder)
-    assert count(store, vectors) == first.chunks  # going back would still cost nothing
+    assert count(store, vectors) == first.chunks  # reverting would need no embedding
     last = index_documents(store, home, "c", given[4:6], encoder)
     with store.read() as connection:
         owners = connection.execute(select(vectors.c.collection_id).distinct()).scalars().all()
     assert len(owners) == 1
-    # What the last two contents of "c" need, and what "other" answers from, which contains that.
+    # The vectors that the last two contents of "c" and the published generation of "other" need.
     wanted = index_documents(store, home, "c", given[:6], encoder)
     assert wanted.embedded == 0
     assert count(store, vectors) == wanted.chunks > last.chunks
@@ -192,7 +192,7 @@ def test_vectors_that_nobody_needs_are_removed(
     assert count(store, vectors) == wanted.chunks + other.chunks
     index_documents(store, home, "c", given[:2], make_encoder(salt="new"))
     delete_collection(store, home, "c")
-    with store.read() as connection:  # the first encoder's vectors of "other" are all that is left
+    with store.read() as connection:  # only the first encoder's vectors of "other" remain
         assert set(connection.execute(select(vectors.c.encoder)).scalars()) == {encoder.fingerprint}
     assert (
         index_documents(

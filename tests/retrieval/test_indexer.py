@@ -28,7 +28,7 @@ Documents = Callable[[int], tuple[Document, ...]]
 
 
 class KilledError(Exception):
-    """Raised by a progress listener, in place of a signal."""
+    """An exception that a progress listener raises to simulate a signal."""
 
 
 def count(store: Store, table: Any) -> int:
@@ -77,7 +77,7 @@ def test_changes_embed_only_what_is_new_and_deleted_documents_stop_answering(
     assert new.is_current() and not old.is_current()
     assert new.retrieve("lighthouse keeper", 1)[0].chunk.document_id == "doc-003"
     assert {hit.chunk.document_id for hit in new.retrieve("machine m4x weighs", 100)}.isdisjoint({"doc-004"})
-    # Whoever had the old generation open is still answered from it, though its folder and rows are gone.
+    # An open retriever still answers from the old generation, although its folder and rows were removed.
     assert old.retrieve("machine m4x weighs", 1)[0].chunk.document_id == "doc-004"
     assert [path.name for path in generations_folder(home, "c").iterdir()] == [report.generation_hash]
     assert count(store, documents) == count(store, generation_documents) == 9

@@ -1,4 +1,4 @@
-"""RM3 by hand, and several hops within a budget."""
+"""RM3 with results computed by hand, and multi-hop retrieval within a budget."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def item(document: str, rank: int, title: str = "") -> RetrievedChunk:
 
 
 class Shelf:
-    """Answers queries from a table, and remembers them."""
+    """A retriever that returns results from a table and records the queries."""
 
     def __init__(self, table: dict[str, tuple[RetrievedChunk, ...]]) -> None:
         self.table = table

@@ -1,4 +1,4 @@
-"""What tune saved for a collection: kept whole, read back, refused when damaged, and overridden by what is given."""
+"""Saved search parameters: written atomically, loaded, refused if damaged, and overridden by given values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences and words of writing systems with marks of their own, and that others stay as they are."""
+"""Sentences and words of scripts with special marks or without spaces. Other scripts are not affected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline of options over a real index: each does what it says, alone and together, in batches as one by one."""
+"""The optional steps of the retrieval pipeline with a real index: separately, combined, and in batches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUERIES = ("town3 machine", "slot s2 crowns", "kilograms of m5x", "zzz unknown",
 
 
 class Longest:
-    """Prefers long evidence."""
+    """A scorer that prefers long evidence."""
 
     name = "longest"
 

@@ -1,4 +1,4 @@
-"""SIGTERM ends a process of ours without a traceback, also where it meets a destructor."""
+"""SIGTERM ends a subprocess without a traceback, even in a destructor."""
 
 from __future__ import annotations
 
@@ -28,4 +28,4 @@ def test_sigterm_at_the_end_prints_nothing(end: str) -> None:
         [sys.executable, "-c", _PROGRAM.format(end=end)], capture_output=True, timeout=60, check=False
     )
     assert done.stderr == b""
-    assert done.returncode in (0, -signal.SIGTERM)  # Python takes its handlers off at the very end
+    assert done.returncode in (0, -signal.SIGTERM)  # Python removes its handlers at the end

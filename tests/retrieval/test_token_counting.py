@@ -1,4 +1,4 @@
-"""Counting with a tokenizer whose pattern gives up: an error that can be caught, not a panic."""
+"""A tokenizer whose pattern fails raises an exception that can be caught, not a panic."""
 
 from __future__ import annotations
 

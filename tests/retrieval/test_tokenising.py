@@ -1,4 +1,4 @@
-"""Words of any language, numbers and identifiers; the defaults give what they always gave."""
+"""Tokenisation of several languages, numbers and identifiers. The results of the defaults must not change."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_run_without_spaces_is_one_word_or_its_pairs() -> None:
     assert tokenise("東京都 a", PLAIN) == ("東京都", "a")
     pairs = TokenisingParams("none", "none", cjk="bigrams")
     assert tokenise("東京都 a 京x大学", pairs) == ("東京", "京都", "a", "京", "x", "大学")
-    # Full-width letters are folded to plain ones before anything else.
+    # Full-width letters are first folded to plain ones.
     assert tokenise("ＡＢＣ", pairs) == ("abc",)
 
 
@@ -111,7 +111,7 @@ def test_nothing_to_count_gives_no_words(text: str) -> None:
     ],
 )
 def test_long_texts_of_one_kind_are_read_through_once(text: str, count: int) -> None:
-    """A pattern that walked back would take minutes here. Identifiers above 200 characters are left to the words."""
+    """A pattern with backtracking would take minutes. Identifiers of more than 200 characters are not split."""
     words = tokenise(text, TokenisingParams("none", "none", "bigrams", numbers=True, code=True))
     assert count <= len(words) <= count + 1
 

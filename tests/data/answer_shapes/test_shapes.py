@@ -17,7 +17,7 @@ PASSAGE = "The crossing from Torsay takes forty minutes in calm weather."
 
 
 def read(tmp_path: Path, name: str, document: object) -> tuple[AnswerRecord, ...]:
-    """The answers of a JSON document."""
+    """Return the answers of a JSON document."""
     path = tmp_path / name
     path.write_text(json.dumps(document), encoding="utf-8")
     return load_answers([path]).records
@@ -62,7 +62,7 @@ def test_ragas_from_its_first_version_to_conversations(fields: dict[str, Any]) -
 
 
 def deepeval_run() -> dict[str, Any]:
-    """A test run with a test case, one without an answer, and a conversation."""
+    """Return a test run with a test case, a test case without an answer, and a conversation."""
     case = {"input": ASKED, "actualOutput": ANSWERED, "expectedOutput": "40 minutes", "retrievalContext": [PASSAGE]}
     return {
         "testFile": "test_ferry.py",
@@ -103,7 +103,7 @@ def test_deepeval_results_in_python_s_names(tmp_path: Path) -> None:
 
 
 def promptfoo_result(**fields: Any) -> dict[str, Any]:
-    """One result."""
+    """Return a result of promptfoo."""
     return {
         "promptIdx": 0,
         "testIdx": 0,
@@ -142,7 +142,7 @@ def test_a_failed_provider_is_named_and_may_be_skipped(tmp_path: Path) -> None:
 
 
 def trulens_record(**fields: Any) -> dict[str, Any]:
-    """A row of get_records_and_feedback: input and output are JSON texts in old versions."""
+    """Return a row of get_records_and_feedback. In old versions, input and output are JSON texts."""
     call = {
         "stack": [{"path": "app", "method": {"name": "query"}}, {"path": "app", "method": {"name": "retrieve"}}],
         "args": {"query": ASKED},

@@ -1,4 +1,4 @@
-"""Traces as answers: Langfuse, OTLP, Phoenix, TruLens 2 and LangSmith."""
+"""Answers from traces of Langfuse, OTLP, Phoenix, TruLens 2 and LangSmith."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PASSAGE, OTHER = "The crossing takes forty minutes.", "The fare is nine crowns."
 
 
 def langfuse_trace(**fields: Any) -> dict[str, Any]:
-    """A trace with a retriever and a generation."""
+    """Return a trace with a retriever span and a generation."""
     return {
         "id": "t1",
         "name": "ask",
@@ -72,12 +72,12 @@ def test_langfuse_observations_of_the_export_are_grouped_by_trace(tmp_path: Path
 
 
 def otlp(*spans: dict[str, Any]) -> dict[str, Any]:
-    """Spans in OTLP's JSON."""
+    """Return spans in OTLP's JSON."""
     return {"resourceSpans": [{"resource": {"attributes": []}, "scopeSpans": [{"scope": {}, "spans": list(spans)}]}]}
 
 
 def span(number: int, parent: int | None, trace: str = "aa", **attributes: Any) -> dict[str, Any]:
-    """A span with attributes; ``__`` in a name is a dot."""
+    """Return a span with attributes. ``__`` in a name becomes a dot."""
     listed = []
     for name, value in attributes.items():
         typed = {"stringValue": value}
@@ -179,7 +179,7 @@ def test_phoenix_spans_of_a_data_frame() -> None:
 
 
 def test_phoenix_spans_as_its_client_writes_them(tmp_path: Path) -> None:
-    """Columns with objects, an index that repeats a column, and cells in Python's notation."""
+    """Columns contain objects, the index repeats a column, and cells are in Python's notation."""
     root = {
         "index": "1",
         "context.trace_id": "t",

@@ -1,4 +1,4 @@
-"""Files of every format, written by hand, so that no blob lies in the repository; and ways to read them."""
+"""Fixtures that write files of every format by hand, so that the repository has no binary files, and parse them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MakeZip = Callable[..., bytes]
 
 @pytest.fixture
 def here(tmp_path: Path) -> Read:
-    """Parses content in this process: for what cannot hang. ``here(name, content, **limits)``."""
+    """A function ``here(name, content, **limits)`` that parses content in this process."""
 
     def read(name: str, content: bytes | str, **limits: int) -> list[Document | Refused]:
         path = tmp_path / name
@@ -38,7 +38,7 @@ def here(tmp_path: Path) -> Read:
 
 @pytest.fixture
 def apart(tmp_path: Path) -> Read:
-    """Parses content in a child process, as users' files are. ``apart({name: content}, **limits)``."""
+    """A function ``apart({name: content}, **limits)`` that parses content in a child process, as for users' files."""
 
     def read(files: dict[str, bytes | str], **limits: int) -> list[Document | Refused]:
         found: list[FileToParse | Refused] = []
@@ -54,7 +54,7 @@ def apart(tmp_path: Path) -> Read:
 
 @pytest.fixture
 def make_pdf() -> MakePdf:
-    """A PDF of one content stream a page. bookmarks: (title, page from 0)."""
+    """A function that returns a PDF with one content stream per page. bookmarks: (title, page from 0)."""
 
     def pdf(
         pages: Sequence[str | bytes],
@@ -118,7 +118,7 @@ def _shown_lines(text: str) -> bytes:
 
 @pytest.fixture
 def make_zip() -> MakeZip:
-    """A zip of members in the given order."""
+    """A function that returns a zip file with members in the given order."""
 
     def pack(members: dict[str, bytes | str]) -> bytes:
         out = io.BytesIO()
@@ -135,7 +135,7 @@ _W = "http://schemas.openxmlformats.org/wordprocessingml/2006/main"
 
 @pytest.fixture
 def make_docx(make_zip: MakeZip) -> MakeDocx:
-    """A .docx of the given body XML (prefix w), style names by id, and title."""
+    """A function that returns a .docx with the given body XML (prefix w), style names by ID, and title."""
 
     def docx(body: str, styles: dict[str, str] | None = None, title: str = "", before: str = "") -> bytes:
         named = "".join(
@@ -156,7 +156,7 @@ def make_docx(make_zip: MakeZip) -> MakeDocx:
 
 @pytest.fixture
 def one() -> Callable[[Iterator[Document | Refused]], Document]:
-    """The only item, which must be a document."""
+    """Return the only item, which must be a document."""
 
     def only(items: Iterator[Document | Refused]) -> Document:
         [item] = items

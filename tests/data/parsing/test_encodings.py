@@ -1,4 +1,4 @@
-"""Files in the encodings of the web, declared by its labels or not declared at all."""
+"""Files in the encodings of the web, with and without a declaration."""
 
 from __future__ import annotations
 

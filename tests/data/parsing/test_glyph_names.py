@@ -1,4 +1,4 @@
-"""The refusal of a page without letters shows whole names of glyphs."""
+"""The refusal of a page without letters shows complete names of glyphs."""
 
 from __future__ import annotations
 

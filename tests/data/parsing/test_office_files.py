@@ -1,4 +1,4 @@
-"""Slides, sheets, text documents, books, rich text and mails, made by their own libraries; and bombs in their shape."""
+"""Slides, sheets, text documents, books, rich text and mails that libraries wrote, and zip bombs in their formats."""
 
 from __future__ import annotations
 

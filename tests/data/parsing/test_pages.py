@@ -1,4 +1,4 @@
-"""What a page shows: raised figures, cells, formulas, hidden text, its main part, and what was never closed."""
+"""Text of web pages: superscripts, cells, formulas, hidden text, the main part, and unclosed elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PDFs beyond their letters: missing spaces, fonts without letters, fields, annotations, pages without text."""
+"""Content of PDFs: missing spaces, fonts without letters, fields, annotations, pages without text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def document(items: list[Document | Refused]) -> Document:
 
 
 def with_widths(content: bytes) -> bytes:
-    """The PDF with a width of 556 for every character of its font, space included."""
+    """Return the PDF with a width of 556 for every character of its font, including the space."""
     writer = PdfWriter(clone_from=io.BytesIO(content))
     font = writer.pages[0]["/Resources"]["/Font"]["/F1"].get_object()
     font[NameObject("/FirstChar")] = NumberObject(32)

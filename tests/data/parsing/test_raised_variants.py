@@ -1,4 +1,4 @@
-"""Text that is raised or lowered by a style, a position or a link, and numbers with notes or powers behind them."""
+"""Text that a style, a position or a link raises or lowers, and numbers followed by note marks or powers."""
 
 from __future__ import annotations
 

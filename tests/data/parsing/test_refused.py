@@ -1,4 +1,4 @@
-"""Refusals are counted by reason, and only the first of each are kept."""
+"""Refusals are counted by reason, and only the first ones of each reason are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How tables are divided, and rows that do not have the header's number of cells."""
+"""Delimiters of tables, and rows with another number of cells than the header."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ def test_markdown_headings_are_those_of_commonmark(here: Read, one: One) -> None
     document = one(here("a.md", source))
     assert document.title == "Title"
     assert headings(document) == [(2, "One"), (1, "Two *words*"), (3, "Quoted")]
-    assert source[source.index("Intro") :].rstrip() == document.text  # to the letter
+    assert source[source.index("Intro") :].rstrip() == document.text
     assert document.outline.first_line == 3
 
 

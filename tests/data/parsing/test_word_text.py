@@ -1,4 +1,4 @@
-"""What Word shows and a .docx file keeps elsewhere than in its letters: numbers, symbols, boxes, put-in parts."""
+"""Text of .docx files that is not stored as plain text: numbers, symbols, text boxes, embedded parts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NAMESPACES = (
 
 
 def docx(body: str, **parts: str | bytes) -> bytes:
-    """parts: by name, with __ for / and _DOT_ for a dot."""
+    """Return a .docx file. parts: content by name, with __ for / and _DOT_ for a dot."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("word/document.xml", f"<w:document {NAMESPACES}><w:body>{body}</w:body></w:document>")

@@ -1,4 +1,4 @@
-"""Questions out of logs of several systems; personal data by rule."""
+"""Questions from the logs of several systems, and rules for personal data."""
 
 from __future__ import annotations
 

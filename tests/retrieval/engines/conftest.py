@@ -1,4 +1,4 @@
-"""The engines that hold indexes, for tests that run on each. What is not a file needs the extra ``scale``."""
+"""Fixtures for tests that run with each index engine. Engines other than files need the extra ``scale``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ENGINES = ["local", *OUTSIDE]
 
 @dataclass(frozen=True)
 class Bench:
-    """A store and a home, and one engine for the indexes at an address."""
+    """A store, a home, and an engine for the indexes at an address."""
 
     store: Store
     home: Path
@@ -40,7 +40,7 @@ class Bench:
     def index(
         self, documents: Any, collection: str = "c", *, new: bool = True, params: IndexParams | None = None
     ) -> IndexReport:
-        """Index the documents. new: name the engine; otherwise the collection's own is used."""
+        """Index the documents. new: whether to name the engine; otherwise the collection's engine is used."""
         target = IndexTarget(self.engine if new else None, self.engines)
         return index_documents(self.store, self.home, collection, documents, self.encoder, params=params, target=target)
 
@@ -48,7 +48,7 @@ class Bench:
         return open_retriever(self.store, self.home, collection, self.encoder, self.engines)
 
     def local(self) -> Bench:
-        """The same store and home with files."""
+        """Return the same store and home with indexes in files."""
         return replace(self, engine="local")
 
 
@@ -72,7 +72,7 @@ def vector_database(postgresql: Server) -> Iterator[str]:
 
 @pytest.fixture
 def bench(request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any) -> Iterator[Bench]:
-    """Parametrised indirectly by the engine's name; milvus-server: Milvus Lite in another process."""
+    """A bench for the engine that is the indirect parameter. "milvus-server" is Milvus Lite in another process."""
     if request.param == "pgvector":
         address = request.getfixturevalue("vector_database")
         with Engines(pgvector=address) as engines:
@@ -92,7 +92,7 @@ def bench(request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any
 def make_bench(
     request: pytest.FixtureRequest, store: Store, home: Path, encoder: Any
 ) -> Iterator[Callable[[str], Bench]]:
-    """A function (address) -> Bench, on the engine that the test module names as ENGINE."""
+    """A function that creates a bench for an address, with the engine that the test module names as ENGINE."""
     engine: EngineName = request.module.ENGINE
     opened: list[Engines] = []
 

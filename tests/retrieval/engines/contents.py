@@ -1,4 +1,4 @@
-"""What an engine holds, read and damaged without Plumbline's own code."""
+"""Read and damage the contents of an engine without Plumbline's code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.retrieval.engines.conftest import Bench
 
 
 def contents(bench: Bench) -> list[str]:
-    """The ids of the builds that hold something."""
+    """Return the IDs of the builds in the engine."""
     if bench.engine == "milvus":
         with _milvus(bench) as client:
             return sorted({name.split("_")[1] for name in client.list_collections()})
@@ -22,7 +22,7 @@ def contents(bench: Bench) -> list[str]:
 
 
 def damage_vectors(bench: Bench) -> None:
-    """Give a chunk of every generation the vector of another."""
+    """Replace the vector of a chunk of every generation by the vector of another chunk."""
     if bench.engine == "milvus":
         with _milvus(bench) as client:
             for build_id in contents(bench):

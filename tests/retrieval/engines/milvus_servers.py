@@ -1,4 +1,4 @@
-"""A Milvus server on loopback: Milvus Lite in a process of its own, reached like a cluster."""
+"""A Milvus server on loopback: Milvus Lite in a separate process, which clients reach like a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _START_S = 60.0
 
 @dataclass
 class MilvusServer:
-    """url: its address. process: to be killed by a test."""
+    """A running server. url: its address. process: its process, which a test may kill."""
 
     url: str
     folder: Path
@@ -37,7 +37,7 @@ class MilvusServer:
 
 @contextmanager
 def milvus(folder: Path) -> Iterator[MilvusServer]:
-    """Start a server on the data of ``folder``. Skips the test where Milvus Lite is not installed."""
+    """Start a server with the data of ``folder``. Skips the test if Milvus Lite is not installed."""
     pytest.importorskip("milvus_lite", reason="run make test-scale, or pip install 'plumbline-rag[milvus]'")
     port = free_port()
     server = MilvusServer(f"http://127.0.0.1:{port}", folder, port, _started(folder, port))

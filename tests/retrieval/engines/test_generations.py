@@ -1,4 +1,4 @@
-"""Generations in an engine: replaced at once, removed behind, kept after failures, moved between engines."""
+"""Generations in an engine: replacement, removal, failures, and moves between engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine whose client is not installed names the extra, before anything is embedded."""
+"""If the client of an engine is not installed, the error names the extra before anything is embedded."""
 
 from __future__ import annotations
 

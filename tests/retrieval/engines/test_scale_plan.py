@@ -1,4 +1,4 @@
-"""The simulation behind docs/scale.md against the known laws of queues, and the fit against a known curve."""
+"""The simulation of docs/scale.md compared with laws of queueing theory, and its fit with a known curve."""
 
 from __future__ import annotations
 
