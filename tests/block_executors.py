@@ -1,4 +1,4 @@
-"""An executor for tests of distributed work: several threads, and pickles of all that would travel."""
+"""An executor for tests of distributed work, with several threads and pickled arguments and results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ThreadExecutor:
-    """A BlockExecutor with ``count`` workers. groups: those that it made, ``opened``: how often one called its make."""
+    """A BlockExecutor with ``count`` workers per group. groups: the groups that it created."""
 
     def __init__(self, count: int = 2) -> None:
         self.count = count

@@ -1,6 +1,6 @@
-"""The database that tests of the store run on: an SQLite file, or (in `make test-scale`) one of a PostgreSQL server.
+"""Fixture: the database for tests of the store, an SQLite file or (in `make test-scale`) one on a PostgreSQL server.
 
-Also: Ctrl-C is heard by the processes that tests start.
+Importing this file also restores Ctrl-C for processes that tests start.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import pytest
 from tests.databases import new_database, postgresql_server
 
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # One thread a worker, before torch is imported: the workers already fill the cores.
+    # One thread per test worker, set before torch is imported, because the workers already use all cores.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells start what runs behind them so, and children inherit it: those that are to end on Ctrl-C never would.
+    # Shells start background jobs with SIGINT ignored, and child processes inherit this, so Ctrl-C would not end them.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
 def database_url(tmp_path: Path) -> Iterator[str]:
-    """A new, empty database."""
+    """Yield the URL of a new, empty database."""
     if not postgresql_server():
         yield f"sqlite:///{tmp_path}/plumbline.db"
         return

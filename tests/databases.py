@@ -14,17 +14,17 @@ from data.schema import collections, meta, metadata
 from data.store import Store
 
 POSTGRESQL = "PLUMBLINE_TEST_POSTGRESQL"
-"""Environment variable: URL of a server's database in which others may be made. Unset: tests run on SQLite."""
+"""Environment variable with the URL of a database on a server that may create others. Unset: tests use SQLite."""
 
 
 def postgresql_server() -> str:
-    """The server that tests run on, "" for none."""
+    """Return the URL of the server for tests; "" for none."""
     return os.environ.get(POSTGRESQL, "")
 
 
 @contextmanager
 def new_database(server_url: str) -> Iterator[str]:
-    """The URL of a new, empty database on the server; it is dropped at the end."""
+    """Yield the URL of a new, empty database on the server, and drop it at the end."""
     name = f"plumbline_{uuid.uuid4().hex}"
     engine = create_engine(server_url, isolation_level="AUTOCOMMIT")
     try:
@@ -48,7 +48,7 @@ def copy_rows(source: Path, target_url: str) -> None:
         published: dict[int, int | None] = {}
         for table in metadata.sorted_tables:
             rows = [dict(row) for row in reader.execute(select(table)).mappings()]
-            if table is collections:  # a collection and its generation name each other
+            if table is collections:  # a collection and its generation refer to each other
                 published = {row["id"]: row.pop("current_generation_id") for row in rows}
             if rows and table is not meta:
                 writer.execute(insert(table), rows)

@@ -1,4 +1,4 @@
-"""The Dockerfile and compose.yaml as values."""
+"""Read the Dockerfile and compose.yaml."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ ROOT = Path(__file__).parents[1]
 
 @cache
 def services() -> dict[str, Any]:
-    """The services of compose.yaml, with its anchors resolved."""
+    """Return the services of compose.yaml, with anchors resolved."""
     return dict(yaml.safe_load((ROOT / "compose.yaml").read_text())["services"])
 
 
 def substituted(value: str, **given: str) -> str:
-    """``${NAME:-default}`` and ``${NAME:?message}`` as docker compose resolves them; a missing name raises KeyError."""
+    """Resolve ``${NAME:-default}`` and ``${NAME:?message}`` as docker compose does. Raises KeyError if missing."""
 
     def one(match: re.Match[str]) -> str:
         name, kind, rest = match.groups()
@@ -30,20 +30,20 @@ def substituted(value: str, **given: str) -> str:
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile's instructions with their arguments, continued lines joined."""
+    """Return the instructions of the Dockerfile with their arguments, with continued lines joined."""
     text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
 
 
 def image_environment() -> dict[str, str]:
-    """The environment that the last stage of the image sets."""
+    """Return the environment that the last stage of the image sets."""
     given = [rest for word, rest in instructions() if word == "ENV"][-1]
     return dict(part.split("=", 1) for part in given.split())
 
 
 def build_context() -> list[str]:
-    """The tracked files that .dockerignore lets into the build."""
+    """Return the tracked files that .dockerignore does not exclude from the build."""
     allowed = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

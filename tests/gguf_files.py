@@ -1,4 +1,4 @@
-"""Tiny GGUF files as llama.cpp's converter writes them, from tiny models that transformers makes."""
+"""Write tiny GGUF files in the layout of llama.cpp's converter, from tiny models of transformers."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ CHATML = (
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """What goes under tokenizer.ggml. control: ids of control tokens."""
+    """The metadata under tokenizer.ggml. control: ids of control tokens."""
 
     fields: Mapping[str, object]
     size: int
 
 
 def byte_level(pre: str = "smollm", size: int = 480, **more: object) -> Vocabulary:
-    """A byte-level BPE trained on TEXTS with the splitting of ``pre``; two control tokens, one user-defined."""
+    """Train a byte-level BPE on TEXTS with the splitting of ``pre``, two control tokens and a user-defined one."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = PRE_TOKENIZERS[pre].build()
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<think>"]
@@ -79,7 +79,7 @@ def byte_level(pre: str = "smollm", size: int = 480, **more: object) -> Vocabula
 
 
 def sentencepiece(**more: object) -> Vocabulary:
-    """A SentencePiece BPE: scores instead of merges, byte tokens, no text that is unknown."""
+    """Create a SentencePiece BPE with scores instead of merges and with byte tokens, so that no text is unknown."""
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256))]
     pieces = ["▁t", "he", "▁the", "in", "▁a", "er", "on", "an", "re", "▁l", "ight", "house", "▁light", "▁lighthouse"]
     pieces += ["ig", "ht", "ho", "us", "use", "▁s", "at", "▁w", "as", "▁was", "li", "th", "is", "▁is", "▁▁", "▁▁▁▁"]
@@ -104,7 +104,7 @@ def sentencepiece(**more: object) -> Vocabulary:
 
 @dataclass(frozen=True)
 class Written:
-    """file: the GGUF file (the first, of a split one). model: the transformers model that is in it."""
+    """A written file. file: the GGUF file, or its first part. model: the transformers model in it."""
 
     file: Path
     model: Any
@@ -112,7 +112,7 @@ class Written:
 
 
 def make_model(family: str, vocabulary: int, **more: object) -> Any:
-    """A tiny random model of transformers'."""
+    """Return a tiny random model of transformers."""
     import transformers
 
     names = {"llama": "Llama", "qwen2": "Qwen2", "qwen3": "Qwen3", "smollm3": "SmolLM3", "gpt2": "GPT2"}
@@ -124,7 +124,7 @@ def make_model(family: str, vocabulary: int, **more: object) -> Any:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
         model = getattr(transformers, names[family] + head)(config).eval()
-        for name, parameter in model.named_parameters():  # biases and norms that are no 0 and 1
+        for name, parameter in model.named_parameters():  # biases and norms other than 0 and 1
             if parameter.dim() == 1:
                 parameter.data += 0.1 * torch.randn(parameter.shape)
             assert name
@@ -145,8 +145,10 @@ def write(
     endian: GGUFEndian = GGUFEndian.LITTLE,
     **config: object,
 ) -> Written:
-    """A GGUF file of a tiny model. metadata: more keys, or other values. without: keys left out. change: made to the
-    tensors, by their names in the file."""
+    """Write a GGUF file of a tiny model.
+
+    metadata: additional keys, or other values. without: keys to omit. change: changes to tensors, by name in the file.
+    """
     vocabulary = vocabulary or byte_level()
     model = make_model(family, vocabulary.size, **config)
     values: dict[str, object] = {f"tokenizer.ggml.{key}": value for key, value in vocabulary.fields.items()}
@@ -207,7 +209,7 @@ def _shape(family: str, config: Any) -> dict[str, object]:
 
 
 def _tensors(family: str, model: Any) -> dict[str, np.ndarray]:
-    """As llama.cpp's converter has them: names, GPT-2's matrices transposed, Llama's query and key rows in pairs."""
+    """Return the tensors as llama.cpp's converter writes them, with matrices of GPT-2 transposed and rows permuted."""
     config, found = model.config, {}
     for key, value in model.state_dict().items():
         if key == "lm_head.weight" and config.tie_word_embeddings:

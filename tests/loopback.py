@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback, in a thread of its own."""
+"""An HTTP server on loopback, in a separate thread."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """HTTP/1.1, without a log."""
+    """A handler for HTTP/1.1 without a log."""
 
     protocol_version = "HTTP/1.1"
 
@@ -16,7 +16,7 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 class LoopbackServer:
-    """Serves with ``handler`` until it is closed. Clients that hang up are no error."""
+    """A server that uses ``handler`` until it is closed. Disconnecting clients cause no error."""
 
     def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
         class Server(ThreadingHTTPServer):
@@ -29,7 +29,7 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """The base address of OpenAI's interface."""
+        """Base URL of OpenAI's interface."""
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The tree of two levels in README.md: ``python -m tests.repository_tree`` writes it from what git tracks."""
+"""Write the folder tree in README.md from the tracked files: ``python -m tests.repository_tree``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BEGIN, END = "<!-- tree: written by `python -m tests.repository_tree` -->\n", "<!-- /tree -->"
 
-# Imports run from the first to the last. Folders without their own line below are shown as names.
+# A package imports only packages after it. Folders of the second level are shown as names.
 FOLDERS = {
     "plumbline": "the public Python interface",
     "app": "settings, pipeline, commands, jobs, service, pages",
@@ -26,7 +26,7 @@ FOLDERS = {
 
 
 def tracked_folders() -> dict[str, list[str]]:
-    """The second-level folders with tracked files, by top-level folder; hidden ones are left out."""
+    """Return the second-level folders with tracked files, by top-level folder, without hidden ones."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     found: dict[str, set[str]] = defaultdict(set)
     for name in filter(None, listed.split("\0")):
@@ -37,7 +37,7 @@ def tracked_folders() -> dict[str, list[str]]:
 
 
 def tree() -> str:
-    """The block as it stands between the markers."""
+    """Return the block between the markers."""
     lines = []
     folders = tracked_folders()
     for top, meaning in FOLDERS.items():
@@ -48,7 +48,7 @@ def tree() -> str:
 
 
 def written() -> str:
-    """README.md with the tree of now."""
+    """Return the text of README.md with the current tree."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     return before + BEGIN + tree() + END + rest.split(END)[1]

@@ -1,4 +1,4 @@
-"""Configs of tiny decoders that tests of several rooms build: a Llama, a prefix decoder, one with marks."""
+"""Configurations of tiny decoders for tests of several packages: a Llama, a prefix decoder, one with marks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PREFIX = dataclasses.replace(
 )
 MARKED = dataclasses.replace(PREFIX, vocab_size=23, max_positions=32, mark_separator=2, first_ordinary_id=5, follow=3)
 
-# Its head mixes the vocabulary with copying, as the reader's does.
+# The head mixes the vocabulary with copying, like that of the reader.
 POINTER = DecoderConfig(
     vocab_size=23,
     hidden_size=8,

@@ -1,4 +1,4 @@
-"""mkdocs hook: adds the pages that are generated from the code, and the files that stand outside docs/."""
+"""mkdocs hook: add the pages that are generated from the code, and pages from files outside docs/."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Pages that stand elsewhere in the repository, by their address on the site.
+# Pages from other folders of the repository, by their path on the site.
 ELSEWHERE = {
     "changelog.md": "CHANGELOG.md",
     "models/reader.md": "model/pretrained/reader/MODEL_CARD.md",
@@ -36,7 +36,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links that leave docs/ in the repository lead to the site's copy of the file."""
+    """Rewrite links to files outside docs/ to the site's copies of these files."""
     folder = Path(page.file.src_uri).parent
 
     def on_site(link: re.Match[str]) -> str:

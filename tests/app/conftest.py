@@ -184,7 +184,7 @@ def typed(capsys: pytest.CaptureFixture[str], opened_encoder: Encoder) -> Callab
         capsys.readouterr()
         try:
             code = main([*map(str, words)])
-        except SystemExit as error:  # argparse leaves this way
+        except SystemExit as error:  # raised by argparse
             code = int(error.code or 0)
         captured = capsys.readouterr()
         return SimpleNamespace(code=code, out=captured.out, err=" ".join(captured.err.split()))

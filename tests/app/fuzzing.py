@@ -77,8 +77,8 @@ def fuzz(
         try:
             hypothesis.seed(seed + rounds)(Workflow).run(settings=_settings(min(left, 100), steps))
         except Flaky:
-            # The service remembers what earlier sequences made, so that Hypothesis may find the same choices to lead
-            # elsewhere, and gives the round up. What breaks the schema is broken all the same.
+            # The service keeps the state of earlier sequences, so equal choices may have different results, which
+            # Hypothesis reports as flaky. A violation of the schema is reported in any case.
             if broken:
                 raise broken[0] from None
     return seen

@@ -1,7 +1,7 @@
-"""The official openai package against a live server: python tests/clients/openai_client.py http://127.0.0.1:8000/v1
+"""Test a running server with the official openai package: tests/clients/openai_client.py http://127.0.0.1:8000/v1
 
-Says what it tried, one line each, and ends with 1 at the first thing that is not as it should be. --model: a collection
-that has documents. --question: one that they answer. --key: where the server needs one; then a wrong one is tried too.
+It prints each test and exits with 1 at the first failure. --model: a collection with documents. --question: a question
+that they answer. --key: API key if the server needs one; a wrong key is then tested too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ AT_ONCE = 100
 
 
 def main() -> int:
-    """Every check, in order."""
+    """Run all tests in order and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", help="of the API, with /v1 at its end")
     parser.add_argument("--model", default="", help="default: the first that the server lists")
     parser.add_argument("--question", default="How long is the warranty?")
     parser.add_argument("--key", default="")
     arguments = parser.parse_args()
-    # A refusal is to be seen here, not tried again.
+    # Retries would hide a rejection.
     client = OpenAI(base_url=arguments.url, api_key=arguments.key or "none", max_retries=0, timeout=300)
     model = arguments.model or client.models.list().data[0].id
     asked: dict[str, Any] = {"model": model, "messages": [{"role": "user", "content": arguments.question}]}
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def models(client: OpenAI, model: str) -> str:
-    """The list, and one of it."""
+    """Test the list of models, and one model."""
     listed = [entry.id for entry in client.models.list()]
     assert model in listed, f"{model} is not among {listed}"
     assert client.models.retrieve(model).owned_by == "plumbline"
@@ -65,7 +65,7 @@ def models(client: OpenAI, model: str) -> str:
 
 
 def chat(client: OpenAI, asked: dict[str, Any]) -> str:
-    """A completion with citations and sources."""
+    """Test a completion with citations and sources."""
     reply = client.chat.completions.create(**asked, seed=1)
     (choice,) = reply.choices
     text = choice.message.content or ""
@@ -86,7 +86,7 @@ def chat(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 def samples(client: OpenAI, asked: dict[str, Any]) -> str:
-    """n, temperature, top_p, stop, max_tokens, and Plumbline's own fields."""
+    """Test n, temperature, top_p, stop, max_tokens and Plumbline's own fields."""
     reply = client.chat.completions.create(
         **asked,
         n=3,
@@ -106,7 +106,7 @@ def samples(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 def logprobs(client: OpenAI, asked: dict[str, Any]) -> str:
-    """Tokens with their probabilities."""
+    """Test tokens with log-probabilities."""
     reply = client.chat.completions.create(**asked, logprobs=True, top_logprobs=2, seed=1)
     found = reply.choices[0].logprobs
     assert found is not None
@@ -118,7 +118,7 @@ def logprobs(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 def stream(client: OpenAI, asked: dict[str, Any]) -> str:
-    """Chunks that joined are the answer, and the usage at the end."""
+    """Test that streamed chunks join to the answer and end with the usage."""
     full = client.chat.completions.create(**asked, seed=1).choices[0].message.content
     text, usage, finish, sources = "", None, None, None
     for chunk in client.chat.completions.create(**asked, seed=1, stream=True, stream_options={"include_usage": True}):
@@ -135,7 +135,7 @@ def stream(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 def conversation(client: OpenAI, asked: dict[str, Any]) -> str:
-    """A system message, and a question that needs the one before it."""
+    """Test a system message, and a question that depends on the previous one."""
     first = asked["messages"][0]
     answer = client.chat.completions.create(**asked).choices[0].message
     messages = [
@@ -152,7 +152,7 @@ def conversation(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 def cancelled(client: OpenAI, asked: dict[str, Any], url: str) -> str:
-    """A stream that is left in the middle gives its place back."""
+    """Test that a stream that the client closes frees its slot."""
     with client.chat.completions.create(**asked, stream=True, n=8, temperature=1.0) as streamed:
         next(iter(streamed))
     begun = time.monotonic()
@@ -162,7 +162,7 @@ def cancelled(client: OpenAI, asked: dict[str, Any], url: str) -> str:
 
 
 def active(url: str, key: str) -> int:
-    """Queries that the server works on, by its own account."""
+    """Return the number of active queries that the server reports."""
     request = urllib.request.Request(url.removesuffix("/v1") + "/metrics", headers={"Authorization": f"Bearer {key}"})
     with urllib.request.urlopen(request, timeout=60) as response:
         lines = response.read().decode().splitlines()
@@ -170,7 +170,7 @@ def active(url: str, key: str) -> int:
 
 
 def bad_parameters(client: OpenAI, asked: dict[str, Any]) -> str:
-    """What cannot be used is refused by name."""
+    """Test that unsupported parameters are rejected by name."""
     wrong: list[tuple[str, dict[str, Any]]] = [
         ("temperature", {"temperature": 9}),
         ("top_p", {"top_p": -1}),
@@ -192,7 +192,7 @@ def bad_parameters(client: OpenAI, asked: dict[str, Any]) -> str:
 
 
 async def many(url: str, key: str, asked: dict[str, Any]) -> str:
-    """Many at once, half of them streamed; each has its own answer, which is the one it has alone."""
+    """Test that many concurrent requests, half of them streamed, get the same answers as single ones."""
     async with AsyncOpenAI(base_url=url, api_key=key or "none", timeout=600) as client:
 
         async def one(seed: int) -> str:
@@ -216,14 +216,14 @@ async def many(url: str, key: str, asked: dict[str, Any]) -> str:
 
 
 def wrong_key(url: str, asked: dict[str, Any]) -> str:
-    """A key that is none."""
+    """Test an invalid key."""
     stranger = OpenAI(base_url=url, api_key="pl-wrong", max_retries=0)
     error = must_raise(openai.AuthenticationError, lambda: stranger.chat.completions.create(**asked))
     return f"wrong key: {json.dumps(error.body)}"
 
 
 def must_raise(kind: type[openai.APIStatusError], call: Callable[[], object]) -> Any:
-    """The error that the call ends in."""
+    """Return the error that the call must raise."""
     try:
         call()
     except kind as error:

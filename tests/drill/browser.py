@@ -1,4 +1,4 @@
-"""Headless Chromium for drills: Debian's, which root may install; skipped visibly where it cannot be had."""
+"""Headless Chromium for drills: Debian's package, which root may install. Tests are skipped without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 def chromium() -> str:
-    """The path of a Chromium. Skips the test where there is none and it cannot be installed."""
+    """Return the path of Chromium. Skips the test if there is none and it cannot be installed."""
     found = next((path for path in map(shutil.which, _NAMES) if path), None)
     if found is None and os.geteuid() == 0 and shutil.which("apt-get"):
         for command in (["apt-get", "update"], ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]):
@@ -29,7 +29,7 @@ def chromium() -> str:
 
 
 def picture(page: Page, name: str) -> Path:
-    """A screenshot of the whole page, in the folder PLUMBLINE_SCREENSHOTS, or one beside other temporary files."""
+    """Write a screenshot of the full page to the folder PLUMBLINE_SCREENSHOTS, or to a temporary folder."""
     folder = Path(os.environ.get("PLUMBLINE_SCREENSHOTS") or Path(tempfile.gettempdir()) / "plumbline-screenshots")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
@@ -39,7 +39,7 @@ def picture(page: Page, name: str) -> Path:
 
 @contextmanager
 def browser() -> Iterator[Browser]:
-    """A browser of its own; its pages live as long as it does."""
+    """Yield a new browser, which is closed at the end with its pages."""
     path = chromium()
     with sync_playwright() as playwright:
         opened = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])

@@ -1,4 +1,4 @@
-"""A `plumbline serve` of its own, for drills: started on a free port, asked with curl, stopped whatever happens."""
+"""Run `plumbline serve` for drills, on a free port, with requests by curl. The server is always stopped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WAIT_S = 240
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What curl got."""
+    """A response that curl received."""
 
     status: int
     headers: dict[str, str]
@@ -30,8 +30,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that accepts. environment: it was started in. lines: of its stderr, more and more of them; all once
-    stopped() has returned."""
+    """A running server. environment: its environment. lines: lines of its stderr so far; complete after ``stopped``."""
 
     process: subprocess.Popen[str]
     environment: dict[str, str]
@@ -53,7 +52,7 @@ class Running:
         return Reply(int(first.split()[1]), headers, body)
 
     def stopped(self, by: signal.Signals) -> int:
-        """Send the signal; the exit code."""
+        """Send the signal and return the exit code."""
         self.process.send_signal(by)
         code = self.process.wait(timeout=WAIT_S)
         self.reader.join(timeout=WAIT_S)
@@ -78,7 +77,7 @@ def serving(environment: dict[str, str], *arguments: str) -> Iterator[Running]:
     reader = Thread(target=lambda stream: lines.extend(stream), args=(process.stderr,), daemon=True)
     try:
         found = None
-        while found is None:  # it says so when it accepts
+        while found is None:  # the server prints a line when it accepts requests
             lines.append(process.stderr.readline())
             found = re.search(r"serving (http://\S+)", lines[-1])
             assert lines[-1], f"it ended before it accepted: {''.join(lines)}"

@@ -1,4 +1,4 @@
-"""A small real scorer that tests of the entailment verifier share."""
+"""Fixture: a simple scorer for tests of the entailment verifier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from model.pairs.scoring import Pair
 
 
 class Overlap:
-    """Support is the share of the claim's words that the evidence has. Keeps what it was asked."""
+    """A scorer whose support is the share of the claim's words in the evidence. It records its calls."""
 
     def __init__(self, room: int = 60) -> None:
         self._room = room
@@ -41,5 +41,5 @@ class Overlap:
 
 @pytest.fixture
 def overlap() -> type[Overlap]:
-    """The class: a fixture, because a conftest cannot be imported."""
+    """Return the class, because a conftest cannot be imported."""
     return Overlap

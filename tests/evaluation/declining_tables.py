@@ -1,4 +1,4 @@
-"""Answers that decline, and answers that only look like it, in English and in other languages."""
+"""Answers that decline, and answers that only seem to, in English and in other languages."""
 
 from __future__ import annotations
 

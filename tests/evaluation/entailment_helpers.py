@@ -1,4 +1,4 @@
-"""Three documents, a search that counts shared words, and one claim's way through the entailment verifier."""
+"""Helpers for tests of the entailment verifier: three documents, a search by shared words, and simple scorers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def words(texts: Sequence[str]) -> list[int]:
 
 
 class Neighbours:
-    """0.3, and 0.1 more for each claim that stands beside; 0.9 for a claim without "It". A token is a word."""
+    """A scorer that gives 0.3 plus 0.1 for each other claim read together, or 0.9 to a claim without "It".
+
+    A token is a word."""
 
     name = "neighbours"
     answer_tokens = 12
@@ -56,7 +58,7 @@ class Neighbours:
 
 
 class Shelf:
-    """All documents in chunks of two sentences; finds those that share the most words with the query."""
+    """A search over all documents in chunks of two sentences, by the number of words shared with the query."""
 
     def __init__(self, documents: Sequence[Document] = tuple(DOCUMENTS.values())) -> None:
         self.chunks = [c for d in documents for c in chunk_document(d, words, ChunkingParams(12))]
@@ -80,7 +82,7 @@ class Shelf:
 
 
 class Given:
-    """The same evidence for every claim."""
+    """A search that returns the same evidence for every claim."""
 
     name = "given"
 

@@ -1,4 +1,4 @@
-"""One answer judged against its references."""
+"""Judge one answer by its references."""
 
 from __future__ import annotations
 

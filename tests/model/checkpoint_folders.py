@@ -1,4 +1,4 @@
-"""A tiny Llama checkpoint written by hand, in one file and in two."""
+"""Write a tiny Llama checkpoint by hand, in one file or in two shards."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUERY = "model.layers.1.self_attn.q_proj.weight"
 
 
 def tensors() -> dict[str, torch.Tensor]:
-    """The tensors of CONFIG, under their Hugging Face names."""
+    """Return the tensors of CONFIG by their Hugging Face names."""
     shapes: dict[str, tuple[int, ...]] = {
         "model.embed_tokens.weight": (13, 8),
         "model.norm.weight": (8,),
@@ -56,7 +56,7 @@ def write(folder: Path, content: dict[str, torch.Tensor] | None = None, **config
 
 
 def write_sharded(folder: Path) -> Path:
-    """Two shards: the odd keys in b, the even in a."""
+    """Write two shards, with odd keys in b and even keys in a. Return the folder."""
     folder.mkdir(exist_ok=True)
     (folder / "config.json").write_text(json.dumps(CONFIG), "utf-8")
     items = sorted(tensors().items())

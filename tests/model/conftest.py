@@ -1,4 +1,4 @@
-"""Small support encoders with every part saying something for the verifier's tests; a tiny corpus for pretraining's."""
+"""Fixtures: small support encoders in which every part has an effect, and a tiny corpus for pretraining."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from model.verifier.encoder import SUPPORT_CONFIG, SupportEncoder, SupportFeatur
 
 @pytest.fixture(scope="session")
 def small_support() -> Callable[..., SupportEncoder]:
-    """(features, seed, vocabulary, positions) -> an encoder of two layers whose marks and heads are not zero."""
+    """Return a function that creates an encoder of two layers in which marks and heads are not zero."""
 
     def make(
         features: SupportFeatures | None = None, seed: int = 0, vocabulary: int = 160, positions: int = 64
@@ -44,7 +44,7 @@ def small_support() -> Callable[..., SupportEncoder]:
 
 @pytest.fixture(scope="session")
 def streams(tmp_path_factory: pytest.TempPathFactory) -> dict[str, TokenStream]:
-    """A tiny corpus of 41 tokens in pieces of 9, as it is read for training and for validation."""
+    """Return the two streams of a tiny corpus of 41 tokens in shards of 9."""
     folder = tmp_path_factory.mktemp("corpus")
     random = np.random.default_rng(0)
     writer = CorpusWriter(folder, "test", end_id=0, shard_bytes=1000)

@@ -1,4 +1,4 @@
-"""What both comparisons with transformers share: a checkpoint on either side, and the prompt."""
+"""Helpers for comparisons with transformers: a checkpoint loaded by both, and the prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PROMPT = torch.tensor([[1, 17, 5, 88, 120, 3, 3, 42]])
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """The same checkpoint as transformers loads it and as we do, both in fp32."""
+    """The same checkpoint, loaded by transformers and by Plumbline, both in fp32."""
 
     folder: Path
     theirs: Any

@@ -1,4 +1,4 @@
-"""The tiny decoder that tests of pretraining train, and how; its token streams are a fixture in conftest.py."""
+"""A tiny decoder for tests of pretraining, with its settings. The token streams are a fixture in conftest.py."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tests of training share: a run that ends here, rows to learn, weights side by side, a disk that is full."""
+"""Helpers for tests of training: an interrupted run, training rows, comparison of weights, a full disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from model.training.rows import TokenRow
 
 
 class KilledError(Exception):
-    """Stands for the process ending here."""
+    """Raised in place of the end of the process."""
 
 
 def build(config: DecoderConfig, seed: int = 0) -> Decoder:
@@ -46,9 +46,9 @@ def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
 
 @contextmanager
 def full_disk(step: int, file_bytes: int) -> Iterator[Callable[[TrainProgress | PretrainProgress], None]]:
-    """A progress callback after which, from ``step`` on, no file grows beyond ``file_bytes``; put right at the end.
+    """Yield a progress callback that limits files to ``file_bytes`` from ``step`` on. The limit is removed at the end.
 
-    The limit on file sizes stands for the disk: writes fail in the middle with the same kind of error.
+    The limit on file sizes simulates a full disk: writes fail in the middle with the same kind of error.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 

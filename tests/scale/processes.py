@@ -32,21 +32,21 @@ class Process:
         return self.process.pid
 
     def kill(self) -> None:
-        """SIGKILL: no time to tidy up."""
+        """Kill the process with SIGKILL."""
         self.process.kill()
         self.process.wait()
 
 
 @dataclass(frozen=True)
 class Installation:
-    """Starts processes with the same settings. environment: theirs. folder: of logs."""
+    """An installation that starts processes. environment: environment of all of them. folder: for logs."""
 
     environment: Mapping[str, str]
     folder: Path
     started: list[Process]
 
     def start(self, name: str, *arguments: str, **more: str) -> Process:
-        """Start ``plumbline NAME``; ``listening`` waits for a server. more: of its environment."""
+        """Start ``plumbline NAME``; ``listening`` waits for a server. more: additional environment variables."""
         log = self.folder / f"{len(self.started)}-{name}.log"
         command = [sys.executable, "-m", "app.cli", name, *arguments]
         with log.open("wb") as stderr:
@@ -56,12 +56,12 @@ class Installation:
         return found
 
     def serve(self, *arguments: str, **more: str) -> Process:
-        """Start a server without a worker of its own."""
+        """Start a server without a worker."""
         return self.start("serve", "--no-worker", "--port", "0", *arguments, **more)
 
 
 def listening(started: Process) -> Process:
-    """The server with its URL, once it accepts requests."""
+    """Wait until a server accepts requests, and return it with its URL."""
 
     def url() -> re.Match[str] | None:
         assert started.process.poll() is None, started.log.read_text()
@@ -72,7 +72,7 @@ def listening(started: Process) -> Process:
 
 @contextmanager
 def installation(folder: Path, **environment: str) -> Iterator[Installation]:
-    """One installation; its processes are killed at the end."""
+    """Yield an installation, and kill its processes at the end."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith(("PLUMBLINE_", "PYTEST_"))}
     made = Installation({**ours, "OMP_NUM_THREADS": "1", **environment}, folder, [])
     try:
@@ -94,8 +94,9 @@ def until(found: Callable[[], Any], wait_s: float = WAIT_S) -> Any:
 
 
 class Balancer:
-    """Sends each request to the next server, and again to another one when a server does not answer, as a load balancer
-    does. dead: how many requests found no server or lost theirs.
+    """A load balancer that sends each request to the next server, and to another one if that does not answer.
+
+    dead: number of requests that found no server or lost it.
     """
 
     def __init__(self, urls: list[str]) -> None:

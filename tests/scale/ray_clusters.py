@@ -1,4 +1,4 @@
-"""Ray clusters of their own: one that this process starts, and others with their own port, token and environment."""
+"""Ray clusters for tests: one started by this process, and others with a separate port, token and environment."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ TOKEN = "0" * 64
 
 
 def clean_environment(**more: str) -> dict[str, str]:
-    """This process's environment without what Ray or an executor has put there."""
+    """Return this process's environment without variables that Ray or an executor has set."""
     return {name: value for name, value in os.environ.items() if not name.startswith("RAY_")} | more
 
 
 @contextmanager
 def ray_head(environment: Mapping[str, str]) -> Iterator[str]:
-    """A head node with two processors; its address. It ends with the block."""
+    """Start a head node with two processors, yield its address, and stop it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -53,7 +53,7 @@ def ray_head(environment: Mapping[str, str]) -> Iterator[str]:
 
 
 def _await(process: subprocess.Popen[bytes], port: int) -> None:
-    """Wait until the node says that it runs: a line of ``ray start``."""
+    """Wait until ``ray start`` prints that the node runs."""
     assert process.stdout is not None
     until = time.monotonic() + 120
     said = b""

@@ -15,7 +15,7 @@ from tests.retrieval.subprocess_encoders import HashedText
 
 
 class Counted(HashedText):
-    """Writes a file into ``calls`` for each call. A call with ``deadly`` in a text kills its worker, once or always."""
+    """An encoder that writes a file to ``calls`` per call. A text with ``deadly`` kills its worker, once or always."""
 
     def __init__(self, calls: Path, deadly: str = "", *, always: bool = False) -> None:
         super().__init__()

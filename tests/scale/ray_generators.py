@@ -16,9 +16,9 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 class Told:
-    """Says a sentence of the first chunk, or something else, by the seed.
+    """A generator that returns a sentence of the first chunk or another text, depending on the seed.
 
-    Writes a file into ``calls`` for each call. A call with the question ``deadly`` kills its worker, once or always.
+    It writes a file to ``calls`` for each call. A call with the question ``deadly`` kills its worker, once or always.
     """
 
     name, fingerprint, context_length = "told", "told-1", 512

@@ -119,7 +119,7 @@ def plumbline(capsys: pytest.CaptureFixture[str], world: World) -> Callable[...,
         capsys.readouterr()
         try:
             code = main([*arguments, "--home", str(world.home)])
-        except SystemExit as error:  # argparse leaves this way
+        except SystemExit as error:  # raised by argparse
             code = int(error.code or 0)
         captured = capsys.readouterr()
         return SimpleNamespace(code=code, out=captured.out, err=captured.err)

@@ -1,4 +1,4 @@
-"""Simulated runs with a verifier of known errors, for the tests of correction."""
+"""Fixtures: simulated runs with a verifier whose errors are known."""
 
 from __future__ import annotations
 

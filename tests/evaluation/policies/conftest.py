@@ -1,4 +1,4 @@
-"""A tiny world for policies: passages are texts, and a claim is supported by the share of its words they hold."""
+"""Fixtures for policies: passages are texts, and the support of a claim is the share of its words that they contain."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def words(text: str) -> set[str]:
 
 @dataclass
 class TinyTools:
-    """documents: all there are. answers: what is drawn, one after another. longest: tokens of an answer at most."""
+    """Tools for policies. documents: all documents. answers: drawn in order. longest: maximum tokens of an answer."""
 
     documents: Sequence[str] = ()
     answers: list[str] = field(default_factory=list)

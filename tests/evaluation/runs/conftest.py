@@ -1,4 +1,4 @@
-"""Small real parts that tests of runs share: a parrot that answers, a search over one document, a run over all."""
+"""Fixtures for tests of runs: simple generators, a search over one document, and a complete run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ N = 3
 
 
 class Passages:
-    """One document in four chunks; also a search that returns them all."""
+    """One document in four chunks, and a search that returns all of them."""
 
     def chunks_of(self, document_id: str) -> tuple[Chunk, ...]:
         return tuple(Chunk("d", i, i + 6, DOCUMENT[i : i + 6]) for i in range(0, 24, 6)) if document_id == "d" else ()
@@ -48,7 +48,7 @@ class Passages:
 
 
 class Parrot:
-    """Says a word of a chunk it was shown, a city it knows, or that it does not know: a pure function of the seed."""
+    """A generator that returns a word of a shown chunk, a city, or a refusal, depending on the seed only."""
 
     name = "parrot"
     fingerprint = "parrot-1"
@@ -67,7 +67,7 @@ class Parrot:
 
 
 class Scripted(Parrot):
-    """Does for each question what a function says."""
+    """A generator whose answer to each question is given by a function."""
 
     def __init__(self, act: Callable[[str], str]) -> None:
         self.act = act
@@ -77,7 +77,7 @@ class Scripted(Parrot):
 
 
 class Moody:
-    """A verifier that fails on one question and keeps what it was asked."""
+    """A verifier that fails on one question and records its calls."""
 
     name = "moody/1"
 
@@ -96,7 +96,7 @@ class Moody:
 
 
 class Fragile(RunStore):
-    """Pulls the plug at one commit, before or after it is made."""
+    """A store that stops the run at one commit, before or after it is made."""
 
     def __init__(self, store: Store, at: int, after: bool, error: type[BaseException]) -> None:
         super().__init__(store)
@@ -153,7 +153,7 @@ def run(runs: RunStore, generator: Parrot | None = None, **options: object) -> R
 
 @pytest.fixture(scope="session")
 def lab() -> SimpleNamespace:
-    """All of the above: a conftest cannot be imported."""
+    """Return the classes and functions above, because a conftest cannot be imported."""
     return SimpleNamespace(
         QUESTIONS=QUESTIONS, ARMS=ARMS, N=N, Passages=Passages, Parrot=Parrot, Scripted=Scripted, Moody=Moody,
         Fragile=Fragile, arms=arms, config=config, run=run,
