@@ -1,4 +1,4 @@
-"""The reference of the command line, from the argparse parsers: a page a command and a list of them."""
+"""Generate the reference of the command line from the argparse parsers: one page per command, and an index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UP = "../../"
 
 
 def cli_pages() -> dict[str, str]:
-    """Markdown by page name."""
+    """Return the Markdown of each page by its name."""
     parser = build_parser()
     commands = _subparsers(parser)
     if commands is None:
@@ -49,7 +49,7 @@ def _command(parser: argparse.ArgumentParser, level: int) -> list[str]:
 
 
 def _title(title: str | None) -> str:
-    """A group's title without the remarks behind it."""
+    """Return a group's title without the remarks after it."""
     return re.split(r"[,(:]", title or "options")[0].strip().capitalize()
 
 

@@ -1,4 +1,4 @@
-"""The reference of the HTTP interface, from the OpenAPI description that the service gives."""
+"""Generate the reference of the HTTP interface from the OpenAPI description of the service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _INTRODUCTION = """# HTTP
 
 
 def http_page() -> str:
-    """Every path with its parameters, body and responses, then every object."""
+    """Return the page: every path with its parameters, body and responses, then every object."""
     with tempfile.TemporaryDirectory() as home:
         schema = create_app(Settings(home=Path(home))).openapi()
     lines = [_INTRODUCTION]
@@ -68,7 +68,7 @@ def _fields(definition: dict[str, Any]) -> str:
 
 
 def _type(schema: dict[str, Any]) -> str:
-    """A type in words, with a link to an object of ours."""
+    """Return a type as text, with links to objects on the page."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         return f"[{name}](#{name.lower()})"

@@ -1,4 +1,4 @@
-"""Text that comes from the code, as Markdown that shows it as it stands."""
+"""Convert text from the code to Markdown that shows it literally."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 
 def escaped(text: str) -> str:
-    """``text`` with the characters that Markdown and HTML read as markup made plain. Code in backquotes stays."""
+    """Return ``text`` with the markup characters of Markdown and HTML escaped. Code in backquotes is unchanged."""
     parts = re.split(r"(``?[^`]+``?)", text)
     return "".join(
         "`" + part.strip("`") + "`" if part.startswith("`") else re.sub(r"([\\*_<>\[\]#|])", r"\\\1", part)
@@ -17,7 +17,7 @@ def escaped(text: str) -> str:
 
 
 def linked(text: str, up: str) -> str:
-    """``text`` escaped, with every ``docs/PAGE.md`` a link to that page of the site; up: the way to its root."""
+    """Return ``text`` escaped, with each ``docs/PAGE.md`` as a link to that page. up: relative path to the root."""
     return re.sub(r"docs/((?:\w|\\_|/)+)\.md", lambda found: _link(found[1].replace("\\", ""), up), escaped(text))
 
 
@@ -26,12 +26,12 @@ def _link(page: str, up: str) -> str:
 
 
 def code(text: str) -> str:
-    """``text`` as code, also inside a table."""
+    """Return ``text`` as code that is also valid inside a table."""
     return "`" + text.replace("|", "\\|") + "`" if text else ""
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; cells are Markdown already. Empty without rows."""
+    """Return a table of cells that are Markdown; empty without rows."""
     lines = ["| " + " | ".join(" ".join(cell.split()) for cell in row) + " |" for row in rows]
     if not lines:
         return ""
@@ -39,7 +39,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def paragraphs(text: str, up: str) -> str:
-    """A docstring: paragraphs stay paragraphs, and indented blocks become code. up: as in ``linked``."""
+    """Return the Markdown of a docstring: its paragraphs, with indented blocks as code. up: as in ``linked``."""
     blocks = []
     for block in re.split(r"\n\s*\n", text.strip()):
         indented = all(line.startswith("  ") for line in block.splitlines()[1:]) and block.startswith("  ")

@@ -1,4 +1,4 @@
-"""Takes the screenshots of the README and the site, from the home that `make demo` has filled.
+"""Take the screenshots of the README and the site, from the home that `make demo` has filled.
 
     .venv/bin/python docs/hooks/screenshots.py [--home .demo] [--output docs/images]
 
@@ -22,7 +22,7 @@ _CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
 
 
 def main() -> None:
-    """Start the service on the demo's home, and photograph a report and the page Ask."""
+    """Start the service on the demo's home, and take screenshots of a report and of the page Ask."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--home", type=Path, default=Path(".demo"), help="home folder of the demo")
     parser.add_argument("--report", type=Path, default=None, help="HTML report (default: the newest in the home)")
@@ -54,7 +54,7 @@ def _photograph_answer(browser: Browser, home: Path, target: Path) -> None:
         page.goto(url)
         page.fill("textarea", QUESTION)
         page.keyboard.press("Control+Enter")
-        page.locator("summary", has_text="cited").click()  # its count stands there once the answer is complete
+        page.locator("summary", has_text="cited").click()  # the count appears when the answer is complete
         page.locator(".source").first.wait_for()
         page.wait_for_load_state("networkidle")
         page.evaluate("window.scrollTo(0, 0)")
