@@ -22,13 +22,15 @@ pytestmark = pytest.mark.scale
 
 DATA = "/mnt"
 """Where the home is mounted, in place of /data."""
-# As docker does it: a mount namespace with a read-only root, an empty /tmp, and one folder to write. $2 is the
-# prefix of the interpreter, which the user must be able to reach even where it lies in root's own folder.
+# As docker does it: a mount namespace with a read-only root, an empty /tmp, and one folder to write. $2 is the prefix
+# of the interpreter and $3 the checkout: the user must reach them even in root's own folder, or in /tmp.
 SANDBOX = (
     'case "$2" in /root/*) mount --bind "$2" /media && mount -t tmpfs -o mode=0755 tmpfs /root && mkdir -p "$2" '
-    '&& mount --bind /media "$2" ;; esac; mount --bind "$1" /mnt && shift 2 && mount -o remount,bind,ro / '
-    "&& mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /tmp && cd /tmp "
-    '&& exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all "$@"'
+    '&& mount --bind /media "$2" ;; esac; case "$3" in /tmp/*) mount --bind "$3" /srv ;; esac; '
+    'mount --bind "$1" /mnt && mount -o remount,bind,ro / '
+    "&& mount -t tmpfs -o noexec,nosuid,nodev,mode=1777 tmpfs /tmp && cd /tmp || exit 1; "
+    'case "$3" in /tmp/*) mkdir -p "$3" && mount --bind /srv "$3" ;; esac; shift 3; '
+    'exec setpriv --reuid 10001 --regid 10001 --clear-groups --no-new-privs --bounding-set=-all "$@"'
 )
 
 
@@ -46,8 +48,8 @@ class Container:
         self.environment = {**image, **given, **own, "PYTHONPATH": str(ROOT)}
 
     def command(self, *words: str) -> list[str]:
-        places = (str(self._folder), sys.base_prefix)
-        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", SANDBOX, "sh", *places, *words]
+        mounts = (str(self._folder), sys.base_prefix, str(ROOT))
+        return ["unshare", "--mount", "--propagation", "private", "sh", "-c", SANDBOX, "sh", *mounts, *words]
 
     def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.command(*words), env=self.environment, text=True, capture_output=True)
