@@ -65,7 +65,7 @@ def marked_spans(value: object, length: int) -> tuple[tuple[int, int], ...] | No
     for item in value:
         start, end = item.get("start"), item.get("end")
         if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-            raise FieldError(f"a marked span runs from {start!r} to {end!r}: characters of the answer are needed")
+            raise FieldError(f"a marked span is from {start!r} to {end!r}: it must be character offsets of the answer")
         if start < min(end, length):
             spans.append((start, min(end, length)))
     return tuple(sorted(spans))

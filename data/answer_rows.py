@@ -84,7 +84,7 @@ def answer_format(path: Path) -> AnswerFormat:
     if named == "jsonl" and first.strip().startswith("["):
         raise DataError(
             f"{shown(path)} is a JSON list, not JSON Lines: name it {path.name.partition('.')[0]}.json, give "
-            "the format json, or write one object a line",
+            "the format json, or write one object per line",
             parameter="format",
         )
     if named == "json" and first and isinstance(_json(first), dict) and len(head.splitlines()) > 1:
@@ -138,7 +138,9 @@ def _binary_format(path: Path) -> AnswerFormat | None:
     if path.suffix.lower() not in _PACKED and (what := foreign_format(path, start)):
         raise DataError(f"{shown(path)} is {what}")
     if path.suffix.lower() in (*ARROW_SUFFIXES, ".eval"):
-        raise DataError(f"{shown(path)} is not what its name says: it begins with {start[:8]!r}; is it damaged?")
+        raise DataError(
+            f"{shown(path)} does not have the format of its name: it starts with {start[:8]!r}; is it damaged?"
+        )
     return None
 
 
@@ -152,7 +154,7 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{shown(path)} cannot be read: {error}") from error
     except (ValueError, RecursionError) as error:
-        raise DataError(f"{shown(path)} is not JSON ({error}): mend it, or give one object a line (.jsonl)") from error
+        raise DataError(f"{shown(path)} is not JSON ({error}): fix it, or write JSON Lines (.jsonl)") from error
     if is_inspect_log(value):
         yield from log_rows(value, shown(path))
         return
@@ -164,7 +166,7 @@ def _json_rows(path: Path) -> Iterator[Row | Refused]:
             rows = columns
         value = [value] if rows is None else rows
     if not isinstance(value, list):
-        raise DataError(f"{shown(path)} holds {kind_of(value)}: a list of objects is needed, one an answer")
+        raise DataError(f"{shown(path)} contains {kind_of(value)}: it must be a list with one object per answer")
     yield from rows_of(value, shown(path))
 
 
@@ -198,7 +200,7 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
             _check_header([header[n] for n in kept], name)
             return [_cells(header, cells, number, name, kept) for number, cells in lines]
     except csv.Error as error:
-        raise DataError(f"{name} is no table that can be read ({error}): check its quotes and its separator") from error
+        raise DataError(f"{name} is not a readable table ({error}): check its quotes and its separator") from error
     except UnicodeDecodeError as error:
         raise _not_text(path, error) from error
     except (OSError, EOFError, zlib.error) as error:
@@ -224,7 +226,7 @@ def _kept_columns(header: list[str], lines: list[tuple[int, list[str]]]) -> list
 def _cells(header: list[str], cells: list[str], number: int, name: str, kept: list[int]) -> Row | Refused:
     where = f"{name}:{number}"
     if len(cells) != len(header):
-        return Refused(where, f"the row ends here with {len(cells)} cells, the header has {len(header)}")
+        return Refused(where, f"the row that ends here has {len(cells)} cells, but the header has {len(header)}")
     fields = {header[n]: cells[n] if cells[n].strip() else None for n in kept}
     return plain_row(number, where, fields, cells=True)
 
@@ -236,8 +238,8 @@ def _check_header(header: list[str], name: str) -> None:
         raise DataError(f"{name} has two columns {doubled!r}: give each column its own name")
     if any(len(n) > 80 or len(n.split()) > 6 for n in names):
         raise DataError(
-            f"the first line of {name} reads like an answer, not like a header ({names[0][:60]!r}...): put the names "
-            "of the columns above it, such as question,contexts,answer"
+            f"the first line of {name} looks like an answer, not like a header ({names[0][:60]!r}...): add a line with "
+            "the names of the columns, such as question,contexts,answer"
         )
 
 
@@ -276,7 +278,7 @@ def _file_encoding(path: Path) -> str:
 def _not_text(path: Path, error: UnicodeDecodeError) -> DataError:
     return DataError(
         f"{shown(path)} is not {error.encoding.upper().removesuffix('-SIG')} text ({error.reason} at byte "
-        f"{error.start} of what was read): save it as UTF-8 (in Excel: CSV UTF-8)"
+        f"{error.start}): save it as UTF-8 (in Excel: CSV UTF-8)"
     )
 
 

@@ -126,9 +126,9 @@ class _Collected:
         read = load_ragtruth(path, split=split, skip_bad=self._skip_bad, limit=limit)
         self._problems.extend(read.skipped)
         if read.trimmed:
-            self._notes.append(f"{read.trimmed} responses have a span that runs past their end; it was cut there")
+            self._notes.append(f"{read.trimmed} responses have a span beyond their end, which was truncated")
         if read.split != "all":
-            self._notes.append(f"only the split {read.split!r} is scored (the split all takes every response)")
+            self._notes.append(f"only the split {read.split!r} is scored; choose the split all to score every response")
         self._columns |= {"answer": "response", "contexts": "source_info", "arm": "model", "group": "source_id"}
         self._columns |= {"spans": "labels"} if self._names.labels else {}
         for r in read.responses:
@@ -157,7 +157,7 @@ class _Collected:
             listed = "\n".join(f"  {problem}" for problem in self._problems[:_SHOWN])
             more = f"\n  and {count - _SHOWN} more" if count > _SHOWN else ""
             raise DataError(
-                f"{count} {'problem' if count == 1 else 'problems'} in {name}: mend them, or skip and count "
+                f"{count} {'problem' if count == 1 else 'problems'} in {name}: fix them, or skip and count "
                 f"them\n{listed}{more}",
                 parameter="skip_bad",
             )
@@ -178,8 +178,8 @@ class _Collected:
         notes = []
         if self._evidence:
             notes.append(
-                f'"reference" of {self._evidence} answers was read as the evidence that they were written from, as '
-                "RefChecker has it; name it as the field of the references to read it as accepted answers"
+                f'"reference" of {self._evidence} answers was read as the evidence for the answer, as in RefChecker; '
+                "name it as the field of the references to read it as accepted answers"
             )
         if self._ignored:
             first = next(iter(self._ignored.values()))
@@ -195,8 +195,8 @@ class _Collected:
         if key in self._first_used:
             what = f"the id {record.id!r}" + (f" of {record.arm!r}" if record.arm != "answers" else "")
             self._problem(
-                f"{record.where}: {what} was used already at {self._first_used[key]} (several answers of one id need "
-                "numbers of their own: a field with the sample's number)"
+                f"{record.where}: {what} was already used at {self._first_used[key]} (several answers with one id need "
+                "a field with the number of the sample)"
             )
             return
         self._first_used[key] = record.where

@@ -56,6 +56,6 @@ def arrow_rows(path: Path) -> Iterator[dict[str, Any]]:
     except (pa.ArrowException, OSError, ValueError, KeyError) as error:
         reason = " ".join(str(error).split())[:300]
         raise DataError(
-            f"{shown(path)} cannot be read ({reason}): is it damaged, or cut off? Write "
+            f"{shown(path)} cannot be read ({reason}): is it damaged or incomplete? Write "
             "the rows as JSON Lines (df.to_json(FILE, orient='records', lines=True)) or as CSV if you can"
         ) from error

@@ -38,7 +38,7 @@ def read_judgements(path: Path) -> Iterator[Judgement | Refused]:
                 if not line.strip() or (number == 1 and cells[0] == "query-id"):
                     continue
                 if len(cells) != 3 or not cells[0] or not cells[1]:
-                    yield Refused(where, f"{len(cells)} cells, it must have three: query id, document id, grade")
+                    yield Refused(where, f"{len(cells)} cells, but there must be three: query id, document id, grade")
                     continue
                 try:
                     yield Judgement(cells[0], cells[1], int(cells[2]), where)

@@ -33,7 +33,7 @@ def parse_url(url: str) -> URL:
             "postgresql://user:password@host/name"
         ) from error
     if backend not in ("sqlite", "postgresql") or (backend == "sqlite" and parsed.drivername not in _SQLITE_DRIVERS):
-        raise DataError(f"databases of the kind {parsed.drivername!r} are not supported: use sqlite or postgresql")
+        raise DataError(f"databases of type {parsed.drivername!r} are not supported: use sqlite or postgresql")
     return parsed
 
 
@@ -54,7 +54,7 @@ def prepare_file(url: URL) -> URL:
         make_private_folder(path.parent)
     except OSError as error:
         raise DataError(
-            f"the folder of the database {path} cannot be made ({error.strerror}): choose another folder"
+            f"the folder of the database {path} cannot be created ({error.strerror}): choose another folder"
         ) from error
     if path.is_dir():
         raise DataError(f"the database {path} is a folder: name a file in it, such as {path / 'plumbline.db'}")

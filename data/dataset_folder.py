@@ -39,7 +39,7 @@ def _folders(path: Path, split: str | None) -> list[Path]:
     if not (path / _DICT).is_file():
         if split is not None:
             raise DataError(
-                f"{shown(path)} is one dataset, without splits: leave the split {split!r} out", parameter="split"
+                f"{shown(path)} is one dataset, without splits: omit the split {split!r}", parameter="split"
             )
         return [path]
     named = _json(path / _DICT).get("splits")

@@ -116,7 +116,7 @@ def _to_parse(found: FolderFile | Refused) -> FileToParse | Refused:
     try:
         found.inside.encode()
     except UnicodeEncodeError:
-        return Refused(shown(found.path), "its name is not UTF-8, and a document needs an id that is: rename it")
+        return Refused(shown(found.path), "its name is not UTF-8, but the id of a document must be: rename the file")
     return FileToParse(found.path, Origin(shown(found.path), printable(found.inside)))
 
 
@@ -190,7 +190,7 @@ class _Origins:
             self._seen[document.id] = code
             return document
         here, there = self._where(code, document.id), self._where(self._seen[document.id], document.id)
-        return part(here, f"the id {document.id!r} was used already by {there}: ids must differ. The first is kept")
+        return part(here, f"the id {document.id!r} was already used by {there}: ids must differ. The first is kept")
 
     def _where(self, code: int, document_id: str) -> str:
         source, line = self._sources[code >> _LINE_BITS], code & ((1 << _LINE_BITS) - 1)

@@ -33,9 +33,9 @@ class SchemaVersionError(DataError):
         newer = found.isdecimal() and int(found) > int(needed)
         again = "or move the database away and index again"
         advice = (
-            "it was made by a newer Plumbline: upgrade this one"
+            "it was created by a newer version of Plumbline: upgrade Plumbline"
             if newer
-            else "there is no migration from it: use the Plumbline that made it"
+            else "there is no migration from it: use the version of Plumbline that created it"
         )
         super().__init__(
             f"the database {database} has schema version {found}, this Plumbline needs version {needed}; "

@@ -28,7 +28,7 @@ class Excerpt:
 
     def __post_init__(self) -> None:
         if not 0 <= self.start < self.end:
-            raise ValueError(f"an excerpt from character {self.start} to {self.end} holds nothing")
+            raise ValueError(f"an excerpt from character {self.start} to {self.end} is empty or invalid")
 
     @property
     def name(self) -> str:
@@ -87,7 +87,7 @@ def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> Excerpt
             text = document.text[excerpt.start : excerpt.end]
             if hashlib.sha256(text.encode()).hexdigest() != excerpt.sha256:
                 raise DataError(
-                    f"{excerpt.name} are not the text the questions were written to: the document has changed, or "
+                    f"{excerpt.name} are not the text that the questions are about: the document has changed, or "
                     "another one has its id"
                 )
             found[excerpt] = (document.title, text)

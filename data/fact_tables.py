@@ -61,7 +61,7 @@ class FactTable:
         try:
             found = Table(table, MetaData(), autoload_with=engine)
         except NoSuchTableError:
-            raise DataError(f"{shown_as}: there is no table {table!r}; name it behind the URL: URL#TABLE") from None
+            raise DataError(f"{shown_as}: there is no table {table!r}; name it after the URL: URL#TABLE") from None
         except SQLAlchemyError as error:
             raise DataError(f"{shown_as}: the database says: {driver_message(error)}") from None
         self._table = found
@@ -70,7 +70,7 @@ class FactTable:
         if missing:
             raise DataError(
                 f"{shown_as}: table {table!r} has no column {missing[0]!r}, it has {', '.join(columns)}; a fact table "
-                f"has {', '.join(NEEDED)} and perhaps {', '.join(_OPTIONAL)} (a view can name them so)"
+                f"has {', '.join(NEEDED)} and optionally {', '.join(_OPTIONAL)} (a view can rename columns)"
             )
         self._columns = {name: columns[name] for name in (*NEEDED, *_OPTIONAL) if name in columns}
         self.table = table
@@ -114,7 +114,7 @@ class FactTable:
             total = (total + int.from_bytes(hashlib.sha256(text.encode("utf-8", "replace")).digest())) % 2**256
             count += 1
         if not count:
-            raise DataError(f"{self._where}: table {self.table!r} holds no fact")
+            raise DataError(f"{self._where}: table {self.table!r} contains no facts")
         return hashlib.sha256(f"{count}:{total:x}".encode()).hexdigest(), count
 
     def _facts(self, query: Select[Any]) -> list[Fact]:
@@ -140,7 +140,7 @@ class FactTable:
             number = -1.0
         if not 0.0 <= number < float("inf"):
             raise DataError(
-                f"{self._where}: a fact's tolerance is {value!r}: it must be a number from 0 on, or nothing"
+                f"{self._where}: a fact's tolerance is {value!r}: it must be a number of at least 0, or empty"
             )
         return number
 
@@ -168,7 +168,7 @@ def open_facts(source: str) -> FactTable:
 def _from_file(path: Path) -> FactTable:
     layout = answer_format(path)
     if layout == "ragtruth":
-        raise DataError(f"{shown(path)} is no table of facts: give a CSV, TSV, JSON or JSONL file, or a database's URL")
+        raise DataError(f"{shown(path)} is not a table of facts: give a CSV, TSV, JSON or JSONL file, or a URL")
     engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
     table = Table(TABLE, MetaData(), *(SqlColumn(name, SqlText) for name in (*NEEDED, *_OPTIONAL)))
     rows: list[dict[str, str | None]] = []

@@ -82,7 +82,7 @@ class _Walk:
             nothing = False
             yield found
         if nothing and len(self._links) == links_before:
-            yield Refused(shown(path), f"there is no file in this folder that is read ({SHOWN_KINDS})")
+            yield Refused(shown(path), f"this folder has no file of a supported kind ({SHOWN_KINDS})")
 
     def links(self) -> Iterator[FolderFile | Refused]:
         for link in self._links:  # grows during iteration: a linked folder may contain further links
@@ -91,7 +91,7 @@ class _Walk:
             elif link.path.is_dir():
                 yield from self._folder(link.root, link.inside)
             elif not link.path.exists():
-                yield Refused(shown(link.path), "a symbolic link to nothing")
+                yield Refused(shown(link.path), "a broken symbolic link")
             elif kind_of_file(link.path):
                 yield self._one_file(link)
             else:
@@ -104,7 +104,7 @@ class _Walk:
         except OSError as error:
             return Refused(shown(found.path), f"cannot be read ({error.strerror})")
         if walked or str(real) in self._single:
-            return Refused(shown(found.path), f"the same file was read already, as {shown(real)}")
+            return Refused(shown(found.path), f"the same file was already read, as {shown(real)}")
         self._single.add(str(real))
         return found
 
@@ -125,7 +125,7 @@ class _Walk:
             elif not kind_of_file(entry.found.path):
                 yield Refused(shown(entry.found.path), _OTHER_KIND)
             elif self._single and (real := os.path.realpath(entry.found.path)) in self._single:
-                yield Refused(shown(entry.found.path), f"the same file was read already, as {shown(Path(real))}")
+                yield Refused(shown(entry.found.path), f"the same file was already read, as {shown(Path(real))}")
             else:
                 yield entry.found
 
@@ -134,7 +134,7 @@ class _Walk:
         try:
             identity = _id_of(folder.path)
             if identity in self._folders:
-                return Refused(shown(folder.path), "this folder was read already (by a link, or given twice)")
+                return Refused(shown(folder.path), "this folder was already read (it is linked, or given twice)")
             self._folders.add(identity)
             with os.scandir(folder.path) as entries:
                 named = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda e: e.name)
@@ -171,5 +171,5 @@ def _id_of(folder: Path) -> _FolderId:
 
 
 _OTHER_KIND = f"files of this kind are not read, only {SHOWN_KINDS}"
-_LEADS_OUT = "a symbolic link that leads out of the folder: it is read only where links are followed"
+_LEADS_OUT = "a symbolic link that leads out of the folder: it is read only if links are followed"
 _BEIR_FILES = ("corpus", "queries", "qrels")

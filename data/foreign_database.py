@@ -22,7 +22,7 @@ def checked_url(address: str, shown_as: str) -> URL:
         url = make_url(address)
         url.get_dialect().import_dbapi()
     except (ArgumentError, NoSuchModuleError, ValueError) as error:
-        raise DataError(f"{shown_as}: not a database URL that SQLAlchemy knows ({type(error).__name__})") from None
+        raise DataError(f"{shown_as}: not a database URL that SQLAlchemy supports ({type(error).__name__})") from None
     except ImportError as error:
         raise DataError(f"{shown_as}: the driver is missing ({error}); install it with pip") from None
     if url.get_backend_name() == "sqlite" and not (url.database and Path(url.database).is_file()):

@@ -60,7 +60,7 @@ def archive_rows(path: Path) -> Iterator[Row | Refused]:
             model = _model(read.get("eval") if isinstance(read, Mapping) else None)
             samples = [entry for entry in entries if entry is not header]
             if not samples:
-                raise DataError(f"{name} holds no samples: was it written to its end (inspect eval, then its log)?")
+                raise DataError(f"{name} contains no samples: was its evaluation completed?")
             for number, entry in enumerate(samples, start=1):
                 where = f"{name}, {entry.filename}"
                 try:
@@ -69,7 +69,7 @@ def archive_rows(path: Path) -> Iterator[Row | Refused]:
                     yield Refused(where, f"it cannot be read: {error}")
     except NotImplementedError as error:
         raise DataError(
-            f"{name} is packed in a way that is not read here ({error}): write it as JSON with inspect log convert "
+            f"{name} uses a compression that is not supported ({error}): write it as JSON with inspect log convert "
             f"{path.name} --to json --output-dir DIR"
         ) from error
     except (OSError, zipfile.BadZipFile, ValueError, zlib.error) as error:

@@ -94,7 +94,7 @@ def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise DataError(
-            f"cannot write the labels to {shown(path)}: {error.strerror}. Name a folder that exists"
+            f"cannot write the labels to {shown(path)}: {error.strerror}. Choose an existing folder"
         ) from error
     return count
 
@@ -136,14 +136,14 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
         if not word:
             blank += 1
         elif item not in known:
-            problem = f"there is no item {printable(item[:80])!r} in this draw: take the file exported for this draw"
+            problem = f"there is no item {printable(item[:80])!r} in this draw: use the file exported for this draw"
             problems.append(Refused(where, problem))
         elif label is None:
             problems.append(
                 Refused(where, f"the label {printable(word[:80])!r} must be one of {', '.join(WORDS)}, or empty")
             )
         elif (item, who) in first:
-            problem = f"item {item} was labelled in line {first[item, who]} already: keep one of them"
+            problem = f"item {item} was already labelled in line {first[item, who]}: keep one of them"
             problems.append(Refused(where, problem))
         else:
             first[item, who] = str(number)
@@ -155,12 +155,12 @@ def refusal(name: str, problems: Sequence[Refused]) -> str:
     """Return one message for all problems of a file."""
     listed = "; ".join(str(p) for p in problems[:_SHOWN])
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-    return f"nothing was imported from {name}, {len(problems)} lines cannot be: {listed}{more}"
+    return f"nothing was imported from {name}, because {len(problems)} lines are invalid: {listed}{more}"
 
 
 def _text(name: str, raw: bytes) -> str:
     if not raw.strip():
-        raise DataError(f"{name} is empty: export one first")
+        raise DataError(f"{name} is empty: export a file first")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -196,7 +196,7 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
         csv.field_size_limit(limit)
     if missing := [column for column in ("item", "label") if column not in header]:
         raise DataError(
-            f"{name} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: take "
+            f"{name} has no column {missing[0]!r}, it has {', '.join(map(printable, header)) or 'none'}: use "
             "an exported file and fill in its column label"
         )
     return header, lines

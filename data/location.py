@@ -57,7 +57,7 @@ def location_of(document: Document, start: int, end: int) -> Location:
     """
     if not 0 <= start < end <= len(document.text):
         raise ValueError(
-            f"[{start}, {end}) is no stretch of document {document.id!r}, which has {len(document.text)} characters"
+            f"[{start}, {end}) is not a span of document {document.id!r}, which has {len(document.text)} characters"
         )
     outline = document.outline
     page, last_page = _page(outline.pages, start), _page(outline.pages, end - 1)

@@ -20,7 +20,7 @@ class Heading:
         if not 0 <= self.start < self.end:
             raise ValueError(f"a heading must not be empty: [{self.start}, {self.end})")
         if not 1 <= self.level <= 9:
-            raise ValueError(f"a heading's level is from 1 to 9, not {self.level}")
+            raise ValueError(f"a heading's level must be from 1 to 9, not {self.level}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Outline:
         if any(left.end > right.start for left, right in pairwise(self.headings)):
             raise ValueError("headings must be in order and must not overlap")
         if any(left > right for left, right in pairwise(self.pages)) or (self.pages and self.pages[0] < 0):
-            raise ValueError("pages must begin one after the other")
+            raise ValueError("page offsets must be in ascending order and not negative")
         if self.first_line < 0:
             raise ValueError(f"first_line must not be negative, not {self.first_line}")
 

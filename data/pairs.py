@@ -36,7 +36,7 @@ class PairExample:
             raise ValueError("the evidence is empty")
         for start, end in self.wrong or ():
             if not 0 <= start < end <= len(self.claim):
-                raise ValueError(f"wrong words at {start}..{end} lie outside the claim of {len(self.claim)} characters")
+                raise ValueError(f"wrong words at {start}..{end} are outside the claim of {len(self.claim)} characters")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def load_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit: int | No
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {_message(error)}"
                 if not skip_bad:
-                    raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
+                    raise DataError(f"{where}; fix the line, or skip such lines", parameter="skip_bad") from error
                 skipped.append(where)
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")

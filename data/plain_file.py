@@ -26,7 +26,7 @@ def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         if most is not None and found.st_size > most:
-            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, at most {most} are read", str(path))
+            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, but may have at most {most}", str(path))
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -126,17 +126,17 @@ def translated(error: DBAPIError, name: str, writing: bool) -> DataError | None:
     says = f"PostgreSQL says: {' '.join(str(cause).split())[:300]}"
     if state in _BUSY:
         return StoreBusyError(
-            f"the database {name} was busy ({says}): another process holds what this step needs, or too many are "
-            "connected. Try again"
+            f"the database {name} was busy ({says}): another process holds a lock that this step needs, or too many "
+            "processes are connected. Try again"
         )
     if state == "53100":  # disk_full
-        return StoreFullError(f"no space left for the database {name} ({says}): nothing of this step was kept")
+        return StoreFullError(f"no space left for the database {name} ({says}): nothing of this step was stored")
     if state == "25006" and writing:  # read_only_sql_transaction; on a reading connection it is a bug in Plumbline
-        return DataError(f"the database {name} is read-only ({says}): it may be a standby server. Name the primary one")
+        return DataError(f"the database {name} is read-only ({says}): it may be a standby server. Use the primary one")
     if state == "42501":  # insufficient_privilege
         return DataError(
-            f"the user of the database {name} lacks a permission ({says}): grant it all rights on the database and on "
-            "its schema public"
+            f"the user of the database {name} lacks a permission ({says}): grant all rights on the database and on its "
+            "schema public"
         )
     missing = _NO_TABLE.search(str(cause))
     if state == "42P01" and missing is not None and missing[1] in metadata.tables:  # other tables: a bug in Plumbline

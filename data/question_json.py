@@ -97,13 +97,13 @@ def _check_names(row: Mapping[str, object]) -> None:
             continue
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.85)
         if near:
-            raise FieldError(f'"{name}" is no field of a question: is "{near[0]}" meant?')
+            raise FieldError(f'"{name}" is not a field of a question: is "{near[0]}" meant?')
         plain = name.casefold().replace("-", "_").replace(" ", "_")
         if value is None or _PASSED_OVER.fullmatch(plain) or not _MEANT.search(plain):
             continue
         raise FieldError(
-            f'"{name}" is not a known field: rename it to "references" if it holds accepted answers, to '
-            '"answerable" or "relevant_document_ids" if it holds those, or remove it'
+            f'"{name}" is not a known field: rename it to "references" if it has accepted answers, to '
+            '"answerable" or "relevant_document_ids" if it has those, or remove it'
         )
 
 
@@ -122,7 +122,7 @@ def _references(row: Mapping[str, object]) -> tuple[str, ...]:
     filled = {name: texts for name, texts in found.items() if texts}
     if len(set(filled.values())) > 1:
         names = " and ".join(f'"{name}"' for name in filled)
-        raise FieldError(f"{names} differ: keep the one that holds the accepted answers")
+        raise FieldError(f"{names} differ: keep the one with the accepted answers")
     return next(iter(filled.values()), ())
 
 

@@ -70,7 +70,7 @@ class _Collected:
         else:
             self._questions.extend(self._file(path))
         if len(self._questions) + len(self._problems) == before:
-            self._problems.append(f"{shown(path)}: it holds no question")
+            self._problems.append(f"{shown(path)}: it contains no questions")
 
     def checked(self) -> tuple[Question, ...]:
         """Return all questions. Raises DataError if there is a problem."""
@@ -106,7 +106,7 @@ class _Collected:
                 continue
             if question.id in self._first_used:
                 self._problems.append(
-                    f"{line.where}: the id {question.id!r} was used already at {self._first_used[question.id]}"
+                    f"{line.where}: the id {question.id!r} was already used at {self._first_used[question.id]}"
                 )
                 continue
             self._first_used[question.id] = line.where
@@ -117,7 +117,7 @@ class _Collected:
     def _beir(self, folder: Path) -> None:
         files = [file for suffix in JSONL_SUFFIXES if (file := folder / f"queries{suffix}").is_file()]
         if not files:
-            self._problems.append(f"{shown(folder)}: this folder has no queries.jsonl, so it is no BEIR folder")
+            self._problems.append(f"{shown(folder)}: this folder has no queries.jsonl, so it is not a BEIR folder")
             return
         queries = {question.id: question for question in self._file(files[0])}
         relevant: dict[str, list[str]] = {}

@@ -88,7 +88,7 @@ def load_ragtruth(
     """
     files = find_ragtruth(path)
     if files is None:
-        raise DataError(f"{path}: not RAGTruth's layout, response.jsonl and source_info.jsonl in one folder")
+        raise DataError(f"{path} does not have RAGTruth's layout: response.jsonl and source_info.jsonl in one folder")
     skipped: list[str] = []
     sources = _sources(files[1], skip_bad, skipped)
     read: list[tuple[RagResponse, bool]] = []
@@ -101,7 +101,7 @@ def load_ragtruth(
     chosen = split or ("test" if "test" in splits else "all")
     kept = [pair for pair in read if chosen in ("all", pair[0].split)][:limit]
     if read and not kept:
-        raise DataError(f"no response of {files[0]} is in the split {chosen!r}: there are {', '.join(splits)}, and all")
+        raise DataError(f"no response of {files[0]} is in the split {chosen!r}: choose {', '.join(splits)} or all")
     if not kept:
         raise DataError(f"no response in {files[0]}: nothing to evaluate")
     return RagTruthFile(tuple(r for r, _ in kept), tuple(skipped), chosen, sum(cut for _, cut in kept))
@@ -115,7 +115,7 @@ def _bad(path: Path, number: int, error: Exception, skip_bad: bool, skipped: lis
     reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
     where = f"{path}:{number}: {reason or 'not a line in the layout of RAGTruth'}"
     if not skip_bad:
-        raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
+        raise DataError(f"{where}; fix the line, or skip such lines", parameter="skip_bad") from error
     skipped.append(where)
 
 
@@ -179,7 +179,7 @@ def _span(label: object) -> tuple[int, int]:
         raise ValueError("a label must be an object with start and end")
     start, end = label["start"], label["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start <= end:
-        raise ValueError(f"a label runs from {start!r} to {end!r}: characters of the response are needed")
+        raise ValueError(f"a label is from {start!r} to {end!r}: it must be character offsets of the response")
     return start, end
 
 

@@ -33,7 +33,7 @@ class ReadingExample:
         if not self.question.strip():
             raise ValueError("the question is empty")
         if bool(self.answers) != self.answerable:
-            raise ValueError("answers must be there exactly when the question is answerable")
+            raise ValueError("an answerable question must have answers, and an unanswerable one must have none")
 
     @property
     def group(self) -> str:
@@ -76,7 +76,7 @@ def load_reading(
             except (ValueError, KeyError, TypeError, RecursionError) as error:
                 where = f"{path}:{number}: {error if str(error) else 'not a reading example'}"
                 if not skip_bad:
-                    raise DataError(f"{where}; mend the line, or skip such lines", parameter="skip_bad") from error
+                    raise DataError(f"{where}; fix the line, or skip such lines", parameter="skip_bad") from error
                 skipped.append(where)
     passages = excerpt_texts({line.excerpt for line in read if line.excerpt}, texts)
     examples: list[ReadingExample] = []
@@ -88,11 +88,11 @@ def load_reading(
             examples.append(replace(one.example, context=text, title=title))
         else:
             where = (
-                f"{one.where}: its passage is {one.excerpt.name}, which is in none of the documents given"
+                f"{one.where}: its passage is {one.excerpt.name}, which is in none of the given documents"
                 f"{passages.missing_note}"
             )
             if not skip_bad:
-                raise DataError(f"{where}; name the file that holds it, or skip such lines", parameter="texts")
+                raise DataError(f"{where}; give the file that contains it, or skip such lines", parameter="texts")
             skipped.append(where)
     if not examples:
         raise DataError(f"no example in {', '.join(map(str, paths)) or 'no file'}: nothing to train on or to evaluate")
@@ -112,7 +112,7 @@ def _excerpt(value: object) -> Excerpt | None:
     if not isinstance(value, dict) or "excerpt" not in value:
         return None
     if value.get("context"):
-        raise ValueError("a line has a context or an excerpt, not both")
+        raise ValueError("a line must not have both a context and an excerpt")
     return read_excerpt(value["excerpt"])
 
 

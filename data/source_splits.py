@@ -54,7 +54,7 @@ def sources_named(pattern: str, sources: Collection[str]) -> set[str]:
     """Return the sources that match a name, or a prefix with a trailing *. Raises DataError if there is none."""
     found = {s for s in sources if s == pattern or (pattern.endswith("*") and s.startswith(pattern[:-1]))}
     if not found:
-        raise DataError(f"no source is called {pattern}: there are {', '.join(sorted(sources))}")
+        raise DataError(f"there is no source {pattern}: choose from {', '.join(sorted(sources))}")
     return found
 
 
@@ -65,6 +65,8 @@ def _shares(sources: Collection[str], hold_out: Collection[str], percent: int) -
         part = None if option in sources else _PART.fullmatch(option)
         name, share = (part[1], int(part[2])) if part else (option, 100)
         if part and not 1 <= share <= 100 - percent:
-            raise DataError(f"{option}: from 1 to {100 - percent} per cent can be held out, or all without a share")
+            raise DataError(
+                f"{option}: the share must be from 1 to {100 - percent} per cent; omit it to hold out the entire source"
+            )
         shares |= {source: max(share, shares.get(source, 0)) for source in sources_named(name, sources)}
     return shares

@@ -51,8 +51,8 @@ def parse_source(text: str) -> Source:
     url, _, query = text[len(_SQL) :].strip().partition(" ")
     if "://" not in url or not query.strip():
         raise DataError(
-            f"{_without_password(text)!r} is no database source: write the URL, a blank and a query as one argument, "
-            f"such as {_EXAMPLE}"
+            f"{_without_password(text)!r} is not a database source: write the URL, a space and a query as one "
+            f"argument, such as {_EXAMPLE}"
         )
     return SqlSource(url, query.strip())
 

@@ -34,7 +34,7 @@ def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_ou
     for example in examples:
         groups.setdefault(example.source, set()).add(example.group)
     if unknown := sorted(set(hold_out) - set(groups)):
-        raise DataError(f"no source is called {unknown[0]}: there are {', '.join(sorted(groups))}")
+        raise DataError(f"there is no source {unknown[0]}: choose from {', '.join(sorted(groups))}")
     held_out = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
     few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
 

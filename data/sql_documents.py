@@ -27,7 +27,7 @@ def check_sql(source: SqlSource) -> None:
     """Raise DataError for errors that can be detected without connecting: a bad URL, no driver, no SELECT, no file."""
     checked_url(source.url, source.shown)
     if not _READS.match(source.query):
-        raise DataError(f"{source.shown}: the query must read (SELECT ... or WITH ...), nothing is ever written")
+        raise DataError(f"{source.shown}: the query must be a SELECT or WITH statement; the database is only read")
 
 
 def read_sql(source: SqlSource) -> Iterator[Document | Refused]:
@@ -63,8 +63,8 @@ def _rows(connection: Connection, source: SqlSource) -> Iterator[Document | Refu
     if missing or doubled:
         problem = f"has no column {missing[0]!r}" if missing else f"has the column {doubled[0]!r} twice"
         raise DataError(
-            f"{source.shown}: the query {problem}, it gives {', '.join(names)}; it needs id and text, may have title "
-            "(SELECT number AS id, body AS text ...)"
+            f"{source.shown}: the query {problem}, it gives {', '.join(names)}; id and text are required, title "
+            "is optional (SELECT number AS id, body AS text ...)"
         )
     for number, row in enumerate(result, start=1):
         yield _document(dict(zip(names, row, strict=True)), f"{source.shown} row {number}")
@@ -84,7 +84,7 @@ def _document(values: Mapping[str, Any], where: str) -> Document | Refused:
 def _value(value: Any, name: str) -> object:
     """Return a database value as a JSON type or text. Raises FieldError for binary values."""
     if isinstance(value, bytes | bytearray | memoryview):
-        raise FieldError(f'"{name}" is binary ({len(value):,} bytes), it must be text: CAST it or leave the column out')
+        raise FieldError(f'"{name}" is binary ({len(value):,} bytes), it must be text: CAST it or omit the column')
     if value is None or isinstance(value, str | int):
         return value
     return value.isoformat() if isinstance(value, date | time) else str(value)

@@ -171,7 +171,7 @@ def gone(database: Path) -> DataError:
     """Return the error for a database that was deleted, moved or replaced while it was open."""
     return DataError(
         f"the database {database} was deleted, moved or replaced while it was in use: nothing more is read from it or "
-        "kept in it. Put the file back, or restart with the one that is there now"
+        "written to it. Restore the file, or restart Plumbline to use the current one"
     )
 
 
@@ -194,8 +194,8 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
         # Python's message for bytes that are not UTF-8, which has no SQLite code. Only damage causes it.
         if isinstance(cause, sqlite3.OperationalError) and str(cause).startswith("Could not decode to UTF-8"):
             return DataError(
-                f"the database {database} is damaged (a text holds bytes that are no UTF-8): restore a backup, or move "
-                "it away and index again"
+                f"the database {database} is damaged (a text contains bytes that are not UTF-8): restore a backup, or "
+                "move it away and index again"
             )
         return None
     says = f"SQLite says: {cause}"
@@ -208,7 +208,7 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
             )
         case sqlite3.SQLITE_FULL:
             return StoreFullError(
-                f"no space left for the database {database} ({says}): nothing of this step was kept. "
+                f"no space left for the database {database} ({says}): nothing of this step was stored. "
                 "Free some space and run it again"
             )
         case sqlite3.SQLITE_NOTADB:
@@ -219,12 +219,12 @@ def translated(error: DBAPIError, database: Path, timeout_s: float, writing: boo
             )
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return DataError(
-                f"the database {database} cannot be opened ({says}): check that it is a file, that it and its folder "
-                "may be read and written, and that not too many files are open"
+                f"the database {database} cannot be opened ({says}): check that it is a file, that you may read and "
+                "write it and its folder, and that not too many files are open"
             )
         case sqlite3.SQLITE_IOERR:
             return DataError(
-                f"the disk of the database {database} failed ({says}): nothing of this step was kept. "
+                f"the disk of the database {database} failed ({says}): nothing of this step was stored. "
                 "Check its space and health, then run it again"
             )
     missing = _NO_TABLE.fullmatch(str(cause))

@@ -34,7 +34,7 @@ def load_squad(path: Path, *, skip_bad: bool = False, limit: int | None = None) 
             reason = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
             if not skip_bad:
                 raise DataError(
-                    f"{where}: {reason}; mend the question, or skip such ones", parameter="skip_bad"
+                    f"{where}: {reason}; fix the question, or skip such questions", parameter="skip_bad"
                 ) from error
             skipped.append(f"{where}: {reason}")
     if not examples:

@@ -67,7 +67,7 @@ def load_verdict_labels(path: Path) -> LabelFile:
     """
     layout = answer_format(path)
     if layout == "ragtruth":
-        raise DataError(f"{shown(path)} is no file of labels: give rows such as {_EXAMPLE}")
+        raise DataError(f"{shown(path)} is not a file of labels: give rows such as {_EXAMPLE}")
     found: dict[tuple[str, str, str, bool], VerdictLabel] = {}
     for row in read_rows(path, layout):
         if isinstance(row, Refused):
@@ -79,7 +79,8 @@ def load_verdict_labels(path: Path) -> LabelFile:
         earlier = found.setdefault(key, label)
         if earlier.label != label.label:
             raise DataError(
-                f"{label.where} says {label.label} and {earlier.where} {earlier.label} of the same answer: leave one in"
+                f"{label.where} says {label.label}, but {earlier.where} says {earlier.label} of the same answer: keep "
+                "one of them"
             )
     if not found:
         raise DataError(f"there is no label in {shown(path)}: give rows such as {_EXAMPLE}")

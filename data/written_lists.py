@@ -47,7 +47,7 @@ def _array(text: str) -> list[object] | None:
         if item is None:
             return None
         if item[1] == "...":
-            raise ShortenedListError("numpy left items out of this list (...): write all of them, as a JSON list")
+            raise ShortenedListError("numpy omitted items of this list (...): write all of them, as a JSON list")
         spaced = spaced or not item[2].strip()
         try:
             found.append(ast.literal_eval(item[1]) if item[1][0] in "'\"" else None)

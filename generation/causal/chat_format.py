@@ -127,7 +127,7 @@ def _config(folder: Path) -> Mapping[str, object]:
 
 def _refuse_long(path: Path) -> None:
     if (size := path.stat().st_size) > _LONGEST_FILE:
-        raise GenerationError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_FILE:,}")
+        raise GenerationError(f"{path} has {size:,} bytes: a chat template may have at most {_LONGEST_FILE:,}")
 
 
 def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]]) -> str:
@@ -144,7 +144,7 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
         "tools": None,
         "documents": None,
         "add_generation_prompt": True,
-        "enable_thinking": False,  # an answer of a few words leaves no room for reasoning (Qwen3, SmolLM3)
+        "enable_thinking": False,  # short answers leave no tokens for reasoning (Qwen3, SmolLM3)
         **tokens,
     }
     try:

@@ -45,13 +45,13 @@ class CausalPrompter:
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, own: str = "") -> Prompt:
         """See Generator.prompt. own: the caller's instructions, which are never truncated; "" for none."""
         if is_blank(question):
-            raise GenerationError("the question is empty: ask something")
+            raise GenerationError("the question is empty: enter a question")
         budget = self._context_length - max_new_tokens
         bare = len(self._encode(question, (), own))
         if bare > budget:
             raise ContextLengthError(
-                f"the question with its frame has {bare} tokens; the context of {self._context_length} less "
-                f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
+                f"the question with its instructions has {bare} tokens, but {max(budget, 0)} are available (a context "
+                f"of {self._context_length} minus {max_new_tokens} new tokens): shorten it or request fewer new tokens"
             )
         # The template may differ with and without passages, so its tokens are counted with passages of one character.
         one, two = (len(self._encode(question, (SHORT_PASSAGE,) * count, own)) if chunks else 0 for count in (1, 2))

@@ -143,7 +143,7 @@ class PromptTemplate:
                 )
         if passage.text not in turns.joined:
             raise GenerationError(
-                f"the prompt {self.name} shows no passage: it needs "
+                f"the prompt {self.name} does not show the passages: add "
                 "{% for passage in passages %}[{{ passage.number }}] {{ passage.text }}{% endfor %}"
             )
 
@@ -199,9 +199,9 @@ class _Check:
             if block.name not in _BLOCKS:
                 self._refuse(block, f"the block {block.name} is not known: use {' and '.join(_BLOCKS)}")
         if blocks and any(not _is_blank(node) for node in body if node not in blocks):
-            self._refuse(self._tree, "there is text outside of the blocks, which would not be shown")
+            self._refuse(self._tree, "text outside of the blocks would not be shown: move it into a block")
         if blocks and "user" not in {block.name for block in blocks}:
-            self._refuse(blocks[0], "the block user is missing")
+            self._refuse(blocks[0], "the block user is missing: add {% block user %}")
         for node in self._tree.body:
             self._visit(node)
 
@@ -214,7 +214,7 @@ class _Check:
             children: Iterator[nodes.Node] = iter((*node.body, *node.else_, *((node.test,) if node.test else ())))
         elif isinstance(node, nodes.Name):
             if node.name not in (*VARIABLES, *self._passages, "loop"):
-                self._refuse(node, f"the variable {node.name} is not known: there are {', '.join(VARIABLES)}")
+                self._refuse(node, f"the variable {node.name} is not known: use {', '.join(VARIABLES)}")
             children = iter(())
         elif isinstance(node, nodes.Getattr):
             known = _LOOP if isinstance(node.node, nodes.Name) and node.node.name == "loop" else FIELDS
@@ -223,13 +223,13 @@ class _Check:
             children = iter((node.node,))
         elif isinstance(node, nodes.Filter):
             if node.name not in _FILTERS or node.args or node.kwargs:
-                self._refuse(node, f"the filter {node.name} is not allowed: there are {', '.join(sorted(_FILTERS))}")
+                self._refuse(node, f"the filter {node.name} is not allowed: use {', '.join(sorted(_FILTERS))}")
             children = node.iter_child_nodes()
         elif isinstance(node, _ALLOWED):
             children = node.iter_child_nodes()
         else:
             what = type(node).__name__
-            self._refuse(node, f"{what} is not allowed: a prompt shows {', '.join(VARIABLES)} and calls nothing")
+            self._refuse(node, f"{what} is not allowed: a prompt can only show {', '.join(VARIABLES)}")
         for child in children:
             self._visit(child)
 

@@ -35,11 +35,11 @@ def main() -> None:
     try:
         text = render(request["template"], request["variables"])
         if len(text) > request["longest"]:
-            answer = {"error": f"it gives {len(text):,} characters"}
+            answer = {"error": f"its output has {len(text):,} characters, which is too long"}
         else:
             answer = {"text": text.encode("utf-8", "replace").decode()}  # no tokenizer accepts an unpaired surrogate
     except MemoryError:
-        answer = {"error": f"it takes more than {request['memory_bytes'] >> 20} MiB of memory"}
+        answer = {"error": f"it needs more than {request['memory_bytes'] >> 20} MiB of memory"}
     except Exception as error:  # it may raise anything
         answer = {"error": (str(error) or type(error).__name__)[:500]}
     give_answer(answer)
@@ -108,7 +108,7 @@ class _Namespace(Namespace):
 
 def _check_name(name: object) -> None:
     if isinstance(name, str) and name.startswith("_"):
-        raise SecurityError(f"a namespace takes no attribute {name!r}: it begins with an underscore")
+        raise SecurityError(f"a namespace cannot have the attribute {name!r}, which starts with an underscore")
 
 
 def _to_json(

@@ -234,7 +234,7 @@ class _Begun:
 
 def _load(folder: Path, device: str, dtype: torch.dtype) -> Any:
     if not folder.is_dir():
-        raise ModelError(f"{folder}: no such folder; give one with config.json, *.safetensors and tokenizer.json")
+        raise ModelError(f"{folder} is not a folder: give one with config.json, *.safetensors and tokenizer.json")
     # Checked here, because transformers detects incomplete or oversized checkpoints late or not at all.
     refuse_huge_numbers(read_checkpoint(folder).config, str(folder / CONFIG))
     from transformers import AutoConfig, AutoModelForCausalLM, GenerationConfig

@@ -52,7 +52,7 @@ class SamplingParams:
             )
         if self.top_k is not None and self.top_k < 1:
             raise ParameterError(
-                "top_k", f"top_k is {self.top_k}: it must be at least 1, or left out to keep all tokens"
+                "top_k", f"top_k is {self.top_k}: it must be at least 1, or omitted to keep all tokens"
             )
         if not 0 < self.top_p <= 1:
             raise ParameterError("top_p", f"top_p is {self.top_p}: it must be above 0 and at most 1")
@@ -70,12 +70,12 @@ class SamplingParams:
         if not 0 <= self.min_tokens <= self.max_tokens:
             raise ParameterError(
                 "min_tokens",
-                f"min_tokens is {self.min_tokens}: it must be in 0..{self.max_tokens}, which is max_tokens",
+                f"min_tokens is {self.min_tokens}: it must be from 0 to max_tokens, which is {self.max_tokens}",
             )
         if self.n < 1:
             raise ParameterError("n", f"n is {self.n}: at least one sample must be drawn")
         if any(not s for s in self.stop):
-            raise ParameterError("stop", "a stop string is empty: give text, or leave it out")
+            raise ParameterError("stop", "a stop string is empty: give text or omit it")
         if not 0 <= self.seed < 2**63:
             raise ParameterError("seed", f"seed is {self.seed}: it must be in [0, 2**63)")
         if not 0 <= self.top_logprobs <= MAX_TOP_LOGPROBS:
@@ -85,7 +85,7 @@ class SamplingParams:
         if self.deadline_seconds is not None and not 0 < self.deadline_seconds < math.inf:
             raise ParameterError(
                 "deadline_seconds",
-                f"deadline_seconds is {self.deadline_seconds}: it must be a positive number, or left out for none",
+                f"deadline_seconds is {self.deadline_seconds}: it must be a positive number, or omitted for no limit",
             )
         self._check_bias()
 
@@ -99,7 +99,7 @@ class SamplingParams:
             if not math.isfinite(nats):
                 raise ParameterError(
                     "logit_bias",
-                    f"logit_bias of token {token} is {nats}: it must be a number of nats; -1e9 rules a token out",
+                    f"logit_bias of token {token} is {nats}: it must be a finite number of nats; -1e9 excludes a token",
                 )
             named.add(token)
 

@@ -120,7 +120,7 @@ class Engine:
         """
         ticket = self._ticket(handle)
         if not ticket.done:
-            raise GenerationError(f"request {handle.number} is not finished: step the engine until it is done")
+            raise GenerationError(f"request {handle.number} is not finished: call step until it is done")
         del self._tickets[handle.number]
         if ticket.error is not None:
             raise ticket.error
@@ -160,7 +160,7 @@ class Engine:
     def _ticket(self, handle: Handle) -> Ticket:
         ticket = self._tickets.get(handle.number)
         if ticket is None:
-            raise GenerationError(f"the engine has no request {handle.number}: its result was returned already")
+            raise GenerationError(f"the engine has no request {handle.number}: its result was already returned")
         return ticket
 
     def _expire(self) -> None:

@@ -18,7 +18,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 def out_of_memory(requests: int, cause: BaseException) -> GenerationError:
     """Return the error for the request that is failed to free memory. requests: number of running requests."""
     reason = OutOfMemoryError(
-        f"out of memory while {requests} requests were at work: ask for fewer samples or tokens at once, or lower "
+        f"out of memory while {requests} requests were running: request fewer samples or tokens at once, or lower "
         "max_rows, prefill_tokens or memory_bytes"
     )
     reason.__cause__ = cause

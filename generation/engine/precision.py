@@ -34,7 +34,7 @@ def weight_precision(name: str, device: torch.device) -> WeightPrecision:
     of a GGUF file. Raises GenerationError for another name, and for int4 on a GPU.
     """
     if name == "int4" and device.type != "cpu":
-        raise GenerationError(f"precision int4 is for CPUs, not for {device.type}: use bf16, int8 or auto there")
+        raise GenerationError(f"precision int4 is supported on CPUs only, not on {device.type}: use bf16, int8 or auto")
     if name in ("int4", "int8"):
         return WeightPrecision(pick_precision("auto", device), bits=int(name.removeprefix("int")))
     if name == "auto" and device.type == "cpu":

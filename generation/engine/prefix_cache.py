@@ -122,7 +122,7 @@ class PrefixCache:
         already has a prompt with the same tokens.
         """
         if prompt.key in self._exact:
-            raise ValueError("a prompt with these tokens is kept already")
+            raise ValueError("a prompt with these tokens is already cached")
         self._exact[prompt.key] = prompt
         for parent in prompt.parents:
             parent.children += 1

@@ -81,13 +81,15 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
     """
     length = len(request.prompt)
     if not length:
-        raise GenerationError("the prompt has no tokens: a completion needs at least one to begin with")
+        raise GenerationError("the prompt has no tokens: at least one is needed")
     wrong = next((token for token in request.prompt if not 0 <= token < config.vocab_size), None)
     if wrong is not None:
-        raise GenerationError(f"the prompt holds token {wrong}; the model has tokens 0 to {config.vocab_size - 1}")
+        raise GenerationError(
+            f"the prompt contains token {wrong}, but the model has tokens 0 to {config.vocab_size - 1}"
+        )
     if length > config.max_positions:
         raise ContextLengthError(
-            f"the prompt has {length} tokens, the context {config.max_positions}: shorten it or show less"
+            f"the prompt has {length} tokens, but the context has {config.max_positions}: shorten the prompt"
         )
     room = min(request.params.max_tokens, config.max_positions - length + 1)
     # The last generated token is never read.
@@ -95,12 +97,12 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
     unknown = next((token for token, _ in request.params.logit_bias if token >= config.vocab_size), None)
     if unknown is not None:
         raise ParameterError(
-            "logit_bias", f"logit_bias names token {unknown}; the model has tokens 0 to {config.vocab_size - 1}"
+            "logit_bias", f"logit_bias names token {unknown}, but the model has tokens 0 to {config.vocab_size - 1}"
         )
     if need > positions:
         message = (
-            f"the prompt's {length} tokens and up to {room} new ones take {need * position_bytes} bytes of keys and "
-            f"values; the engine has {positions * position_bytes}: give it more memory_bytes or ask for fewer tokens"
+            f"the prompt's {length} tokens and up to {room} new ones need {need * position_bytes} bytes for keys and "
+            f"values, but the engine has {positions * position_bytes}: raise memory_bytes or request fewer tokens"
         )
         raise ContextLengthError(message) if length > positions else ParameterError("max_tokens", message)
     return room

@@ -36,14 +36,14 @@ class ReaderPrompter:
         Raises GenerationError if the question is empty or does not fit even without chunks.
         """
         if is_blank(question):
-            raise GenerationError("the question is empty: ask something")
+            raise GenerationError("the question is empty: enter a question")
         vocabulary, tokenizer = self._vocabulary, self._vocabulary.tokenizer
         encoded = tokenizer.encode(question)
         room = budget - len(encoded.token_ids) - 2
         if room < 0:
             raise ContextLengthError(
-                f"the question has {len(encoded.token_ids)} tokens; with {budget} tokens for the prompt at most "
-                f"{budget - 2} fit: shorten it or ask for fewer new tokens"
+                f"the question has {len(encoded.token_ids)} tokens, but only {max(budget - 2, 0)} fit the context: "
+                "shorten it or request fewer new tokens"
             )
         ids: list[int] = [vocabulary.begin, *encoded.token_ids, vocabulary.separator]
         sources: list[Source] = [None, *((0, start, end) for start, end in encoded.offsets), None]

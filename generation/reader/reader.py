@@ -108,7 +108,7 @@ class EmbeddedReader:
         if budget < 3:
             raise ParameterError(
                 "max_tokens",
-                f"max_tokens is {max_new_tokens}: the reader's context of {self.context_length} tokens leaves no room "
+                f"max_tokens is {max_new_tokens}: the reader's context of {self.context_length} tokens leaves no space "
                 "for a question",
             )
         return self._prompter.prompt(question, chunks, budget)

@@ -48,7 +48,7 @@ class RowMix:
     def __post_init__(self) -> None:
         for name in ("alone", "whole", "without_gold", "strangers"):
             if not 0 <= getattr(self, name) <= 1:
-                raise GenerationError(f"{name} is {getattr(self, name)}: it must be a share, in [0, 1]")
+                raise GenerationError(f"{name} is {getattr(self, name)}: it must be in [0, 1]")
         for name in ("repeats", "max_chunks"):
             if getattr(self, name) < 1:
                 raise GenerationError(f"{name} is {getattr(self, name)}: it must be at least 1")

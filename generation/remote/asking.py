@@ -116,7 +116,7 @@ class Asker:
             if delta.text:
                 yield delta.text
         if ended is None:
-            raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
+            raise UnavailableError(f"{self._where} broke off its answer without a finish reason. Try again")
         finish_reason(ended, self._where)
 
     def _events(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[dict[str, Any]]:
@@ -167,7 +167,7 @@ def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple
     """Return the chunks without the last one. Raises ContextLengthError if there are none."""
     if not shown:
         raise ContextLengthError(
-            f"{error}. No passage is left to drop: shorten the question, or ask for fewer new tokens"
+            f"{error}. All passages were dropped: shorten the question, or request fewer new tokens"
         )
     return shown[:-1]
 

@@ -44,7 +44,7 @@ class RequestCancellation:
     def check(self) -> None:
         """Raise HungUpError if the request is cancelled."""
         if self._cut.is_set():
-            raise HungUpError("the request was broken off")
+            raise HungUpError("the request was cancelled")
 
     def wait(self, seconds: float) -> None:
         """Sleep. Raises HungUpError as soon as the request is cancelled."""

@@ -105,7 +105,7 @@ class Connection:
                         return
                     yield json_object(self._without_key(data), self._where)
             except RetryableError as error:
-                raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Ask again") from error
+                raise BrokenStreamError(f"{self._where} broke off its answer: {error}. Try again") from error
 
     def models(self) -> tuple[str, ...]:
         """Return the names of the models that the server lists; empty if it lists none or an error occurs."""
@@ -155,18 +155,18 @@ class Connection:
                 response = attempt.enter_context(request)
             except httpx2.ConnectTimeout as error:
                 raise RetryableError(
-                    f"no connection within {self._options.connect_s:g} s; see that it is running"
+                    f"no connection within {self._options.connect_s:g} s; check that it is running"
                 ) from error
             except httpx2.TimeoutException as error:
                 raise RetryableError(f"no answer within {self._options.read_s:g} s") from error
             except httpx2.ConnectError as error:
                 raise RetryableError(
-                    f"it cannot be reached ({error}); see that it is running and that the URL is right"
+                    f"it cannot be reached ({error}); check that it is running and that the URL is correct"
                 ) from error
             except httpx2.TransportError as error:
                 raise RetryableError(f"the connection broke ({error})") from error
             except httpx2.InvalidURL as error:
-                raise UnavailableError(f"{self._where}: its URL cannot be used ({error})") from error
+                raise UnavailableError(f"{self._where}: its URL is invalid ({error})") from error
             attempt.callback(self._let_go, response)
             if response.status_code != 200:
                 raise self._refusal(response, self._beginning(response, deadline))
@@ -216,12 +216,14 @@ class Connection:
             for piece in pieces:
                 size += len(piece)
                 if size > most:
-                    raise UnavailableError(f"{self._where} sent more than {most >> 10:,} KiB: it was cut off")
+                    raise UnavailableError(
+                        f"{self._where} sent more than {most >> 10:,} KiB, which is too long for a reply"
+                    )
                 if self._timing.clock() > deadline:
-                    raise UnavailableError(f"{self._where} did not finish its answer in time: allow it more")
+                    raise UnavailableError(f"{self._where} did not finish its answer in time: increase the time limit")
                 yield piece
         except httpx2.TimeoutException as error:
-            raise RetryableError(f"nothing came for {self._options.read_s:g} s") from error
+            raise RetryableError(f"no data for {self._options.read_s:g} s") from error
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise RetryableError(f"the connection broke ({error})") from error
 
@@ -235,13 +237,13 @@ class Connection:
             except RetryableError as error:
                 if number > options.retries:
                     raise UnavailableError(
-                        f"{self._where} failed {number} times, at last: {error}. Try again later, or look at its log"
+                        f"{self._where} failed {number} times, the last time: {error}. Try again later, or read its log"
                     ) from error
                 pause = backoff(number, options.backoff_s, options.most_backoff_s, self._timing.uniform())
                 pause = max(pause, error.wait or 0.0)
                 if self._timing.clock() + pause > deadline:
                     raise UnavailableError(
-                        f"{self._where} failed ({error}), and waiting {pause:.3g} s to ask again would take too long"
+                        f"{self._where} failed ({error}), and waiting {pause:.3g} s to try again would exceed the limit"
                     ) from error
             self._sleep(pause, line)
         raise AssertionError("the last attempt returns or raises")
@@ -265,5 +267,5 @@ class Connection:
         if pause <= 0:
             return
         if self._timing.clock() + pause > deadline:
-            raise UnavailableError(f"{self._where} allows no request for {pause:.3g} s: its rate limit is used up")
+            raise UnavailableError(f"{self._where} accepts no request for {pause:.3g} s: its rate limit is used up")
         self._sleep(pause, line)

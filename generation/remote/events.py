@@ -56,4 +56,4 @@ def _lines(texts: Iterator[str]) -> Iterator[str]:
 
 def _check_length(size: int) -> None:
     if size > _LONGEST_EVENT:
-        raise UnavailableError(f"the server sent an event of more than {_LONGEST_EVENT >> 20} MiB: it was cut off")
+        raise UnavailableError(f"the server sent an event of more than {_LONGEST_EVENT >> 20} MiB, which is too long")

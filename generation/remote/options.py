@@ -50,12 +50,14 @@ class RemoteOptions:
     def __post_init__(self) -> None:
         self._check_url()
         if not self.model.strip():
-            raise GenerationError(f"no model is named for the server {self.shown_url}: give the name it serves it by")
+            raise GenerationError(f"no model is given for the server {self.shown_url}: give its name on the server")
         if self.api not in ("chat", "completions"):
             raise GenerationError(f"api is {self.api!r}: it must be chat or completions")
         key = self.api_key
         if key is not None and (not key or not key.isascii() or not key.isprintable() or " " in key):
-            raise GenerationError("the API key is empty, or has blanks or line ends, which no key has: check it")
+            raise GenerationError(
+                "the API key is empty or contains spaces, line ends or characters that are not ASCII: check it"
+            )
         if self.context_length < 16:
             raise GenerationError(f"context_length is {self.context_length}: at least 16 tokens are needed")
         for name in ("bytes_per_token", "connect_s", "read_s", "total_s", "backoff_s", "most_backoff_s"):
@@ -65,7 +67,7 @@ class RemoteOptions:
         if self.retries < 0:
             raise GenerationError(f"retries is {self.retries}: it must be 0 or more")
         if self.parallel < 1:
-            raise GenerationError(f"parallel is {self.parallel}: at least one request must be made at a time")
+            raise GenerationError(f"parallel is {self.parallel}: it must be at least 1")
 
     def __repr__(self) -> str:
         """Return a representation without credentials, because options occur in logs and tracebacks."""
@@ -81,7 +83,7 @@ class RemoteOptions:
             raise GenerationError(f"{self.shown_url!r} is not a server URL: give one like {_EXAMPLE}")
         if parts.query or parts.fragment:
             raise GenerationError(
-                f"the server's URL {self.shown_url} has a query or a fragment: give it without, like {_EXAMPLE}"
+                f"the server's URL {self.shown_url} has a query or a fragment: give one like {_EXAMPLE}"
             )
 
     @property

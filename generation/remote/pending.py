@@ -23,7 +23,7 @@ class PendingReplies:
         try:
             return tuple(tuple(c for future in futures for c in future.result()) for futures in self._futures)
         except CancelledError as error:
-            raise UnavailableError("the connection to the server was closed before it was asked") from error
+            raise UnavailableError("the connection to the server was closed before the request was sent") from error
         finally:
             self.cancel()
 

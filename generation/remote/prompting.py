@@ -32,7 +32,7 @@ class RemotePrompter:
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, instructions: str) -> Prompt:
         """See InstructedGenerator.instructed_prompt. token_ids is empty, since only the server knows the tokens."""
         if is_blank(question):
-            raise GenerationError("the question is empty: ask something")
+            raise GenerationError("the question is empty: enter a question")
         context = self._options.context_length
         budget = context - max_new_tokens - _FRAME_TOKENS
         bare, one, two = (
@@ -41,8 +41,8 @@ class RemotePrompter:
         )
         if bare > budget:
             raise ContextLengthError(
-                f"the question with its frame has about {bare} tokens; the context of {context} less "
-                f"{max_new_tokens} new tokens leaves {max(budget, 0)}: shorten it or ask for fewer new tokens"
+                f"the question with its instructions has about {bare} tokens, but {max(budget, 0)} are available (a "
+                f"context of {context} minus {max_new_tokens} new tokens): shorten it or request fewer new tokens"
             )
 
         def cost(retrieved: RetrievedChunk, end: int) -> int:

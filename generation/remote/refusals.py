@@ -64,8 +64,8 @@ def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[],
     if status in (400, 413, 422) and _TOO_LONG.search(text[:_SEARCHED]):
         return ContextExceededError(f"{where} says that the prompt is too long ({status}): {message}")
     if status in (401, 403):
-        key = "the API key it was given" if options.api_key else "a request without an API key"
-        return UnavailableError(f"{where} refused {key} ({status}): {message}. Give the right one")
+        key = "the API key" if options.api_key else "a request without an API key"
+        return UnavailableError(f"{where} refused {key} ({status}): {message}. Give a valid API key")
     if status == 404 or (status == 400 and "model_not_found" in text):
         known = ", ".join(models()[:10])
         hint = f"it serves {known}" if known else "does the URL end in its version, such as /v1?"
@@ -78,6 +78,6 @@ def refusal_error(refusal: Refusal, options: RemoteOptions, models: Callable[[],
         return RetryableError(f"it answered {status}: {message}", refusal.wait)
     if 300 <= status < 400:
         return UnavailableError(
-            f"{where} answered with a redirect ({status}), which is not followed: give the URL it leads to"
+            f"{where} answered with a redirect ({status}), which is not followed: give the URL that it leads to"
         )
     return GenerationError(f"{where} refused the request ({status}): {message}")

@@ -63,7 +63,7 @@ def json_object(text: str | bytes, where: str) -> dict[str, Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnavailableError(
-            f"{where} sent what is not JSON ({short_line(text)!r}): is it a server with OpenAI's interface?"
+            f"{where} sent invalid JSON ({short_line(text)!r}): is it an OpenAI-compatible server?"
         ) from error
     if not isinstance(value, dict):
         raise UnavailableError(f"{where} sent JSON that is not an object ({short_line(text)!r})")
@@ -101,7 +101,7 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
             f"{where} sent a reply without choices ({short_line(json.dumps(fields, default=str))!r})"
         )
     if len(raw) != wanted:
-        hint = "it does not honour n: request each sample by itself" if wanted > 1 else "try again"
+        hint = "it ignores n: request each sample separately" if wanted > 1 else "try again"
         raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} requested: {hint}")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
     prompt_tokens, completion_tokens = usage_of(fields)
@@ -183,7 +183,7 @@ def _choice(choice: Mapping[str, Any], api: Api, logprobs: bool, where: str) -> 
     if text is None and thought:
         text = ""  # the tokens ended before the answer began
     if text is None:
-        hint = ": its thinking took all the tokens? Ask for more" if reason == "length" else ""
+        hint = ": its reasoning may have used all tokens. Request more tokens" if reason == "length" else ""
         raise UnavailableError(f"{where} sent a choice without text (finish_reason {reason!r}){hint}")
     text = _characters(text)
     if not logprobs:
@@ -260,7 +260,7 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
         if isinstance(value, bool) or not isinstance(value, int | float) or not -_LEAST <= value <= _LEAST:
             return (), f"the server sent {short_line(repr(value), 40)} for token {place}"
         if value > _ROUNDING:
-            return (), f"the server sent {value!r} for token {place}, which is no log-probability"
+            return (), f"the server sent {value!r} for token {place}, which is not a log-probability"
         values.append(min(0.0, float(value)))
     return tuple(values), ""
 

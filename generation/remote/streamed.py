@@ -72,7 +72,7 @@ class StreamedReply:
         elif cut is not None:
             reason = cut
         else:
-            raise UnavailableError(f"{self._where} broke off its answer without saying that it ended. Ask again")
+            raise UnavailableError(f"{self._where} broke off its answer without a finish reason. Try again")
         drawn = self._completion_tokens
         logprobs, wrong = of_the_answer(() if self._missing else tuple(self._logprobs), drawn)
         return Completion(

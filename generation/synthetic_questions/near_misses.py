@@ -30,7 +30,7 @@ def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) 
     The result depends only on the examples and the seed. Raises GenerationError for a share outside [0, 1].
     """
     if not 0 <= share <= 1:
-        raise GenerationError(f"the share of near misses is {share}: it must be a share, in [0, 1]")
+        raise GenerationError(f"the share of near misses is {share}: it must be in [0, 1]")
     answerable = [e for e in examples if e.answerable and len(e.context) >= _SHORTEST]
     rng = random.Random(f"near misses:{seed}")
     questions = []

@@ -264,7 +264,7 @@ def test_without_pyarrow_the_remedy_is_named(tmp_path: Path, monkeypatch: pytest
         ("a.xlsx", b"PK\x03\x04rest of a workbook", "Excel"),
         ("a.jsonl.zst", b"\x28\xb5\x2f\xfdrest", "zstd"),
         ("a.csv", b"\x1f\x8brest", r"\.gz"),
-        ("a.parquet", b'{"answer": "six"}', "not what its name says"),
+        ("a.parquet", b'{"answer": "six"}', "format of its name"),
         ("a.pickle", b"\x80\x05rest", "pickle"),
     ],
 )

@@ -105,7 +105,7 @@ def test_ragtruths_layout_brings_labels_spans_systems_and_sources(tmp_path: Path
             ("gpt", "s", False, ()),
             ("llama", "s", True, ((4, 11),)),
         ]
-        assert any("runs past their end" in note for note in file.notes)
+        assert any("beyond their end" in note for note in file.notes)
     assert all(r.hallucinated is None for r in load_answers([tmp_path], names=FieldNames(labels=False)).records)
 
 
@@ -146,7 +146,7 @@ def test_labels(field: str, value: object, wanted: bool | None) -> None:
         ({"hallucinated": "maybe"}, "'maybe': a label must be true or false"),
         ({"hallucinated": 0.5}, "0.5: a label must be true or false"),
         ({"label": 1}, "may mean supported or hallucinated"),
-        ({"labels": [{"start": 5, "end": 2}]}, "a marked span runs from 5 to 2"),
+        ({"labels": [{"start": 5, "end": 2}]}, "a marked span is from 5 to 2"),
         ({"references": [["a"], ["b"]]}, r'"references\[0\]" is a list in a list'),
         ({"contexts": [{"title": "x"}]}, r'"contexts\[0\]" is an object without text'),
         ({"response": "b"}, '"answer" and "response" could each be the answer'),
@@ -185,13 +185,13 @@ def test_an_id_that_comes_twice_in_one_system_is_an_error(tmp_path: Path) -> Non
 def test_a_table_without_a_header_is_told_from_one_with(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("How long does it last?,It lasts for three years as far as we know.,It lasts.\n")
-    with pytest.raises(DataError, match="reads like an answer, not like a header"):
+    with pytest.raises(DataError, match="looks like an answer, not like a header"):
         load_answers([path])
     path.write_text("x,y\n1,2\n")
     with pytest.raises(DataError, match=r"a.csv:2.*x, y"):
         load_answers([path])
     path.write_text("answer,context\nyes\n")
-    with pytest.raises(DataError, match="1 cells, the header has 2"):
+    with pytest.raises(DataError, match="1 cells, but the header has 2"):
         load_answers([path])
     path.write_text("answer,answer\nyes,no\n")
     with pytest.raises(DataError, match="two columns 'answer'"):

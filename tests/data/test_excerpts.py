@@ -62,7 +62,7 @@ def test_an_excerpt_of_no_document_there_is_named_by_line(tmp_path: Path, texts:
 def test_documents_that_could_not_be_read_are_named_beside_a_passage_that_is_in_none(tmp_path: Path) -> None:
     questions, documents = _files(tmp_path, _line(excerpt=_excerpt(document="8")))
     documents.write_text(documents.read_text("utf-8") + '\n{"id": "8", "text": 3}\n{', "utf-8")
-    with pytest.raises(DataError, match=r"documents given \(2 of them could not be read, the first: .*d\.jsonl:3: "):
+    with pytest.raises(DataError, match=r"given documents \(2 of them could not be read, the first: .*d\.jsonl:3: "):
         load_reading([questions], texts=[documents])
 
 
@@ -78,10 +78,10 @@ def test_a_document_that_has_changed_is_refused(tmp_path: Path) -> None:
         ({"excerpt": 5}, "must be an object"),
         ({"excerpt": {**_excerpt(), "start": "0"}}, "needs start, an integer"),
         ({"excerpt": {**_excerpt(), "end": True}}, "needs end"),
-        ({"excerpt": {**_excerpt(), "end": START}}, "holds nothing"),
-        ({"excerpt": {**_excerpt(), "start": -1}}, "holds nothing"),
+        ({"excerpt": {**_excerpt(), "end": START}}, "empty or invalid"),
+        ({"excerpt": {**_excerpt(), "start": -1}}, "empty or invalid"),
         ({"excerpt": {"document": "7", "start": 0, "end": 2}}, "needs sha256, text"),
-        ({"excerpt": _excerpt(), "context": "x"}, "a context or an excerpt, not both"),
+        ({"excerpt": _excerpt(), "context": "x"}, "both a context and an excerpt"),
         ({"context": "x", "wrong": "1"}, "wrong must be a list of texts"),
     ],
 )

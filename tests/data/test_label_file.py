@@ -84,5 +84,5 @@ def test_files_that_are_none(tmp_path: Path, content: bytes, expected: str) -> N
 def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"no\.csv"):
         read_labels(tmp_path / "no.csv", ITEMS, "ann")
-    with pytest.raises(DataError, match="folder that exists"):
+    with pytest.raises(DataError, match="existing folder"):
         write_labels(tmp_path / "no" / "x.csv", [row("a1")])

@@ -52,7 +52,7 @@ def test_other_kinds_are_refused_once_each_and_a_folder_without_any_is_named(tmp
         "b.png",
     ]
     assert "only .txt, .md, " in refused(items)[str(tmp_path / "c/d.doc")]
-    assert "no file in this folder that is read" in refused(load_documents([tmp_path / "none"]))[str(tmp_path / "none")]
+    assert "no file of a supported kind" in refused(load_documents([tmp_path / "none"]))[str(tmp_path / "none")]
 
 
 def test_single_files_have_their_name_as_id_and_bad_ones_do_not_stop_others(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_json_lines_keep_text_to_the_letter_and_refuse_bad_lines_by_number(tmp_p
         13: '"title" is a list',
         14: '"metadata" is a list',
         15: "differ",
-        16: f"the id '1' was used already by {path}:1",
+        16: f"the id '1' was already used by {path}:1",
         17: "surrogate",
         18: "NUL",
         19: "NaN",

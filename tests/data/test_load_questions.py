@@ -62,7 +62,7 @@ def test_every_problem_is_listed_with_its_line_up_to_ten(tmp_path: Path) -> None
         ({"id": "m", "text": "x", "question": "y"}, "differ"),
         ({"id": "n", "text": "x", "references": ["A"], "answers": ["B"]}, "differ"),
         ({"id": "o", "text": "x", "kind": 1}, '"kind" is a number'),
-        ({"id": "ok", "text": "twice"}, "the id 'ok' was used already at"),
+        ({"id": "ok", "text": "twice"}, "the id 'ok' was already used at"),
         ('{"id": "p", "text": "\\ud800"}', "surrogate"),
     ]
     good = {"id": "ok", "text": "x"}
@@ -138,7 +138,7 @@ def test_a_beir_folder(tmp_path: Path) -> None:
         ("Q1\td1\tyes\n", "test.tsv:1: the grade 'yes'"),
         ("Q1\td1\t1\nQ9\td1\t1\n", "test.tsv:2: the query 'Q9' is not in queries.jsonl"),
         ("Q1\t\t1\n", "test.tsv:1: 3 cells"),
-        ("query-id\tcorpus-id\tscore\n", "holds no question"),
+        ("query-id\tcorpus-id\tscore\n", "contains no questions"),
     ],
 )
 def test_bad_judgements(tmp_path: Path, qrels: str, says: str) -> None:

@@ -47,7 +47,7 @@ def test_nothing_known_is_nothing_said_and_what_lies_outside_is_an_error() -> No
     document = Document("d", "", TEXT, outline=Outline(first_line=0))
     assert location_of(document, 0, 1).shown() == ""
     for start, end in ((-1, 2), (3, 3), (0, len(TEXT) + 1)):
-        with pytest.raises(ValueError, match="no stretch"):
+        with pytest.raises(ValueError, match="not a span"):
             location_of(document, start, end)
 
 

@@ -105,7 +105,7 @@ def test_a_sample_that_differs_between_epochs_is_an_error(tmp_path: Path) -> Non
     changed = log()
     changed["samples"][2]["target"] = ["seven metres"]
     (tmp_path / "log.json").write_text(json.dumps(changed))
-    with pytest.raises(DataError, match="'quay' was used already"):
+    with pytest.raises(DataError, match="'quay' was already used"):
         load_questions(tmp_path / "log.json")
 
 
@@ -129,9 +129,9 @@ def test_a_test_set_of_ragas(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        ("question,answers\nHow deep?,\"['six' ... 'ten']\"\n", "numpy left items out"),
+        ("question,answers\nHow deep?,\"['six' ... 'ten']\"\n", "numpy omitted items"),
         ("question,answerable\nHow deep?,perhaps\n", "\"answerable\" is 'perhaps'"),
-        ("question,answer\nHow deep?\n", "1 cells, the header has 2"),
+        ("question,answer\nHow deep?\n", "1 cells, but the header has 2"),
         ("prompt\nHow deep?\n", '"text" or "question"'),
     ],
 )

@@ -53,8 +53,8 @@ def test_bad_rows_are_refused_by_number_and_column(database: Path) -> None:
         ("SELECT number AS id, body FROM notes", "no column 'text', it gives id, body"),
         ("SELECT number AS id, body AS text, year AS id FROM notes", "the column 'id' twice"),
         ("SELECT number AS id, body AS text FROM nowhere", "no such table: nowhere"),
-        ("SELEC 1", "must read"),
-        ("DELETE FROM notes", "must read"),
+        ("SELEC 1", "must be a SELECT"),
+        ("DELETE FROM notes", "must be a SELECT"),
         ("WITH x AS (SELECT 1) DELETE FROM notes", "attempt to write a readonly database|does not return rows"),
     ],
 )
@@ -82,7 +82,7 @@ def test_names_of_sources() -> None:
     assert parse_source("a/b.txt") == Path("a/b.txt")
     assert parse_source("./sql:x") == Path("./sql:x")
     for bad in ("sql:", "sql:sqlite:///x.db", "sql:SELECT 1"):
-        with pytest.raises(DataError, match="no database source"):
+        with pytest.raises(DataError, match="not a database source"):
             parse_source(bad)
 
 

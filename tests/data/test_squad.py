@@ -56,7 +56,7 @@ BAD: list[object] = [
 @pytest.mark.parametrize("bad", BAD, ids=str)
 def test_a_bad_question_is_named_or_left_out(tmp_path: Path, bad: object) -> None:
     path = write(tmp_path / "a.json", GOOD, bad)
-    with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]\.qas\[1\].*skip such ones"):
+    with pytest.raises(DataError, match=r"data\[0\]\.paragraphs\[0\]\.qas\[1\].*skip such questions"):
         load_squad(path)
     read = load_squad(path, skip_bad=True)
     assert (len(read.examples), len(read.skipped)) == (1, 1)

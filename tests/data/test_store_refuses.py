@@ -173,7 +173,7 @@ def test_a_read_only_file_and_folder(public: Path) -> None:
         (public / "closed").mkdir(mode=0o555)
         with pytest.raises(DataError, match="cannot be opened"):
             Store.open(url_of(public / "closed" / "x.db"))
-        with pytest.raises(DataError, match=r"folder of the database .* cannot be made"):
+        with pytest.raises(DataError, match=r"folder of the database .* cannot be created"):
             Store.open(url_of(public / "closed" / "in" / "x.db"))
         path.chmod(0o000)
         with pytest.raises(DataError, match="cannot be opened"):

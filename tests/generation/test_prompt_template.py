@@ -55,7 +55,7 @@ def test_what_is_shown_is_no_template_and_not_escaped(question: str) -> None:
         (LOOP, "question 0 times"),
         (USER + "{{ question }}", "question 2 times"),
         ("{% if passages %}" + USER + "{% endif %}", "question 0 times in the user's turn without passages"),
-        ("{{ question }}", "shows no passage"),
+        ("{{ question }}", "does not show the passages"),
         (USER + "\n{{ contexts }}", "line 3: the variable contexts"),
         (USER + "{{ passages.__class__ }}", "the field __class__"),
         (LOOP.replace("passage.text", "passage.score") + "{{ question }}", "the field score"),

@@ -31,7 +31,7 @@ def test_the_longest_beginning_of_whole_blocks() -> None:
     assert cache.longest(ids("ab")).length == 0
     assert cache.same(ids("abcdef")) is not None
     assert cache.same(ids("abcde")) is None
-    with pytest.raises(ValueError, match="kept"):
+    with pytest.raises(ValueError, match="already cached"):
         cache.add(kept("abcdef", 50), beginnings=True)
 
 

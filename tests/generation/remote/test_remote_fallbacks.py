@@ -151,5 +151,5 @@ def test_a_400_that_names_the_model_lists_the_known_ones(server: Any, wire: Any,
 def test_n_that_is_not_honoured(server: Any, wire: Any, remote: Make) -> None:
     server.script = [wire.reply(200, wire.chat("yes"))]
     generator = remote(one_request=True, logprobs=False)
-    with pytest.raises(UnavailableError, match=r"1 choices for 3 .*honour n"):
+    with pytest.raises(UnavailableError, match=r"1 choices for 3 .*ignores n"):
         generator.generate(generator.prompt("Is it?", (), 5), PARAMS, (1, 2, 3))

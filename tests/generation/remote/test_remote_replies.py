@@ -71,7 +71,7 @@ def test_plain_completions(server: Any, wire: Any, remote: Make) -> None:
         ({"content": [{"logprob": None}]}, "the server sent None for token 0"),
         ({"content": [{"logprob": "-1"}]}, "the server sent '-1' for token 0"),
         ({"content": [{"logprob": float("-inf")}]}, "the server sent -inf for token 0"),
-        ({"content": [{"logprob": 3.0}]}, "the server sent 3.0 for token 0, which is no log-probability"),
+        ({"content": [{"logprob": 3.0}]}, "the server sent 3.0 for token 0, which is not a log-probability"),
         ({"content": [7]}, "the server sent None for token 0"),
         ("yes", "the server sent none"),
     ],
