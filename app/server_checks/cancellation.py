@@ -22,10 +22,10 @@ def cancellation(probe: ServerProbe) -> Iterator[Finding]:
     one = SamplingParams(max_tokens=1)
     most = max(16, min(_LONG, probe.options.context_length // 4))
     idle = min(probe.ask(STORY, one).seconds for _ in range(2))
-    stream = probe.stream(STORY, SamplingParams(max_tokens=most), hang_up=_PIECES)
+    stream = probe.stream(STORY, SamplingParams(max_tokens=most), stop_after=_PIECES)
     after = probe.ask(STORY, one).seconds
     figures = {"idle_s": round(idle, 3), "after_hanging_up_s": round(after, 3)}
-    if not stream.cut or stream.first is None:
+    if not stream.closed or stream.first is None:
         yield Finding(CHECK, "ok", "not measured: the answer came in fewer pieces", None, figures)
         return
     each = (stream.seconds - stream.first) / max(1, stream.pieces - 1)

@@ -30,7 +30,7 @@ def request_body(
         "temperature": params.temperature,
         "seed": seeds[0] % _SEEDS,
     }
-    given: dict[str, tuple[object, bool]] = {
+    optional: dict[str, tuple[object, bool]] = {
         "top_p": (params.top_p, params.top_p < 1),
         "top_k": (params.top_k, params.top_k is not None),
         "min_p": (params.min_p, params.min_p > 0),
@@ -43,4 +43,4 @@ def request_body(
         # Without it, llama-cpp-python sends no log-probabilities. Other servers send one alternative, which is ignored.
         "top_logprobs": (1, chat and logprobs),
     }
-    return body | {name: value for name, (value, wanted) in given.items() if wanted}
+    return body | {name: value for name, (value, included) in optional.items() if included}

@@ -14,7 +14,7 @@ from generation.errors import GenerationError
 _OPENED = ("connection.connect_tcp.complete", "connection.start_tls.complete")
 
 
-class HungUpError(GenerationError):
+class RequestCancelledError(GenerationError):
     """This side cancelled the request."""
 
 
@@ -22,7 +22,7 @@ class RequestCancellation:
     """The connections of one request, which any thread can cancel, at once and permanently."""
 
     def __init__(self) -> None:
-        self._cut = threading.Event()
+        self._cancelled = threading.Event()
         self._lock = threading.Lock()
         self._sockets: list[socket.socket] = []
         self._reason: FinishReason | None = None
@@ -32,23 +32,23 @@ class RequestCancellation:
         """Reason for the cancellation; None if the request is not cancelled."""
         return self._reason
 
-    def cut(self, reason: FinishReason) -> None:
+    def cancel(self, reason: FinishReason) -> None:
         """Cancel the request and shut down its connections. The first reason is kept."""
         with self._lock:
             self._reason = self._reason or reason
-            self._cut.set()
+            self._cancelled.set()
             for open_socket in self._sockets:
                 _shut(open_socket)
             self._sockets.clear()
 
     def check(self) -> None:
-        """Raise HungUpError if the request is cancelled."""
-        if self._cut.is_set():
-            raise HungUpError("the request was cancelled")
+        """Raise RequestCancelledError if the request is cancelled."""
+        if self._cancelled.is_set():
+            raise RequestCancelledError("the request was cancelled")
 
     def wait(self, seconds: float) -> None:
-        """Sleep. Raises HungUpError as soon as the request is cancelled."""
-        self._cut.wait(seconds)
+        """Sleep. Raises RequestCancelledError as soon as the request is cancelled."""
+        self._cancelled.wait(seconds)
         self.check()
 
     def trace(self, name: str, info: Mapping[str, Any]) -> None:
@@ -60,7 +60,7 @@ class RequestCancellation:
             return
         opened = info["return_value"].get_extra_info("socket")
         with self._lock:
-            if self._cut.is_set():
+            if self._cancelled.is_set():
                 _shut(opened)
             else:
                 self._sockets.append(opened)

@@ -65,12 +65,12 @@ class Connection:
         self._single.close()
 
     def post(
-        self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
+        self, body: dict[str, Any], total_s: float | None = None, cancellation: RequestCancellation | None = None
     ) -> dict[str, Any]:
         """Send a request and return the JSON object that the server answers with.
 
-        total_s: time limit in seconds, if shorter than that of the options. line: allows another thread to cancel.
-        Raises UnavailableError with the server and what to do, ContextExceededError if the prompt is too long,
+        total_s: time limit in seconds, if shorter than that of the options. cancellation: allows another thread to
+        cancel. Raises UnavailableError with the server and what to do, ContextExceededError if the prompt is too long,
         LogprobsRefusedError if the server does not return log-probabilities, and GenerationError for other rejected
         requests.
         """
@@ -78,25 +78,25 @@ class Connection:
 
         def attempt() -> dict[str, Any]:
             with ExitStack() as stack:
-                response = self._open(body, stack, deadline, line)
-                return json_object(self._whole(response, deadline), self._where)
+                response = self._open(body, stack, deadline, cancellation)
+                return json_object(self._read_body(response, deadline), self._where)
 
-        return self._retried(attempt, deadline, line)
+        return self._retried(attempt, deadline, cancellation)
 
     def events(
-        self, body: dict[str, Any], total_s: float | None = None, line: RequestCancellation | None = None
+        self, body: dict[str, Any], total_s: float | None = None, cancellation: RequestCancellation | None = None
     ) -> Generator[dict[str, Any]]:
         """Send a request and yield the objects of the streamed answer as they arrive.
 
         A server that does not stream sends one object. Nothing is retried after the server has accepted the request.
-        line: allows another thread to cancel; a connection error or HungUpError is then raised. Raises the errors of
-        ``post``, and BrokenStreamError.
+        cancellation: allows another thread to cancel; a connection error or RequestCancelledError is then raised.
+        Raises the errors of ``post``, and BrokenStreamError.
         """
         deadline = self._deadline(total_s)
         with ExitStack() as stack:
-            response = self._retried(lambda: self._open(body, stack, deadline, line), deadline, line)
+            response = self._retried(lambda: self._open(body, stack, deadline, cancellation), deadline, cancellation)
             if "text/event-stream" not in response.headers.get("content-type", ""):
-                yield json_object(self._whole(response, deadline), self._where)
+                yield json_object(self._read_body(response, deadline), self._where)
                 return
             try:
                 pieces = self._pieces(response.iter_bytes(), deadline)
@@ -123,7 +123,7 @@ class Connection:
         with self._client.stream("GET", "models") as response:
             if response.status_code != 200:
                 return ()
-            listed = json_object(self._whole(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
+            listed = json_object(self._read_body(response, deadline, _MOST_ERROR_BYTES), self._where).get("data")
         return tuple(model for model in listed or () if isinstance(model, dict))
 
     def _deadline(self, total_s: float | None) -> float:
@@ -131,7 +131,7 @@ class Connection:
         return self._timing.clock() + (longest if total_s is None else min(total_s, longest))
 
     def _open(
-        self, body: dict[str, Any], stack: ExitStack, deadline: float, line: RequestCancellation | None = None
+        self, body: dict[str, Any], stack: ExitStack, deadline: float, cancellation: RequestCancellation | None = None
     ) -> httpx2.Response:
         """Send a request and return a reply with status 200, whose body is not read yet.
 
@@ -139,17 +139,17 @@ class Connection:
         """
         import httpx2
 
-        self._wait_for_limit(deadline, line)
-        if line is not None:
-            line.check()
+        self._wait_for_limit(deadline, cancellation)
+        if cancellation is not None:
+            cancellation.check()
         content = json.dumps(body, allow_nan=False).encode()
         with ExitStack() as attempt:
-            request = (self._client if line is None else self._single).stream(
+            request = (self._client if cancellation is None else self._single).stream(
                 "POST",
                 self._options.endpoint,
                 content=content,
                 headers={"content-type": "application/json"},
-                extensions=None if line is None else {"trace": line.trace},
+                extensions=None if cancellation is None else {"trace": cancellation.trace},
             )
             try:
                 response = attempt.enter_context(request)
@@ -167,14 +167,14 @@ class Connection:
                 raise RetryableError(f"the connection broke ({error})") from error
             except httpx2.InvalidURL as error:
                 raise UnavailableError(f"{self._where}: its URL is invalid ({error})") from error
-            attempt.callback(self._let_go, response)
+            attempt.callback(self._close_if_orphaned, response)
             if response.status_code != 200:
-                raise self._refusal(response, self._beginning(response, deadline))
+                raise self._refusal(response, self._read_start(response, deadline))
             self._note_limit(response)
             stack.push(attempt.pop_all())
         return response
 
-    def _let_go(self, response: httpx2.Response) -> None:
+    def _close_if_orphaned(self, response: httpx2.Response) -> None:
         # A connection that is opened while its pool is closing is in no pool and would never be closed.
         if self._closed:
             response.extensions["network_stream"].close()
@@ -192,21 +192,21 @@ class Connection:
         key = self._options.api_key
         return text.replace(key, "***") if key else text
 
-    def _whole(self, response: httpx2.Response, deadline: float, most: int | None = None) -> bytes:
+    def _read_body(self, response: httpx2.Response, deadline: float, most: int | None = None) -> bytes:
         """Read the body and redact the API key, which a server may repeat, so that it reaches no log and no answer."""
         body = b"".join(self._pieces(response.iter_bytes(), deadline, most))
         key = self._options.api_key
         return body.replace(key.encode(), b"***") if key else body
 
-    def _beginning(self, response: httpx2.Response, deadline: float) -> bytes:
+    def _read_start(self, response: httpx2.Response, deadline: float) -> bytes:
         """Read at most the first _MOST_ERROR_BYTES of a refusal's body."""
-        found, size = [], 0
+        chunks, size = [], 0
         for piece in self._pieces(response.iter_bytes(), deadline):
-            found.append(piece)
+            chunks.append(piece)
             size += len(piece)
             if size >= _MOST_ERROR_BYTES:
                 break
-        return b"".join(found)
+        return b"".join(chunks)
 
     def _pieces(self, pieces: Iterator[bytes], deadline: float, most: int | None = None) -> Iterator[bytes]:
         import httpx2
@@ -228,7 +228,7 @@ class Connection:
             raise RetryableError(f"the connection broke ({error})") from error
 
     def _retried(
-        self, attempt: Callable[[], Result], deadline: float, line: RequestCancellation | None = None
+        self, attempt: Callable[[], Result], deadline: float, cancellation: RequestCancellation | None = None
     ) -> Result:
         options = self._options
         for number in range(1, options.retries + 2):
@@ -245,7 +245,7 @@ class Connection:
                     raise UnavailableError(
                         f"{self._where} failed ({error}), and waiting {pause:.3g} s to try again would exceed the limit"
                     ) from error
-            self._sleep(pause, line)
+            self._sleep(pause, cancellation)
         raise AssertionError("the last attempt returns or raises")
 
     def _note_limit(self, response: httpx2.Response) -> None:
@@ -255,17 +255,17 @@ class Connection:
             with self._lock:
                 self._not_before = max(self._not_before, self._timing.clock() + wait)
 
-    def _sleep(self, seconds: float, line: RequestCancellation | None) -> None:
-        if line is None:
+    def _sleep(self, seconds: float, cancellation: RequestCancellation | None) -> None:
+        if cancellation is None:
             self._timing.sleep(seconds)
         else:
-            line.wait(seconds)
+            cancellation.wait(seconds)
 
-    def _wait_for_limit(self, deadline: float, line: RequestCancellation | None = None) -> None:
+    def _wait_for_limit(self, deadline: float, cancellation: RequestCancellation | None = None) -> None:
         with self._lock:
             pause = self._not_before - self._timing.clock()
         if pause <= 0:
             return
         if self._timing.clock() + pause > deadline:
             raise UnavailableError(f"{self._where} accepts no request for {pause:.3g} s: its rate limit is used up")
-        self._sleep(pause, line)
+        self._sleep(pause, cancellation)

@@ -20,9 +20,9 @@ from generation.decoding.streaming import TextFilter
 from generation.generator import GenerationTask
 from generation.live import Listener
 from generation.prompt import Prompt
-from generation.remote.asking import Asker
 from generation.remote.bodies import request_body
 from generation.remote.clock import Timing
+from generation.remote.completion_client import CompletionClient
 from generation.remote.connection import Connection
 from generation.remote.live import RemoteRequest
 from generation.remote.options import RemoteOptions
@@ -48,9 +48,9 @@ class OpenAIGenerator:
         self._options = options
         self._prompter = RemotePrompter(options, self._template)
         self._connection = Connection(options, timing)
-        self._asker = Asker(options, self._connection, self._prompter)
-        self._streaming = ThreadPoolExecutor(options.parallel, thread_name_prefix="remote")
-        self._asking = ThreadPoolExecutor(options.parallel, thread_name_prefix="asking")
+        self._completions = CompletionClient(options, self._connection, self._prompter)
+        self._stream_pool = ThreadPoolExecutor(options.parallel, thread_name_prefix="remote")
+        self._complete_pool = ThreadPoolExecutor(options.parallel, thread_name_prefix="asking")
         self._begun: WeakSet[RemoteRequest] = WeakSet()
         self._closed = False
 
@@ -59,8 +59,8 @@ class OpenAIGenerator:
         self._closed = True
         for request in tuple(self._begun):
             request.cancel()
-        self._streaming.shutdown(wait=False)
-        self._asking.shutdown(wait=False, cancel_futures=True)
+        self._stream_pool.shutdown(wait=False)
+        self._complete_pool.shutdown(wait=False, cancel_futures=True)
         self._connection.close()
 
     @property
@@ -125,7 +125,11 @@ class OpenAIGenerator:
         groups = [[task.seeds] if together else [(seed,) for seed in task.seeds] for task in tasks]
         return PendingReplies(
             [
-                [self._asking.submit(self._asker.whole, task.prompt, task.params, seeds) for seeds in group if seeds]
+                [
+                    self._complete_pool.submit(self._completions.complete, task.prompt, task.params, seeds)
+                    for seeds in group
+                    if seeds
+                ]
                 for task, group in zip(tasks, groups, strict=True)
             ]
         )
@@ -139,21 +143,21 @@ class OpenAIGenerator:
         request = RemoteRequest(len(samples), listener, task.params.deadline_seconds)
         self._begun.add(request)
         if self._options.one_request and len(samples) > 1:
-            self._streaming.submit(request.draw, samples, partial(self._drawn_whole, task, request))
+            self._stream_pool.submit(request.draw, samples, partial(self._complete_samples, task, request))
         else:
             for sample in samples:
-                self._streaming.submit(request.draw, (sample,), partial(self._drawn, task, sample, request))
+                self._stream_pool.submit(request.draw, (sample,), partial(self._stream_sample, task, sample, request))
         return request
 
-    def _drawn_whole(self, task: GenerationTask, request: RemoteRequest) -> tuple[Completion, ...]:
-        completions = self._asker.whole(task.prompt, task.params, task.seeds)
+    def _complete_samples(self, task: GenerationTask, request: RemoteRequest) -> tuple[Completion, ...]:
+        completions = self._completions.complete(task.prompt, task.params, task.seeds)
         for sample, completion in enumerate(completions):
-            request.said(sample, completion.text, completion.thought)
+            request.emit(sample, completion.text, completion.thought)
         return completions
 
-    def _drawn(self, task: GenerationTask, sample: int, request: RemoteRequest) -> tuple[Completion]:
-        said = partial(request.said, sample)
-        return (self._asker.streamed(task.prompt, task.params, task.seeds[sample], said, request.line),)
+    def _stream_sample(self, task: GenerationTask, sample: int, request: RemoteRequest) -> tuple[Completion]:
+        emit = partial(request.emit, sample)
+        return (self._completions.stream(task.prompt, task.params, task.seeds[sample], emit, request.cancellation),)
 
     def stream(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> Iterator[TextDelta]:
         """Yield pieces of the completions' texts as they arrive, one sample after the other.
@@ -163,7 +167,7 @@ class OpenAIGenerator:
         """
         for sample, seed in enumerate(seeds):
             text = TextFilter(params.stop, strip=True)
-            for piece in self._asker.pieces(prompt, params, seed):
+            for piece in self._completions.stream_text(prompt, params, seed):
                 if new := text.feed(piece):
                     yield TextDelta(new, sample)
                 if text.stopped:

@@ -17,13 +17,15 @@ class RemoteRequest:
     """
 
     def __init__(self, samples: int, listener: Listener, deadline_s: float | None) -> None:
-        self.line = RequestCancellation()
+        self.cancellation = RequestCancellation()
         self._listener = listener
         self._lock = threading.Lock()
         self._completions: dict[int, Completion] = {}
         self._error: Exception | None = None
         self._left = samples
-        self._timer = threading.Timer(deadline_s, self.line.cut, ("deadline",)) if deadline_s is not None else None
+        self._timer = (
+            threading.Timer(deadline_s, self.cancellation.cancel, ("deadline",)) if deadline_s is not None else None
+        )
         if self._timer is not None:
             self._timer.daemon = True
             self._timer.start()
@@ -32,9 +34,9 @@ class RemoteRequest:
 
     def cancel(self) -> None:
         """Close the connections without waiting, so that the server can stop."""
-        self.line.cut("cancelled")
+        self.cancellation.cancel("cancelled")
 
-    def said(self, sample: int, piece: str, thought: str) -> None:
+    def emit(self, sample: int, piece: str, thought: str) -> None:
         """Send reasoning and text to the listener. Either may be empty."""
         if thought:
             self._listener(ThoughtDelta(thought, sample))
@@ -52,7 +54,7 @@ class RemoteRequest:
             found = work()
         except Exception as raised:  # every error goes to the listener
             error = raised
-            self.line.cut("cancelled")
+            self.cancellation.cancel("cancelled")
         with self._lock:
             self._error = self._error or error
             self._completions |= dict(zip(samples, found, strict=False))

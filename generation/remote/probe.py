@@ -44,8 +44,8 @@ class ProbeStream:
     """A streamed answer of a server.
 
     pieces: number of events with text or reasoning. first: seconds until the first of them; None if there is none.
-    seconds: duration of the request. ended: whether a finish reason arrived. usage: whether token counts arrived. cut:
-    whether this side closed the connection.
+    seconds: duration of the request. ended: whether a finish reason arrived. usage: whether token counts arrived.
+    closed: whether this side closed the connection.
     """
 
     text: str
@@ -55,7 +55,7 @@ class ProbeStream:
     seconds: float
     ended: bool
     usage: bool
-    cut: bool = False
+    closed: bool = False
 
 
 class ServerProbe:
@@ -106,20 +106,20 @@ class ServerProbe:
             return list(pool.map(lambda question: self.ask(question, params, seed=seed), questions))
 
     def stream(
-        self, question: str, params: SamplingParams, *, seed: int = 0, hang_up: int | None = None
+        self, question: str, params: SamplingParams, *, seed: int = 0, stop_after: int | None = None
     ) -> ProbeStream:
         """Stream one answer.
 
-        hang_up: number of pieces after which the connection is closed; None to read to the end. Raises the errors of
+        stop_after: number of pieces after which the connection is closed; None to read to the end. Raises the errors of
         Connection.events.
         """
         body = request_body(self.options, PromptTurns("", question), params, (seed,), logprobs=False)
         body |= {"stream": True, "stream_options": {"include_usage": True}}
-        line = RequestCancellation()
+        cancellation = RequestCancellation()
         text = thought = ""
         pieces, first, ended, usage = 0, None, False, False
         begun = perf_counter()
-        with closing(self._connection.events(body, None, line)) as events:
+        with closing(self._connection.events(body, None, cancellation)) as events:
             for fields in events:
                 delta = delta_of(fields, self.options.api, self._where)
                 if delta.text or delta.thought:
@@ -128,23 +128,23 @@ class ServerProbe:
                 text, thought = text + delta.text, thought + delta.thought
                 ended = ended or delta.finish_reason is not None
                 usage = usage or usage_of(fields)[1] is not None
-                if hang_up is not None and pieces >= hang_up:
-                    line.cut("cancelled")
+                if stop_after is not None and pieces >= stop_after:
+                    cancellation.cancel("cancelled")
                     break
         seconds = perf_counter() - begun
-        return ProbeStream(text, thought, pieces, first, seconds, ended, usage, line.reason is not None)
+        return ProbeStream(text, thought, pieces, first, seconds, ended, usage, cancellation.reason is not None)
 
     def streams(self, questions: Sequence[str], params: SamplingParams) -> list[ProbeStream | Exception]:
         """Stream the answers to all questions at the same time. Returns a stream or an error for each, in order."""
         results: list[ProbeStream | Exception] = [RuntimeError("not run")] * len(questions)
 
-        def run(place: int) -> None:
+        def run(index: int) -> None:
             try:
-                results[place] = self.stream(questions[place], params)
+                results[index] = self.stream(questions[index], params)
             except Exception as error:  # returned to the caller
-                results[place] = error
+                results[index] = error
 
-        threads = [threading.Thread(target=run, args=(place,)) for place in range(len(questions))]
+        threads = [threading.Thread(target=run, args=(index,)) for index in range(len(questions))]
         for thread in threads:
             thread.start()
         for thread in threads:

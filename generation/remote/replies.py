@@ -88,10 +88,10 @@ def _within(value: object) -> list[object]:
     return [item for item in items if isinstance(item, (dict, list))]
 
 
-def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool, where: str) -> Reply:
+def read_reply(fields: Mapping[str, Any], api: Api, count: int, logprobs: bool, where: str) -> Reply:
     """Parse a complete reply.
 
-    wanted: number of requested choices. logprobs: whether log-probabilities were requested. where: name of the server
+    count: number of requested choices. logprobs: whether log-probabilities were requested. where: name of the server
     in messages. Raises UnavailableError for an error object, another number of choices, or a choice without text.
     """
     refuse_error(fields, where)
@@ -100,9 +100,9 @@ def read_reply(fields: Mapping[str, Any], api: Api, wanted: int, logprobs: bool,
         raise UnavailableError(
             f"{where} sent a reply without choices ({short_line(json.dumps(fields, default=str))!r})"
         )
-    if len(raw) != wanted:
-        hint = "it ignores n: request each sample separately" if wanted > 1 else "try again"
-        raise UnavailableError(f"{where} sent {len(raw)} choices for {wanted} requested: {hint}")
+    if len(raw) != count:
+        hint = "it ignores n: request each sample separately" if count > 1 else "try again"
+        raise UnavailableError(f"{where} sent {len(raw)} choices for {count} requested: {hint}")
     ordered = sorted(raw, key=lambda choice: _count(choice.get("index")) or 0)
     prompt_tokens, completion_tokens = usage_of(fields)
     fingerprint = fields.get("system_fingerprint")
@@ -254,18 +254,18 @@ def _logprobs(given: object, api: Api) -> tuple[tuple[float, ...], str]:
     if not isinstance(listed, list) or not listed:
         return (), "the server sent none"
     values: list[float] = []
-    for place, part in enumerate(listed):
+    for position, part in enumerate(listed):
         value = (part.get("logprob") if isinstance(part, dict) else None) if chat else part
         # Compared instead of isfinite: an integer may be too large for a float.
         if isinstance(value, bool) or not isinstance(value, int | float) or not -_LEAST <= value <= _LEAST:
-            return (), f"the server sent {short_line(repr(value), 40)} for token {place}"
+            return (), f"the server sent {short_line(repr(value), 40)} for token {position}"
         if value > _ROUNDING:
-            return (), f"the server sent {value!r} for token {place}, which is not a log-probability"
+            return (), f"the server sent {value!r} for token {position}, which is not a log-probability"
         values.append(min(0.0, float(value)))
     return tuple(values), ""
 
 
-def of_the_answer(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[float, ...], str]:
+def checked_logprobs(values: tuple[float, ...], drawn: int | None) -> tuple[tuple[float, ...], str]:
     """Return the log-probabilities, or none and the reason if there are more of them than generated tokens.
 
     drawn: the server's count of generated tokens; None if unknown. One more is valid, because an end token may not be

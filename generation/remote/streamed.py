@@ -11,7 +11,7 @@ from generation.decoding.params import SamplingParams
 from generation.decoding.streaming import TextFilter
 from generation.errors import UnavailableError
 from generation.remote.options import RemoteOptions
-from generation.remote.replies import delta_logprobs, delta_of, finish_reason, of_the_answer, usage_of
+from generation.remote.replies import checked_logprobs, delta_logprobs, delta_of, finish_reason, usage_of
 
 
 class StreamedReply:
@@ -58,23 +58,23 @@ class StreamedReply:
         """Return the text that was held back, at the end of the stream."""
         return self._text.finish()
 
-    def completion(self, seed: int, chunks: int, cut: FinishReason | None) -> Completion:
+    def completion(self, seed: int, chunks: int, cancel_reason: FinishReason | None) -> Completion:
         """Return the completion. Call ``finish`` first.
 
-        chunks: number of chunks that can be cited. cut: reason why this side ended the stream; None if it did not.
-        Raises UnavailableError if the stream ended without a finish reason, or with an incomplete answer.
+        chunks: number of chunks that can be cited. cancel_reason: reason why this side ended the stream; None if it did
+        not. Raises UnavailableError if the stream ended without a finish reason, or with an incomplete answer.
         """
         reason: FinishReason
         if self.stopped:
             reason = "stop"
         elif self._ended is not None:
             reason = finish_reason(self._ended, self._where)
-        elif cut is not None:
-            reason = cut
+        elif cancel_reason is not None:
+            reason = cancel_reason
         else:
             raise UnavailableError(f"{self._where} broke off its answer without a finish reason. Try again")
         drawn = self._completion_tokens
-        logprobs, wrong = of_the_answer(() if self._missing else tuple(self._logprobs), drawn)
+        logprobs, wrong = checked_logprobs(() if self._missing else tuple(self._logprobs), drawn)
         return Completion(
             text=self._text.text,
             token_ids=(),

@@ -99,12 +99,12 @@ def test_a_cancelled_request_is_not_requested_whole(server: Any, wire: Any, remo
 
     ready = threading.Event()
 
-    def hang_up(handler: Any, body: object) -> None:
+    def stop_after(handler: Any, body: object) -> None:
         assert ready.wait(60)
         request.cancel()
         broken(handler, body)
 
-    server.script = [hang_up]
+    server.script = [stop_after]
     task = GenerationTask(generator.prompt("When?", (), 5), PARAMS, (0,))
     request = generator.begin(task, heard.put)
     ready.set()

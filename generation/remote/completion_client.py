@@ -24,90 +24,91 @@ from generation.remote.connection import Connection
 from generation.remote.options import RemoteOptions
 from generation.remote.prompting import RemotePrompter
 from generation.remote.refusals import BrokenStreamError, ContextExceededError, LogprobsRefusedError
-from generation.remote.replies import Reply, delta_of, finish_reason, of_the_answer, read_reply
+from generation.remote.replies import Reply, checked_logprobs, delta_of, finish_reason, read_reply
 from generation.remote.streamed import StreamedReply
 
-Said = Callable[[str, str], None]
+Emit = Callable[[str, str], None]
 """Callback that receives a piece of text and a piece of reasoning. Either may be empty."""
 
 
-class Asker:
+class CompletionClient:
     """A client that requests completions from one server. It is thread-safe and remembers unsupported features."""
 
     def __init__(self, options: RemoteOptions, connection: Connection, prompter: RemotePrompter) -> None:
         self._options, self._connection, self._prompter = options, connection, prompter
         self._where = f"the server at {options.shown_url}"
-        self._tells_usage = True
+        self._sends_usage = True
         self._logprobs_refused = ""  # the server's reason
 
-    def whole(
+    def complete(
         self,
         prompt: Prompt,
         params: SamplingParams,
         seeds: tuple[int, ...],
-        line: RequestCancellation | None = None,
+        cancellation: RequestCancellation | None = None,
     ) -> tuple[Completion, ...]:
         """Request one completion per seed in one request, without streaming.
 
-        line: allows another thread to cancel the request.
+        cancellation: allows another thread to cancel the request.
         """
         shown = prompt.chunks
         while True:
-            logprobs, refused = self._asks_logprobs, self._logprobs_refused
+            logprobs, refused = self._requests_logprobs, self._logprobs_refused
             body = self._body(prompt, shown, params, seeds, logprobs=logprobs)
             try:
-                fields = self._connection.post(body, params.deadline_seconds, line)
+                fields = self._connection.post(body, params.deadline_seconds, cancellation)
                 break
             except ContextExceededError as error:
-                shown = _fewer(shown, error)
+                shown = _without_last(shown, error)
             except LogprobsRefusedError as error:
-                self._give_up_logprobs(error, logprobs)
+                self._stop_requesting_logprobs(error, logprobs)
         reply = read_reply(fields, self._options.api, len(seeds), logprobs, self._where)
         found = (_completion(reply, i, params, seed, len(shown)) for i, seed in enumerate(seeds))
         return tuple(replace(c, logprobs_missing=refused) if refused else c for c in found)
 
-    def streamed(
-        self, prompt: Prompt, params: SamplingParams, seed: int, said: Said, line: RequestCancellation
+    def stream(
+        self, prompt: Prompt, params: SamplingParams, seed: int, emit: Emit, cancellation: RequestCancellation
     ) -> Completion:
         """Request one completion as a stream.
 
-        said: called with text and reasoning as they become final. line: allows another thread to cancel the request,
-        which then returns what has arrived. A refusal comes before the first event, so chunks can still be dropped.
+        emit: called with text and reasoning as they become final. cancellation: allows another thread to cancel the
+        request, which then returns what has arrived. A refusal comes before the first event, so chunks can still be
+        dropped.
         """
         shown = prompt.chunks
         while True:
-            logprobs, usage = self._asks_logprobs, self._tells_usage
+            logprobs, usage = self._requests_logprobs, self._sends_usage
             reply = StreamedReply(self._options, params, self._where, self._logprobs_refused)
             body = self._body(prompt, shown, params, (seed,), logprobs=logprobs)
             body |= {"stream": True, **({"stream_options": {"include_usage": True}} if usage else {})}
             begun = False
             try:
-                with closing(self._connection.events(body, None, line)) as events:
+                with closing(self._connection.events(body, None, cancellation)) as events:
                     for fields in events:
                         begun = True
-                        said(reply.feed(fields), reply.take_thought())
+                        emit(reply.feed(fields), reply.take_thought())
                         if reply.stopped:
                             break
             except ContextExceededError as error:
-                shown = _fewer(shown, error)
+                shown = _without_last(shown, error)
                 continue
             except LogprobsRefusedError as error:
-                self._give_up_logprobs(error, logprobs)
+                self._stop_requesting_logprobs(error, logprobs)
                 continue
             except Exception as error:  # a connection that was shut down raises errors of many types
-                if line.reason is None:
+                if cancellation.reason is None:
                     if usage and isinstance(error, GenerationError) and "stream_options" in str(error):
-                        self._tells_usage = False  # an older server, which rejects unknown fields
+                        self._sends_usage = False  # an older server, which rejects unknown fields
                         continue
                     if not isinstance(error, BrokenStreamError) or begun:
                         raise
-            if not begun and line.reason is None:
+            if not begun and cancellation.reason is None:
                 # Some servers break off a stream where they would refuse other requests with a reason.
-                return self._unstreamed(replace(prompt, chunks=shown), params, seed, said, line)
-            said(reply.finish(), reply.take_thought())
-            return reply.completion(seed, len(shown), line.reason)
+                return self._unstreamed(replace(prompt, chunks=shown), params, seed, emit, cancellation)
+            emit(reply.finish(), reply.take_thought())
+            return reply.completion(seed, len(shown), cancellation.reason)
 
-    def pieces(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
+    def stream_text(self, prompt: Prompt, params: SamplingParams, seed: int) -> Iterator[str]:
         """Yield the unfiltered text of a stream as it arrives. Raises UnavailableError if the server breaks off."""
         ended = None
         for fields in self._events(prompt, params, seed):
@@ -127,18 +128,18 @@ class Asker:
                 yield from self._connection.events(body, params.deadline_seconds)
                 return
             except ContextExceededError as error:
-                shown = _fewer(shown, error)
+                shown = _without_last(shown, error)
 
     def _unstreamed(
-        self, prompt: Prompt, params: SamplingParams, seed: int, said: Said, line: RequestCancellation
+        self, prompt: Prompt, params: SamplingParams, seed: int, emit: Emit, cancellation: RequestCancellation
     ) -> Completion:
         try:
-            (completion,) = self.whole(prompt, params, (seed,), line)
-        except Exception:  # as in streamed
-            if line.reason is None:
+            (completion,) = self.complete(prompt, params, (seed,), cancellation)
+        except Exception:  # as in stream
+            if cancellation.reason is None:
                 raise
-            return Completion("", (), (), line.reason, Usage(0, 0), seed)
-        said(completion.text, completion.thought)
+            return Completion("", (), (), cancellation.reason, Usage(0, 0), seed)
+        emit(completion.text, completion.thought)
         return completion
 
     def _body(
@@ -153,17 +154,17 @@ class Asker:
         return request_body(self._options, self._prompter.turns(prompt, shown), params, seeds, logprobs=logprobs)
 
     @property
-    def _asks_logprobs(self) -> bool:
+    def _requests_logprobs(self) -> bool:
         return self._options.logprobs and not self._logprobs_refused
 
-    def _give_up_logprobs(self, error: LogprobsRefusedError, asked: bool) -> None:
-        """Stop requesting log-probabilities. asked: whether they were requested; if not, the error is raised."""
-        if not asked:
+    def _stop_requesting_logprobs(self, error: LogprobsRefusedError, requested: bool) -> None:
+        """Stop requesting log-probabilities. requested: whether they were requested; if not, the error is raised."""
+        if not requested:
             raise error
         self._logprobs_refused = str(error)
 
 
-def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
+def _without_last(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple[PromptChunk, ...]:
     """Return the chunks without the last one. Raises ContextLengthError if there are none."""
     if not shown:
         raise ContextLengthError(
@@ -172,14 +173,14 @@ def _fewer(shown: tuple[PromptChunk, ...], error: ContextExceededError) -> tuple
     return shown[:-1]
 
 
-def _completion(reply: Reply, place: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
-    choice = reply.choices[place]
+def _completion(reply: Reply, index: int, params: SamplingParams, seed: int, chunks: int) -> Completion:
+    choice = reply.choices[index]
     text = TextFilter(params.stop, strip=True)  # the server may not support stop strings, or only a few
     text.add_thought(choice.thought)
     text.feed(choice.text)
     text.finish()
     alone = reply.completion_tokens if len(reply.choices) == 1 else None
-    logprobs, missing = of_the_answer(choice.logprobs, alone)
+    logprobs, missing = checked_logprobs(choice.logprobs, alone)
     drawn = alone if alone is not None else len(logprobs)
     return Completion(
         text=text.text,
