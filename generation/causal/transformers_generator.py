@@ -125,7 +125,7 @@ class TransformersGenerator(PromptedGenerator):
             return Completion("", (), (), "cancelled", Usage(len(prompt.token_ids), 0), seed)
         device = self._model.device
         length = len(prompt.token_ids)
-        room = min(params.max_tokens, self._context_length - length + 1)
+        max_new = min(params.max_tokens, self._context_length - length + 1)
         stream = TextStream(self._tokenizer.decode, params.stop, strip=True, thinking=self._thinking)
         ids = torch.tensor([prompt.token_ids], device=device)
         # The seed must not affect other uses of the random number generator, nor they this sample.
@@ -134,7 +134,7 @@ class TransformersGenerator(PromptedGenerator):
             out = self._model.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),
-                generation_config=self._settings(params, room),
+                generation_config=self._settings(params, max_new),
                 logits_processor=[_finite],
                 stopping_criteria=[self._stopping(stream, emit, cancelled)],
             )
@@ -147,7 +147,7 @@ class TransformersGenerator(PromptedGenerator):
             text=stream.text,
             token_ids=tuple(kept),
             token_logprobs=tuple(logprobs[range(len(kept)), kept].tolist()) if kept else (),
-            finish_reason=_finish(ended or stream.stopped, len(drawn) >= room, cancelled()),
+            finish_reason=_finish(ended or stream.stopped, len(drawn) >= max_new, cancelled()),
             usage=Usage(length, len(kept)),
             seed=seed,
             citations=find_citations(stream.text, len(prompt.chunks)),
@@ -155,7 +155,7 @@ class TransformersGenerator(PromptedGenerator):
             top_logprobs=top_logprobs(logprobs, [params.top_logprobs] * len(kept)) if params.top_logprobs else (),
         )
 
-    def _settings(self, params: SamplingParams, room: int) -> Any:
+    def _settings(self, params: SamplingParams, max_new: int) -> Any:
         """Return a GenerationConfig. All settings are explicit, so that generation_config.json has no effect."""
         from transformers import GenerationConfig
 
@@ -177,8 +177,8 @@ class TransformersGenerator(PromptedGenerator):
             }
         return GenerationConfig(
             **(warm or {"do_sample": False}),
-            max_new_tokens=room,
-            min_new_tokens=min(params.min_tokens, room) or None,
+            max_new_tokens=max_new,
+            min_new_tokens=min(params.min_tokens, max_new) or None,
             repetition_penalty=params.repetition_penalty,
             sequence_bias={(token,): float(nats) for token, nats in params.logit_bias} or None,
             max_time=params.deadline_seconds,

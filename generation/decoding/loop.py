@@ -57,7 +57,7 @@ class DecodedTokens:
 
 
 @dataclass(frozen=True, slots=True)
-class DecodingUse:
+class Calibration:
     """Calibration of a model's distributions, applied before sampling and before log-probabilities are returned.
 
     temperature: each distribution p becomes p ** (1 / temperature), renormalised. first_bias: (token ID, nats) added to
@@ -68,7 +68,7 @@ class DecodingUse:
     first_bias: tuple[int, float] | None = None
 
     @property
-    def idle(self) -> bool:
+    def is_identity(self) -> bool:
         """Whether the calibration changes nothing."""
         return self.temperature == 1.0 and (self.first_bias is None or self.first_bias[1] == 0.0)
 
@@ -116,7 +116,7 @@ def decode(
     *,
     first_copyable_id: int = 0,
     null_id: int | None = None,
-    use: DecodingUse | None = None,
+    calibration: Calibration | None = None,
     stopped: Callable[[DecodedTokens], bool] | None = None,
 ) -> tuple[DecodedTokens, ...]:
     """Generate one completion of ``prompt`` per seed, of at most params.max_tokens tokens and within the context.
@@ -124,15 +124,15 @@ def decode(
     The prompt is read once. Each later step costs O(position).
 
     end_ids: tokens that finish a sample and are not part of it. first_copyable_id, null_id: a copying head may copy
-    tokens with IDs from first_copyable_id on, and null_id, which stands for no answer. use: calibration; None for none.
-    stopped: called after each token with the tokens so far; the sample ends if it returns True.
+    tokens with IDs from first_copyable_id on, and null_id, which stands for no answer. calibration: None to use the
+    model's distributions. stopped: called after each token with the tokens so far; the sample ends if it returns True.
     """
     with torch.inference_mode():
         device = model.device
         ids = torch.tensor([prompt], device=device)
-        room = min(params.max_tokens, model.config.max_positions - len(prompt) + 1)
+        max_new = min(params.max_tokens, model.config.max_positions - len(prompt) + 1)
         # The last token is never read, so the cache needs one position less.
-        cache = model.new_cache(1, min(len(prompt) + room - 1, model.config.max_positions))
+        cache = model.new_cache(1, min(len(prompt) + max_new - 1, model.config.max_positions))
         hidden = model(ids, cache)  # (1, P, E)
         memory = (
             HeadMemory(hidden, ids, copyable_tokens(ids, first_copyable_id, null_id))
@@ -140,24 +140,24 @@ def decode(
             else None
         )
         samples = [_Sample(SampleStream(seed)) for seed in seeds]
-        use = use or DecodingUse()
-        step = _repeat(use.first(model.next_token(hidden[:, -1], memory)), len(seeds))
-        if len(seeds) > 1 and room > 1:
+        calibration = calibration or Calibration()
+        step = _repeat(calibration.first(model.next_token(hidden[:, -1], memory)), len(seeds))
+        if len(seeds) > 1 and max_new > 1:
             cache = cache.expand(len(seeds))
         drawn = ids.new_empty((len(seeds), 0))
-        for index in range(room):
+        for index in range(max_new):
             tokens = _draw_step(step, ids[0], params, samples, end_ids, index)
             for sample in samples:
                 if sample.finish is None and stopped is not None and stopped(sample.decoded()):
                     sample.finish = "stop"
-            if index + 1 == room or all(sample.finish for sample in samples):
+            if index + 1 == max_new or all(sample.finish for sample in samples):
                 break
             if memory is not None:
                 # The continuation of a copied span depends on the answer so far. The last column is a placeholder for
                 # the token to be predicted.
                 drawn = torch.cat((drawn, tokens[:, None]), dim=1)
                 memory = replace(memory, answer=torch.cat((drawn, torch.zeros_like(drawn[:, :1])), dim=1))
-            step = use.later(model.next_token(model(tokens[:, None], cache)[:, -1], memory))
+            step = calibration.later(model.next_token(model(tokens[:, None], cache)[:, -1], memory))
     return tuple(sample.decoded() for sample in samples)
 
 

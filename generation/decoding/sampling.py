@@ -108,8 +108,8 @@ def _shares(weights: Tensor) -> Tensor:
     This is done twice, because the first sum must not overflow if all V weights are 1. It is therefore taken in coarse
     units (2**-44 for 150,000 tokens) and is exact only to 1e-8.
     """
-    room = 2.0 ** (62 - weights.shape[-1].bit_length())
-    for unit in (room, _UNIT / 2):
+    coarse = 2.0 ** (62 - weights.shape[-1].bit_length())
+    for unit in (coarse, _UNIT / 2):
         total = (weights * unit).long().sum(-1, keepdim=True).double() / unit
         weights = weights / total
     return weights
@@ -176,8 +176,8 @@ def adjusted_logits(
             raise ParameterError(
                 "logit_bias", f"logit_bias names token {unknown}: this model's ids are 0..{vocabulary - 1}"
             )
-        at = torch.tensor([(i, token) for i, token, _ in biased], device=device)
-        out[at[:, 0], at[:, 1]] += torch.tensor([nats for _, _, nats in biased], device=device)
+        pairs = torch.tensor([(i, token) for i, token, _ in biased], device=device)
+        out[pairs[:, 0], pairs[:, 1]] += torch.tensor([nats for _, _, nats in biased], device=device)
     if penalised:
         if seen is None:
             raise ValueError("a repetition penalty needs the tokens that were seen")
@@ -199,9 +199,11 @@ def top_logprobs(logprobs: Tensor, counts: Sequence[int]) -> tuple[tuple[tuple[i
     if most == 0:
         return tuple(() for _ in counts)
     # One extra value shows whether a tie crosses the end of the list; topk orders ties arbitrarily.
-    found = logprobs.topk(min(most + 1, logprobs.shape[-1]), dim=-1)
+    likeliest = logprobs.topk(min(most + 1, logprobs.shape[-1]), dim=-1)
     out = []
-    for row, (count, ids, values) in enumerate(zip(counts, found.indices.tolist(), found.values.tolist(), strict=True)):
+    for row, (count, ids, values) in enumerate(
+        zip(counts, likeliest.indices.tolist(), likeliest.values.tolist(), strict=True)
+    ):
         pairs = list(zip(ids, values, strict=True))
         if 0 < count < len(pairs) and values[count - 1] == values[count]:
             last = values[count - 1]

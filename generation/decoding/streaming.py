@@ -122,9 +122,9 @@ class TextStream:
 
 def cut_at_stop(text: str, stops: Sequence[str]) -> int | None:
     """Return the offset at which TextStream would end this text; None if it contains no stop string."""
-    found = _StopFilter(stops)
-    kept = found.feed(text)
-    return len(kept) if found.stopped else None
+    stop_filter = _StopFilter(stops)
+    kept = stop_filter.feed(text)
+    return len(kept) if stop_filter.stopped else None
 
 
 class _IncrementalDecoder:
@@ -184,7 +184,7 @@ class _IncrementalDecoder:
         waiting = len(self._text) - len(self._sent)
         starts = [len(self._ids) - _WINDOW - more for more in range(4)]
         texts = [(self._decode(self._ids[start:]), start) for start in starts]
-        text, start = min(texts, key=lambda found: found[0].count(_UNKNOWN))
+        text, start = min(texts, key=lambda candidate: candidate[0].count(_UNKNOWN))
         if len(text) <= waiting or not text.endswith(self._text[len(self._sent) :]):
             return  # the window must contain returned text: the next token would be decoded as the first one
         del self._ids[:start]

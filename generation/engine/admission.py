@@ -25,7 +25,7 @@ class Admission:
     def __init__(self, config: DecoderConfig, arena: KeyValueArena, options: EngineOptions) -> None:
         self._arena, self._options, self._prefix = arena, options, config.prefix
         self._free = RangeAllocator(arena.total)
-        self.spare = self._taken(1).start  # padding rows of a block write to this position
+        self.spare = self._take_or_fail(1).start  # padding rows of a block write to this position
         self._cache = PrefixCache(options.shared_block, options.cache_bytes // arena.position_bytes)
         self.runs: dict[PromptKey, PromptRun] = {}
         self._waiting: deque[Ticket] = deque()
@@ -70,8 +70,8 @@ class Admission:
 
     def prompt_done(self, run: PromptRun) -> None:
         """Add a prompt that has been read to the cache. Its rows are its users."""
-        del self.runs[run.kept.key]
-        self._cache.add(run.kept, beginnings=not self._prefix)
+        del self.runs[run.prompt.key]
+        self._cache.add(run.prompt, share_prefixes=not self._prefix)
 
     def shrink(self, rows: Rows, count: int) -> None:
         """Keep only the first ``count`` rows and free the others' memory. If none remain, the prompt loses a user."""
@@ -82,7 +82,7 @@ class Admission:
         if count:
             return
         run = self.runs.get(rows.prompt.key)
-        if run is None or run.kept is not rows.prompt:
+        if run is None or run.prompt is not rows.prompt:
             self._release(rows.prompt)
             return
         rows.prompt.users -= 1
@@ -97,51 +97,51 @@ class Admission:
             self._free.give_back(freed)
 
     def _admit(self, ticket: Ticket) -> Rows | None:
-        most = min(len(ticket.waiting), self._options.max_rows - self._rows)
-        if most < 1:
+        max_count = min(len(ticket.waiting), self._options.max_rows - self._rows)
+        if max_count < 1:
             return None
         tokens = ticket.request.prompt
-        kept = self._cache.same(tokens, ticket.request.owner)
+        cached = self._cache.same(tokens, ticket.request.owner)
         run = self.runs.get((ticket.request.owner, tokens))
-        if kept is None and run is None:
-            return self._admit_new(ticket, most)
-        prompt = kept or (run.kept if run is not None else None)
+        if cached is None and run is None:
+            return self._admit_new(ticket, max_count)
+        prompt = cached or (run.prompt if run is not None else None)
         if prompt is None:
             raise AssertionError("a prompt is neither kept nor being read")
         self._use(prompt)
-        stride = ticket.room - 1
-        own, count = self._rows_of(0, stride, most)
+        stride = ticket.max_new - 1
+        own, count = self._allocate_rows(0, stride, max_count)
         if own is None:
             self._unuse(prompt)
             if self._rows:
                 return None
             # Nothing runs, so only the cached prompt itself, in the middle of the free memory, blocks its rows.
-            self._give_up_all()
-            return self._admit_new(ticket, most)
+            self._evict_all()
+            return self._admit_new(ticket, max_count)
         if ticket.shared_tokens < 0:
             ticket.shared_tokens = len(tokens)
         return self._new_rows(ticket, prompt, own, stride, count)
 
-    def _admit_new(self, ticket: Ticket, most: int) -> Rows | None:
+    def _admit_new(self, ticket: Ticket, max_count: int) -> Rows | None:
         tokens, owner = ticket.request.prompt, ticket.request.owner
-        beginning = SharedPrefix(None, 0) if self._prefix else self._cache.longest(tokens, owner)
-        if not self._prefix and self._worth_waiting(tokens, owner, beginning.length):
+        prefix = SharedPrefix(None, 0) if self._prefix else self._cache.longest(tokens, owner)
+        if not self._prefix and self._should_wait(tokens, owner, prefix.length):
             return None
-        rows = self._with_beginning(ticket, beginning, most)
-        if rows is None and beginning.length and not self._rows:
+        rows = self._admit_with_prefix(ticket, prefix, max_count)
+        if rows is None and prefix.length and not self._rows:
             # Nothing runs, and the shared prefix blocks the rest: read the entire prompt again.
-            rows = self._with_beginning(ticket, SharedPrefix(None, 0), most)
+            rows = self._admit_with_prefix(ticket, SharedPrefix(None, 0), max_count)
         return rows
 
-    def _with_beginning(self, ticket: Ticket, beginning: SharedPrefix, most: int) -> Rows | None:
-        tokens, stride = ticket.request.prompt, ticket.room - 1
+    def _admit_with_prefix(self, ticket: Ticket, prefix: SharedPrefix, max_count: int) -> Rows | None:
+        tokens, stride = ticket.request.prompt, ticket.max_new - 1
         owner = ticket.request.owner
-        source = beginning.prompt
+        source = prefix.prompt
         if source is not None:
             self._use(source)
-        copied = beginning.length if self._options.invariant else 0
-        length = len(tokens) - beginning.length + copied
-        taken, count = self._rows_of(length, stride, most)
+        copied = prefix.length if self._options.invariant else 0
+        length = len(tokens) - prefix.length + copied
+        taken, count = self._allocate_rows(length, stride, max_count)
         if taken is None:
             if source is not None:
                 self._unuse(source)
@@ -151,7 +151,7 @@ class Admission:
             # Copy the prefix, so that the prompt is in one range: the order of summation must not depend on other
             # requests.
             target = own.start
-            for part in beginning.ranges:
+            for part in prefix.ranges:
                 self._arena.copy(part, target)
                 target += part.length
             prompt = CachedPrompt(tokens, (own,), own, owner=owner)
@@ -159,11 +159,11 @@ class Admission:
                 self._unuse(source)
         else:
             parents = () if source is None else (source,)
-            prompt = CachedPrompt(tokens, (*beginning.ranges, own), own, parents, owner=owner)
-        self.runs[prompt.key] = PromptRun(prompt, beginning.length)
+            prompt = CachedPrompt(tokens, (*prefix.ranges, own), own, parents, owner=owner)
+        self.runs[prompt.key] = PromptRun(prompt, prefix.length)
         prompt.users = 1
         if ticket.shared_tokens < 0:
-            ticket.shared_tokens = beginning.length
+            ticket.shared_tokens = prefix.length
         return self._new_rows(ticket, prompt, taken.without_first(length), stride, count)
 
     def _new_rows(self, ticket: Ticket, prompt: CachedPrompt, own: KeyRange, stride: int, count: int) -> Rows:
@@ -171,30 +171,30 @@ class Admission:
         self._rows += count
         return Rows(ticket, prompt, samples, own, stride)
 
-    def _worth_waiting(self, tokens: tuple[int, ...], owner: str, found: int) -> bool:
+    def _should_wait(self, tokens: tuple[int, ...], owner: str, shared: int) -> bool:
         """Return whether to wait for a prompt that is being read, to share its prefix.
 
         This is the case if one of the owner's prompts has at least a quarter of these tokens in addition to those that
-        the cache shares now. found: number of tokens that the cache shares.
+        the cache shares now. shared: number of tokens that the cache shares.
         """
         block = self._options.shared_block
         for run in self.runs.values():
-            if run.kept.owner != owner:
+            if run.prompt.owner != owner:
                 continue
-            other = run.kept.token_ids
+            other = run.prompt.token_ids
             common = 0
             while tokens[common : common + block] == other[common : common + block] and common + block < len(tokens):
                 common += block
-            if common - found >= max(block, len(tokens) // 4):
+            if common - shared >= max(block, len(tokens) // 4):
                 return True
         return False
 
-    def _rows_of(self, fixed: int, stride: int, most: int) -> tuple[KeyRange | None, int]:
+    def _allocate_rows(self, fixed: int, stride: int, max_count: int) -> tuple[KeyRange | None, int]:
         """Allocate a range for ``fixed`` positions and as many rows as fit.
 
         Returns the range and the number of rows, or None and 0 if no row fits.
         """
-        count = most
+        count = max_count
         while count:
             taken = self._take(fixed + count * stride)
             if taken is not None:
@@ -205,7 +205,7 @@ class Admission:
     def _take(self, length: int) -> KeyRange | None:
         taken = self._free.take(length)
         while taken is None and length <= self.free:
-            freed = self._cache.give_up_one()
+            freed = self._cache.evict_one()
             if not freed:
                 return None
             for part in freed:
@@ -213,12 +213,12 @@ class Admission:
             taken = self._free.take(length)
         return taken
 
-    def _give_up_all(self) -> None:
-        while freed := self._cache.give_up_one():
+    def _evict_all(self) -> None:
+        while freed := self._cache.evict_one():
             for part in freed:
                 self._free.give_back(part)
 
-    def _taken(self, length: int) -> KeyRange:
+    def _take_or_fail(self, length: int) -> KeyRange:
         taken = self._free.take(length)
         if taken is None:
             raise AssertionError("an empty arena has no free position")

@@ -15,8 +15,8 @@ def close_gaps(rows: Rows, arena: KeyValueArena) -> int:
     count = len(live)
     gaps = [row for row in range(count) if rows.samples[row].finish is not None]
     for gap, row in zip(gaps, [row for row in live if row >= count], strict=True):
-        stretch = rows.own.without_first(row * rows.stride).first(rows.read)
-        arena.copy(stretch, rows.own.start + gap * rows.stride)
+        span = rows.own.without_first(row * rows.stride).first(rows.read)
+        arena.copy(span, rows.own.start + gap * rows.stride)
         rows.samples[gap] = rows.samples[row]
         if rows.seen is not None:
             rows.seen[gap] = rows.seen[row]

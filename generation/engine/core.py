@@ -78,13 +78,13 @@ class Engine:
     def submit(self, request: EngineRequest) -> Handle:
         """Submit a request without computing anything. Raises GenerationError if it can never be served."""
         config = self._model.config
-        room = check_request(request, config, self._admission.capacity, self._arena.position_bytes)
+        max_new = check_request(request, config, self._admission.capacity, self._arena.position_bytes)
         handle = Handle(self._submitted)
         self._submitted += 1
         limit = request.params.deadline_seconds
         samples = [Sample(index, SampleStream(seed)) for index, seed in enumerate(request.seeds)]
         ends_at = None if limit is None else self._clock() + limit
-        ticket = Ticket(handle, request, room, samples, deque(samples), ends_at)
+        ticket = Ticket(handle, request, max_new, samples, deque(samples), ends_at)
         self._tickets[handle.number] = ticket
         if samples:
             self._admission.enqueue(ticket)
@@ -197,7 +197,7 @@ class Engine:
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            concerned = {id(chunk.run.kept) for chunk in chunks}
+            concerned = {id(chunk.run.prompt) for chunk in chunks}
             self._fail_youngest([rows for rows in self._pending if id(rows.prompt) in concerned], error)
             return
         for chunk in chunks:

@@ -33,7 +33,7 @@ class DecodingPass:
         self._states: list[DecodeState] | None = None
         self._graphs: GraphedDecoding | None = None
         if model.row_steps is not None:
-            _take_one_step(model.row_steps, DecodeState(arena, [RowGroup(1, (), spare, 1, 1)], 1))
+            _prepare_kernels(model.row_steps, DecodeState(arena, [RowGroup(1, (), spare, 1, 1)], 1))
         elif options.invariant:
             prepare_unshared_reads(arena)
         if options.cuda_graphs and model.device.type == "cuda" and not (options.invariant or model.config.prefix):
@@ -96,7 +96,7 @@ class DecodingPass:
         ]
 
 
-def _take_one_step(steps: RowSteps, state: DecodeState) -> None:
+def _prepare_kernels(steps: RowSteps, state: DecodeState) -> None:
     """Load the step kernels, or compile them (about 15 seconds, once per machine), so that no request waits for it."""
     with torch.inference_mode():
         steps.hidden(torch.zeros(1, 1, dtype=torch.long), state)
@@ -105,14 +105,14 @@ def _take_one_step(steps: RowSteps, state: DecodeState) -> None:
 def _groups_in_blocks(cohorts: Sequence[Rows], block: int) -> list[list[RowGroup]]:
     """Split the rows, in order, into blocks of ``block`` rows. The last block may have fewer."""
     blocks: list[list[RowGroup]] = []
-    room = 0
+    free = 0
     for rows in cohorts:
         first = 0
         while first < len(rows.samples):
-            if not room:
+            if not free:
                 blocks.append([])
-                room = block
-            count = min(room, len(rows.samples) - first)
+                free = block
+            count = min(free, len(rows.samples) - first)
             blocks[-1].append(rows.group(first, count))
-            first, room = first + count, room - count
+            first, free = first + count, free - count
     return blocks

@@ -111,15 +111,15 @@ class GraphedDecoding:
         """
         rows, longest = tokens.shape[0], max(group.length for group in groups)
         key = graph_key(rows, longest, self._model.config.max_positions)
-        found = self._captured.get(key) or self._new(key)
+        captured = self._captured.get(key) or self._new(key)
         self._captured.move_to_end(key)
         if self._loaded == key:
-            found.state.next_step()
+            captured.state.next_step()
         else:
-            found.state.load(groups)
+            captured.state.load(groups)
         self._loaded = None  # after an error in the replay, everything is loaded again
-        found.tokens[:rows] = tokens
-        hidden = found.replay()[:rows, -1]
+        captured.tokens[:rows] = tokens
+        hidden = captured.replay()[:rows, -1]
         self._loaded = key
         return hidden
 
@@ -129,6 +129,6 @@ class GraphedDecoding:
         tokens = torch.zeros((key.rows, 1), dtype=torch.long, device=self._model.device)
         state = IndexedDecodeState(self._arena, key.rows, key.capacity, self._spare)
         state.load(())  # capturing must not write to positions in use
-        found = _Captured(tokens, state, self._capture(lambda: self._model(tokens, state)))
-        self._captured[key] = found
-        return found
+        captured = _Captured(tokens, state, self._capture(lambda: self._model(tokens, state)))
+        self._captured[key] = captured
+        return captured

@@ -32,8 +32,8 @@ def load_for_engine(folder: Path, device: str, precision: WeightPrecision) -> Lo
 
     Raises the errors of ``load_decoder``, and ModelError for 4-bit weights where they are not supported.
     """
-    if precision.bits and (found := _grouped(folder, device, precision)) is not None:
-        return found
+    if precision.bits and (grouped := _grouped(folder, device, precision)) is not None:
+        return grouped
     model = load_decoder(folder, device=device, dtype=precision.dtype)
     channels = precision.bits == 8 and not precision.stored_only
     if channels:

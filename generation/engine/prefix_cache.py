@@ -115,18 +115,18 @@ class PrefixCache:
             node, length = below, length + self._block
         return SharedPrefix(node.prompt, length)
 
-    def add(self, prompt: CachedPrompt, *, beginnings: bool) -> None:
+    def add(self, prompt: CachedPrompt, *, share_prefixes: bool) -> None:
         """Add a prompt that has users and is a user of its parents.
 
-        beginnings: whether others may share a prefix of it (False for a prefix decoder). Raises ValueError if the owner
-        already has a prompt with the same tokens.
+        share_prefixes: whether others may share a prefix of it (False for a prefix decoder). Raises ValueError if the
+        owner already has a prompt with the same tokens.
         """
         if prompt.key in self._exact:
             raise ValueError("a prompt with these tokens is already cached")
         self._exact[prompt.key] = prompt
         for parent in prompt.parents:
             parent.children += 1
-        if not beginnings:
+        if not share_prefixes:
             return
         node = self._roots.setdefault(prompt.owner, _Node(None, (), None))
         for begin in range(0, len(prompt.token_ids) - self._block + 1, self._block):
@@ -148,13 +148,13 @@ class PrefixCache:
 
     def release(self, prompt: CachedPrompt) -> list[KeyRange]:
         """Remove a user. Returns the ranges that are freed because prompts without users exceed the limit."""
-        self._leave(prompt)
+        self._remove_user(prompt)
         freed: list[KeyRange] = []
         while self._unused_positions > self._limit:
-            freed.extend(self.give_up_one())
+            freed.extend(self.evict_one())
         return freed
 
-    def give_up_one(self) -> list[KeyRange]:
+    def evict_one(self) -> list[KeyRange]:
         """Evict the least recently used prompt without users and children. Returns the freed ranges, if any."""
         prompt = next((prompt for prompt in self._idle.values() if not prompt.children), None)
         if prompt is None:
@@ -170,19 +170,19 @@ class PrefixCache:
             parent.children -= 1
         return [prompt.own]
 
-    def _leave(self, prompt: CachedPrompt) -> None:
+    def _remove_user(self, prompt: CachedPrompt) -> None:
         prompt.users -= 1
         if prompt.users:
             return
         self._idle[id(prompt)] = prompt
         self._unused_positions += prompt.own.length
         for parent in prompt.parents:
-            self._leave(parent)
+            self._remove_user(parent)
 
     def _forget(self, node: _Node) -> None:
-        heir = next((below.prompt for below in node.below.values()), None)
-        if heir is not None:  # another prompt has these tokens too, in its own copy
-            node.prompt = heir
-            heir.nodes.insert(0, node)
+        successor = next((below.prompt for below in node.below.values()), None)
+        if successor is not None:  # another prompt has these tokens too, in its own copy
+            node.prompt = successor
+            successor.nodes.insert(0, node)
         elif node.parent is not None:
             del node.parent.below[node.key]

@@ -69,15 +69,15 @@ class PromptPass:
         """Run one forward pass and keep the ending of prompts that are now read. An error changes no state."""
         prefix = self._model.config.prefix
         tokens: list[int] = []
-        stretches = []
+        segments = []
         for chunk in chunks:
-            kept, done = chunk.run.kept, chunk.run.done
-            tokens.extend(kept.token_ids[done : done + chunk.steps])
-            shared = sum(part.length for part in kept.ranges[:-1])
-            before = (*kept.ranges[:-1], kept.own.first(done - shared))
-            past = tuple(_joined([part for part in before if part.length]))
-            stretches.append(PromptSegment(chunk.steps, past, kept.own.start + done - shared, prefix))
-        state = PrefillState(self._arena, stretches, self._model.config.max_positions)
+            prompt, done = chunk.run.prompt, chunk.run.done
+            tokens.extend(prompt.token_ids[done : done + chunk.steps])
+            shared = sum(part.length for part in prompt.ranges[:-1])
+            ranges = (*prompt.ranges[:-1], prompt.own.first(done - shared))
+            past = tuple(_joined([part for part in ranges if part.length]))
+            segments.append(PromptSegment(chunk.steps, past, prompt.own.start + done - shared, prefix))
+        state = PrefillState(self._arena, segments, self._model.config.max_positions)
         ids = torch.tensor([tokens], device=self._model.device)
         hidden = self._model(ids, state)  # (1, T, E)
         end = 0
@@ -85,7 +85,7 @@ class PromptPass:
             end += chunk.steps
             chunk.run.done += chunk.steps
             if not chunk.run.left:
-                chunk.run.kept.ending = self._ending(hidden, end, ids)
+                chunk.run.prompt.ending = self._ending(hidden, end, ids)
 
     def _ending(self, hidden: Tensor, end: int, ids: Tensor) -> PromptEnd:
         last = hidden[0, end - 1 : end].clone()  # not a view, which would keep the chunk's other states alive

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from generation.completion import FinishReason
-from generation.decoding.loop import DecodedTokens, DecodingUse
+from generation.decoding.loop import Calibration, DecodedTokens
 from generation.decoding.params import SamplingParams
 from generation.errors import ContextLengthError, GenerationError, ParameterError
 from model.decoder.config import DecoderConfig
 
-NO_USE = DecodingUse()
+NO_CALIBRATION = Calibration()
 """A calibration that leaves the model's distributions unchanged."""
 
 
@@ -19,9 +19,9 @@ NO_USE = DecodingUse()
 class EngineRequest:
     """A request for one completion of ``prompt`` per seed.
 
-    prompt: token IDs. end_ids: tokens that finish a sample and are not part of it. first_copyable_id, null_id, use: see
-    generation.decoding.loop.decode. stopped: called after each token with the sample's index and its tokens so far;
-    returns whether to stop. owner: prompts are shared only between requests of the same owner.
+    prompt: token IDs. end_ids: tokens that finish a sample and are not part of it. first_copyable_id, null_id,
+    calibration: see generation.decoding.loop.decode. stopped: called after each token with the sample's index and its
+    tokens so far; returns whether to stop. owner: prompts are shared only between requests of the same owner.
     """
 
     prompt: tuple[int, ...]
@@ -30,7 +30,7 @@ class EngineRequest:
     end_ids: frozenset[int] = frozenset()
     first_copyable_id: int = 0
     null_id: int | None = None
-    use: DecodingUse = NO_USE
+    calibration: Calibration = NO_CALIBRATION
     stopped: Callable[[int, DecodedTokens], bool] | None = None
     owner: str = ""
 
@@ -91,9 +91,9 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
         raise ContextLengthError(
             f"the prompt has {length} tokens, but the context has {config.max_positions}: shorten the prompt"
         )
-    room = min(request.params.max_tokens, config.max_positions - length + 1)
+    max_new = min(request.params.max_tokens, config.max_positions - length + 1)
     # The last generated token is never read.
-    need = length + room - 1
+    need = length + max_new - 1
     unknown = next((token for token, _ in request.params.logit_bias if token >= config.vocab_size), None)
     if unknown is not None:
         raise ParameterError(
@@ -101,8 +101,8 @@ def check_request(request: EngineRequest, config: DecoderConfig, positions: int,
         )
     if need > positions:
         message = (
-            f"the prompt's {length} tokens and up to {room} new ones need {need * position_bytes} bytes for keys and "
-            f"values, but the engine has {positions * position_bytes}: raise memory_bytes or request fewer tokens"
+            f"the prompt's {length} tokens and up to {max_new} new ones need {need * position_bytes} bytes for keys "
+            f"and values, but the engine has {positions * position_bytes}: raise memory_bytes or request fewer tokens"
         )
         raise ContextLengthError(message) if length > positions else ParameterError("max_tokens", message)
-    return room
+    return max_new

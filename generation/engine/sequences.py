@@ -39,14 +39,14 @@ class Sample:
 class Ticket:
     """A request in progress.
 
-    room: maximum number of tokens of a sample. waiting: samples that have no row yet. ends_at: deadline on the engine's
-    clock; None for none. error: the error that ended the request. shared_tokens: number of prompt tokens reused from
-    other requests; -1 until the first rows are allocated.
+    max_new: maximum number of tokens of a sample. waiting: samples that have no row yet. ends_at: deadline on the
+    engine's clock; None for none. error: the error that ended the request. shared_tokens: number of prompt tokens
+    reused from other requests; -1 until the first rows are allocated.
     """
 
     handle: Handle
     request: EngineRequest
-    room: int
+    max_new: int
     samples: list[Sample]
     waiting: deque[Sample]
     ends_at: float | None
@@ -75,15 +75,15 @@ class PromptEnd:
 
 @dataclass(eq=False, slots=True)
 class PromptRun:
-    """A prompt that is being read. done: number of positions that are read. The rest is written to ``kept.own``."""
+    """A prompt that is being read. done: number of positions that are read. The rest is written to ``prompt.own``."""
 
-    kept: CachedPrompt
+    prompt: CachedPrompt
     done: int
 
     @property
     def left(self) -> int:
         """Number of tokens still to be read."""
-        return len(self.kept.token_ids) - self.done
+        return len(self.prompt.token_ids) - self.done
 
 
 @dataclass(eq=False, slots=True)

@@ -82,12 +82,12 @@ class RowDrawer:
         blocks = [hidden] if self._block is None else in_blocks(hidden, self._block)
         logits = torch.cat([self._model.logits(part) for part in blocks])[: len(hidden)].float()
         logprobs = torch.log_softmax(logits, dim=-1)
-        if all(rows.ticket.request.use.idle for rows in cohorts):
+        if all(rows.ticket.request.calibration.is_identity for rows in cohorts):
             return logits, logprobs
         first = 0
         for rows in cohorts:
             end = first + len(rows.samples)
-            if not rows.ticket.request.use.idle:
+            if not rows.ticket.request.calibration.is_identity:
                 logprobs[first:end] = _calibrated(NextToken(logprobs[first:end], None), rows).logprobs
                 logits[first:end] = logprobs[first:end]
             first = end
@@ -172,8 +172,8 @@ def _with_answer(memory: HeadMemory, answer: Tensor | None) -> HeadMemory:
 
 
 def _calibrated(step: NextToken, rows: Rows) -> NextToken:
-    use = rows.ticket.request.use
-    return use.later(step) if rows.samples[0].token_ids else use.first(step)
+    calibration = rows.ticket.request.calibration
+    return calibration.later(step) if rows.samples[0].token_ids else calibration.first(step)
 
 
 def _ending(rows: Rows) -> PromptEnd:

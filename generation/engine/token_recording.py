@@ -26,6 +26,6 @@ def record_token(ticket: Ticket, sample: Sample, token: DrawnToken) -> TokenEven
         return None
     if stops:
         sample.finish = "stop"
-    elif len(sample.token_ids) >= ticket.room:
+    elif len(sample.token_ids) >= ticket.max_new:
         sample.finish = "length"
     return TokenEvent(ticket.handle, sample.index, token.token_id, token.logprob, token.top_logprobs, sample.finish)

@@ -39,15 +39,15 @@ class ReaderPrompter:
             raise GenerationError("the question is empty: enter a question")
         vocabulary, tokenizer = self._vocabulary, self._vocabulary.tokenizer
         encoded = tokenizer.encode(question)
-        room = budget - len(encoded.token_ids) - 2
-        if room < 0:
+        available = budget - len(encoded.token_ids) - 2
+        if available < 0:
             raise ContextLengthError(
                 f"the question has {len(encoded.token_ids)} tokens, but only {max(budget - 2, 0)} fit the context: "
                 "shorten it or request fewer new tokens"
             )
         ids: list[int] = [vocabulary.begin, *encoded.token_ids, vocabulary.separator]
         sources: list[Source] = [None, *((0, start, end) for start, end in encoded.offsets), None]
-        fit = fit_chunks(chunks, room, self._cost, _sentence_ends, limit=len(vocabulary.chunks))
+        fit = fit_chunks(chunks, available, self._cost, _sentence_ends, limit=len(vocabulary.chunks))
         shown: list[PromptChunk] = []
         for number, fitted in enumerate(fit.shown, start=1):
             chunk = fitted.retrieved.chunk

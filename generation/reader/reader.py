@@ -10,7 +10,7 @@ from pathlib import Path
 
 from generation.citations import cite_copied
 from generation.completion import Completion, TextDelta, Usage
-from generation.decoding.loop import DecodedTokens, DecodingUse
+from generation.decoding.loop import Calibration, DecodedTokens
 from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.front import EngineFront, StartedRequest
@@ -197,7 +197,7 @@ class EmbeddedReader:
             frozenset((vocabulary.separator,)),
             first_copyable_id=FIRST_COPYABLE_ID,
             null_id=vocabulary.no_answer,
-            use=DecodingUse(self._use.temperature, (vocabulary.no_answer, bias)),
+            calibration=Calibration(self._use.temperature, (vocabulary.no_answer, bias)),
             stopped=stopped,
             owner=task.owner,
         )

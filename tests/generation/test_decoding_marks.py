@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 import torch
 
-from generation.decoding.loop import DecodingUse, decode
+from generation.decoding.loop import Calibration, decode
 from generation.decoding.params import SamplingParams
 from model.decoder.decoder import Decoder
 from model.decoder.heads import NextToken
@@ -59,7 +59,7 @@ def step(seed: int = 0) -> NextToken:
 
 
 def test_calibration_by_its_formula() -> None:
-    given, use = step(), DecodingUse(1.6, (3, -0.7))
+    given, use = step(), Calibration(1.6, (3, -0.7))
     later, first = use.later(given), use.first(given)
     power = given.logprobs.exp() ** (1 / 1.6)
     torch.testing.assert_close(later.logprobs.exp(), power / power.sum(-1, keepdim=True))
@@ -68,7 +68,7 @@ def test_calibration_by_its_formula() -> None:
     for found in (later, first):
         assert found.uncalibrated is given.logprobs
         assert found.copy is given.copy
-    for idle in (DecodingUse(), DecodingUse(1.0, (3, 0.0))):
+    for idle in (Calibration(), Calibration(1.0, (3, 0.0))):
         assert idle.first(given) is given and idle.later(given) is given
 
 
@@ -76,8 +76,8 @@ def test_a_calibrated_draw_returns_calibrated_log_probabilities_and_the_models_o
     model = build()
     plain = decode(model, PROMPT, WARM, tuple(range(20)), NONE, first_copyable_id=5, null_id=1)
     unwanted = plain[0].token_ids[0]
-    use = DecodingUse(2.0, (unwanted, -30.0))
-    found = decode(model, PROMPT, WARM, tuple(range(20)), NONE, first_copyable_id=5, null_id=1, use=use)
+    use = Calibration(2.0, (unwanted, -30.0))
+    found = decode(model, PROMPT, WARM, tuple(range(20)), NONE, first_copyable_id=5, null_id=1, calibration=use)
     assert not any(sample.token_ids[0] == unwanted for sample in found)
     shares = [{p.position: p.share for p in s.sources[0]} for s in (*plain, *found)]
     same = 0
@@ -93,4 +93,6 @@ def test_a_calibrated_draw_returns_calibrated_log_probabilities_and_the_models_o
 
 def test_an_idle_calibration_changes_nothing() -> None:
     model = build()
-    assert decode(model, PROMPT, WARM, (0, 1), NONE, use=DecodingUse()) == decode(model, PROMPT, WARM, (0, 1), NONE)
+    assert decode(model, PROMPT, WARM, (0, 1), NONE, calibration=Calibration()) == decode(
+        model, PROMPT, WARM, (0, 1), NONE
+    )

@@ -56,7 +56,7 @@ def plainly() -> Callable[[Decoder, EngineRequest], tuple[DecodedTokens, ...]]:
             request.end_ids,
             first_copyable_id=request.first_copyable_id,
             null_id=request.null_id,
-            use=request.use,
+            calibration=request.calibration,
         )
 
     return run

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from generation.decoding.loop import DecodedTokens, DecodingUse
+from generation.decoding.loop import Calibration, DecodedTokens
 from generation.decoding.params import SamplingParams
 from generation.engine.core import Engine
 from generation.engine.options import EngineOptions
@@ -36,9 +36,13 @@ def mixture(count: int, seed: int) -> list[EngineRequest]:
             top_logprobs=rng.choice([0, 2]),
             max_tokens=rng.randint(1, 12),
         )
-        use = rng.choice([DecodingUse(), DecodingUse(1.5, (7, -0.5))])
+        calibration = rng.choice([Calibration(), Calibration(1.5, (7, -0.5))])
         seeds = tuple(rng.randrange(10**6) for _ in range(rng.randint(0, 4)))
-        out.append(EngineRequest(prompt, params, seeds, frozenset((5,)), first_copyable_id=6, null_id=3, use=use))
+        out.append(
+            EngineRequest(
+                prompt, params, seeds, frozenset((5,)), first_copyable_id=6, null_id=3, calibration=calibration
+            )
+        )
     return out
 
 

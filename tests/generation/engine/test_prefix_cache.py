@@ -22,7 +22,7 @@ def ids(tokens: str) -> tuple[int, ...]:
 
 def test_the_longest_beginning_of_whole_blocks() -> None:
     cache = PrefixCache(2, 100)
-    cache.add(kept("abcdef", 0), beginnings=True)
+    cache.add(kept("abcdef", 0), share_prefixes=True)
     assert cache.longest(ids("abcdXY")).ranges == (KeyRange(0, 4),)
     assert cache.longest(ids("abcXYZ")).length == 2
     assert cache.longest(ids("abcdef")).length == 4  # the last token is never shared
@@ -32,12 +32,12 @@ def test_the_longest_beginning_of_whole_blocks() -> None:
     assert cache.same(ids("abcdef")) is not None
     assert cache.same(ids("abcde")) is None
     with pytest.raises(ValueError, match="already cached"):
-        cache.add(kept("abcdef", 50), beginnings=True)
+        cache.add(kept("abcdef", 50), share_prefixes=True)
 
 
 def test_of_a_prefix_decoder_only_the_same_prompt_is_found() -> None:
     cache = PrefixCache(2, 100)
-    cache.add(kept("abcdef", 0), beginnings=False)
+    cache.add(kept("abcdef", 0), share_prefixes=False)
     assert cache.longest(ids("abcdefg")).length == 0
     assert cache.same(ids("abcdef")) is not None
 
@@ -45,19 +45,19 @@ def test_of_a_prefix_decoder_only_the_same_prompt_is_found() -> None:
 def test_a_beginning_goes_on_in_another_prompts_range() -> None:
     cache = PrefixCache(2, 100)
     first = kept("abcdef", 0)
-    cache.add(first, beginnings=True)
+    cache.add(first, share_prefixes=True)
     second = kept("abcdXYZW", 50, first, 4)
     cache.use(first)
-    cache.add(second, beginnings=True)
+    cache.add(second, share_prefixes=True)
     assert cache.longest(ids("abcdXYQQ")).ranges == (KeyRange(0, 4), KeyRange(50, 2))
     cache.release(first)
     assert cache.idle_positions == 0  # the second prompt uses it
     cache.release(second)
     assert cache.idle_positions == 6 + 4
-    assert cache.give_up_one() == [KeyRange(50, 4)]  # used last, but the first prompt is its parent
+    assert cache.evict_one() == [KeyRange(50, 4)]  # used last, but the first prompt is its parent
     assert cache.longest(ids("abcdXYQQ")).ranges == (KeyRange(0, 4),)
-    assert cache.give_up_one() == [KeyRange(0, 6)]
-    assert cache.give_up_one() == []
+    assert cache.evict_one() == [KeyRange(0, 6)]
+    assert cache.evict_one() == []
     assert len(cache) == 0
     assert cache.longest(ids("abcdXYQQ")).length == 0
 
@@ -66,7 +66,7 @@ def test_the_least_recently_used_goes_first_and_the_limit_is_kept() -> None:
     cache = PrefixCache(2, 8)
     prompts = [kept(text, 10 * n) for n, text in enumerate(("aaaa", "bbbb", "cccc"))]
     for prompt in prompts:
-        cache.add(prompt, beginnings=True)
+        cache.add(prompt, share_prefixes=True)
     assert cache.release(prompts[0]) == []
     assert cache.release(prompts[1]) == []
     cache.use(prompts[0])
@@ -79,14 +79,14 @@ def test_the_least_recently_used_goes_first_and_the_limit_is_kept() -> None:
 def test_a_copy_inherits_what_both_hold() -> None:
     cache = PrefixCache(2, 100)
     first, copy = kept("abcdef", 0), kept("abcdXY", 20)
-    cache.add(first, beginnings=True)
-    cache.add(copy, beginnings=True)
+    cache.add(first, share_prefixes=True)
+    cache.add(copy, share_prefixes=True)
     cache.release(first)
-    assert cache.give_up_one() == [KeyRange(0, 6)]
+    assert cache.evict_one() == [KeyRange(0, 6)]
     assert cache.longest(ids("abcdXYZ")).ranges == (KeyRange(20, 6),)
     assert cache.longest(ids("abcdefg")).ranges == (KeyRange(20, 4),)
     cache.release(copy)
-    assert cache.give_up_one() == [KeyRange(20, 6)]
+    assert cache.evict_one() == [KeyRange(20, 6)]
     assert cache.longest(ids("abcdXYZ")).length == 0
 
 
@@ -100,7 +100,7 @@ def test_random_use_against_a_plain_search() -> None:
         found = cache.longest(ids(text)).length
         plain = max((common(text, other) for other in texts), default=0)
         assert found == min(plain, (len(text) - 1) // 3 * 3)
-        cache.add(kept(text, 20 * number), beginnings=True)
+        cache.add(kept(text, 20 * number), share_prefixes=True)
         texts.append(text)
 
 
