@@ -36,10 +36,10 @@ def cite_copied(surface: Surface) -> CitedText:
     Text copied from the question or generated from the vocabulary cites nothing.
     """
     shares: dict[int, float] = {}
-    for stretch in surface.stretches:
-        if stretch.part:
-            number = abs(stretch.part)  # a title belongs to its chunk
-            shares[number] = shares.get(number, 0.0) + stretch.share
+    for span in surface.spans:
+        if span.part:
+            number = abs(span.part)  # a title belongs to its chunk
+            shares[number] = shares.get(number, 0.0) + span.share
     total = sum(shares.values())
     text, citations = surface.text, []
     for number, share in shares.items():

@@ -13,9 +13,9 @@ from evaluation.question_sets.journal import Journal
 from evaluation.question_sets.quotas import KindShares, quotas
 from generation.question_sets.candidate import KINDS, Candidate, QuestionKind, SourceText
 from generation.question_sets.near_miss import NearMisses
-from generation.question_sets.paraphrase import paraphrased
-from generation.question_sets.standalone import anchored, is_standalone
-from generation.question_sets.two_passages import bridged, paired
+from generation.question_sets.paraphrase import paraphrase
+from generation.question_sets.standalone import is_standalone, with_title
+from generation.question_sets.two_passages import bridge_questions, pair_questions
 from generation.synthetic_questions.recurring import stems
 from retrieval.encoding.encoder import Encoder
 
@@ -121,14 +121,14 @@ class _Selection:
         misses = NearMisses(self._sources.values())
         for candidate in everything:
             self._add(candidate)
-            tries = (misses.of(candidate, self._rng) for _ in range(_MISSES_TRIED))
+            tries = (misses.derive(candidate, self._rng) for _ in range(_MISSES_TRIED))
             missed = next((m for m in tries if m is not None), None)
             if missed is not None:
                 self._add(missed)
-            other = paraphrased(candidate, self._evidence(candidate))
+            other = paraphrase(candidate, self._evidence(candidate))
             if other is not None:
                 self._add(other)
-        for joined in bridged(everything):
+        for joined in bridge_questions(everything):
             self._add(joined)
         for candidates in by_document.values():
             for joined in self._pairs(candidates):
@@ -165,7 +165,7 @@ class _Selection:
         short = [c for c in candidates if len(c.text.split()) < 14 and c.answer_kind != "phrase"]
         for _ in range(_PAIRS_OF if len(short) > 1 else 0):
             first, second = self._rng.sample(short, 2)
-            joined = paired(first, second)
+            joined = pair_questions(first, second)
             if joined is not None:
                 yield joined
 
@@ -206,7 +206,7 @@ class _Selection:
         source = self._sources[candidate.places[0].document_id]
         if self._used(candidate):
             return None
-        text = anchored(candidate.text, source.title)
+        text = with_title(candidate.text, source.title)
         if text is None or not is_standalone(text):
             self._refused[NOT_ALONE] += 1
             return None

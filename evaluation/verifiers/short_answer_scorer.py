@@ -20,7 +20,7 @@ from evaluation.errors import EvaluationError
 from evaluation.language.normalise import token_f1
 from evaluation.verifiers.layered_scorer import ScorerInFront
 from generation.errors import GenerationError
-from generation.reader.answer_likelihood import MAX_TOKENS, Belief, belief
+from generation.reader.answer_likelihood import MAX_TOKENS, AnswerLikelihoods, answer_likelihoods
 from generation.reader.reader import EmbeddedReader
 from model.pairs.scoring import Pair, PairScorer
 from model.verifier.answer_context import is_short
@@ -153,11 +153,11 @@ class ShortAnswerScorer(ScorerInFront):
             prompt = reader.prompt(question, self._chunks(evidence), MAX_TOKENS)
         except GenerationError:
             return [math.nan] * len(claims)
-        known = belief(reader, prompt, batch)
+        known = answer_likelihoods(reader, prompt, batch)
         logprobs = iter(known.logprobs)
         return [self._expected(ids, next(logprobs), known) if ids else math.nan for ids in tokens]
 
-    def _expected(self, claim: tuple[int, ...], logprob: float, known: Belief) -> float:
+    def _expected(self, claim: tuple[int, ...], logprob: float, known: AnswerLikelihoods) -> float:
         if known.own_logprob is None or known.own == claim:
             return logprob
         share = token_f1(self._words(known.own), self._words(claim))

@@ -13,7 +13,7 @@ from pathlib import Path
 from tokenizers import Tokenizer as HFTokenizer
 
 from generation.causal.prompt_template import PromptTurns
-from generation.causal.template_process import rendered
+from generation.causal.template_process import render_limited
 from generation.errors import GenerationError
 from model.checkpoints.source import tokenizer_config, tokenizer_text
 from model.checkpoints.tokenizer import Tokenizer, panics_named
@@ -148,7 +148,7 @@ def _render(folder: Path, template: str, messages: Sequence[Mapping[str, object]
         **tokens,
     }
     try:
-        return rendered(template, variables)
+        return render_limited(template, variables)
     except GenerationError as error:
         raise GenerationError(f"the chat template of {folder} cannot be rendered: {error}") from error
 

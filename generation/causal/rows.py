@@ -56,13 +56,13 @@ class CausalRowWriter:
 def _answer(prompt: Prompt, shown: bool, answers: Sequence[str]) -> str | None:
     if not answers:
         return NO_ANSWER_TEXT if prompt.chunks else _UNKNOWN_TEXT
-    wanted = [answer.strip(" .") for answer in answers]
+    stripped = [answer.strip(" .") for answer in answers]
     if not shown:
-        return next((answer for answer in wanted if answer), None)
+        return next((answer for answer in stripped if answer), None)
     # Complete words are matched, because copying "no" from "know" would teach the model to invent answers. A match in
     # the same case is preferred ("US", not "us").
     for flags in (0, re.IGNORECASE):
-        for answer in filter(None, wanted):
+        for answer in filter(None, stripped):
             pattern = re.compile(rf"(?<!\w){re.escape(answer)}(?!\w)", flags)
             for part in prompt.chunks:
                 if found := pattern.search(part.text):

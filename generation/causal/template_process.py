@@ -25,7 +25,7 @@ class TemplateLimits:
 _LIMITS = TemplateLimits()
 
 
-def rendered(template: str, variables: Mapping[str, object], limits: TemplateLimits = _LIMITS) -> str:
+def render_limited(template: str, variables: Mapping[str, object], limits: TemplateLimits = _LIMITS) -> str:
     """Return the template's output for ``variables`` (JSON values).
 
     Raises GenerationError with the template's error, or with the limit that it exceeded.

@@ -35,7 +35,7 @@ _NOT_ADJECTIVE: Final = word_set(
     "individual client patient ingredient gradient boundary military commentary diary salary olympic motive detective "
     "representative perspective initiative alternative objective relative executive collective"
 )
-_SET0: Final = word_set("king during building evening morning painting meaning being string spring beginning")
+_NOUNS_IN_ING: Final = word_set("king during building evening morning painting meaning being string spring beginning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,15 +88,15 @@ def _tag(word: str, low: str, before: list[Token], after: str) -> str:
         return "#"
     if low in MONTHS and word[0].isupper() and (before or after[0].isdigit()):
         return "X"
-    closed = _closed(low, before, last, after)
+    closed = _closed_class_tag(low, before, last, after)
     if closed and not (word[0].isupper() and before and closed in "TP" and last == "X"):
         return closed
     if word[0].isupper() and (before or _is_name(word, low, after)):
         return "J" if low in words.NATIONALITIES and after[0].islower() else "X"
-    return _open(low, before, last, after)
+    return _open_class_tag(low, before, last, after)
 
 
-def _closed(low: str, before: list[Token], last: str, after: str) -> str:
+def _closed_class_tag(low: str, before: list[Token], last: str, after: str) -> str:
     if low in words.AUXILIARIES:
         return "A" if last not in "D" or low not in ("can", "might", "will", "may") else "N"
     if low in words.NOT_FINITE:
@@ -133,12 +133,12 @@ def _is_name(word: str, low: str, after: str) -> bool:
     return low in words.TITLES or not word[1:].islower()
 
 
-def _open(low: str, before: list[Token], last: str, after: str) -> str:
+def _open_class_tag(low: str, before: list[Token], last: str, after: str) -> str:
     if low.endswith("ly") and len(low) > 4 and low not in ("family", "italy", "assembly", "supply", "monopoly", "july"):
         return "T" if low not in ("early", "only", "likely", "friendly") else "J"
-    if low.endswith("ing") and (low in verbs.GERUNDS or len(low) > 5) and low not in _SET0:
+    if low.endswith("ing") and (low in verbs.GERUNDS or len(low) > 5) and low not in _NOUNS_IN_ING:
         return "G" if last not in "DJ" else "N"
-    verb = _verb(low, before, last, after)
+    verb = _verb_tag(low, before, last, after)
     if verb:
         return verb
     if low not in _NOT_ADJECTIVE and (low.endswith("-based") or _ADJECTIVE.match(low) or low in words.ORDINALS):
@@ -146,7 +146,7 @@ def _open(low: str, before: list[Token], last: str, after: str) -> str:
     return "N"
 
 
-def _verb(low: str, before: list[Token], last: str, after: str) -> str:
+def _verb_tag(low: str, before: list[Token], last: str, after: str) -> str:
     previous = next((token for token in reversed(before) if token.tag != "T"), None)
     after_low = after.lower()
     if "-" in low:

@@ -13,13 +13,13 @@ from retrieval.chunking.chunks import RetrievedChunk
 MAX_TOKENS: Final = 48
 TEMPLATE: Final = "question_writing.jinja"
 """Prompt template in generation/prompts, with two examples written for this project, the passage and the answer."""
-_LEAD: Final = re.compile(r"^(?:question|q|\d+)\s*[:.)]\s*", re.IGNORECASE)
-_ASKS: Final = re.compile(
+_PREFIX: Final = re.compile(r"^(?:question|q|\d+)\s*[:.)]\s*", re.IGNORECASE)
+_QUESTION_START: Final = re.compile(
     r"^(?:who|whom|whose|what|which|when|where|why|how|in|on|at|to|from|for|by|of|with|under|during|is|are|was|were|do|"
     r"does|did|can|according)\b",
     re.IGNORECASE,
 )
-_FEWEST, _MOST = 4, 30
+_MIN_WORDS, _MAX_WORDS = 4, 30
 
 
 def write_questions(
@@ -41,11 +41,11 @@ def write_questions(
 def question_in(text: str) -> str | None:
     """Return the first question in a model's output, without "Question:" and quotation marks; None if there is none."""
     for line in text.splitlines():
-        shown = _LEAD.sub("", line.strip().strip('"“”*').strip()).strip('"“”* ')
+        shown = _PREFIX.sub("", line.strip().strip('"“”*').strip()).strip('"“”* ')
         end = shown.find("?")
-        if end < 0 or not _ASKS.match(shown):
+        if end < 0 or not _QUESTION_START.match(shown):
             continue
         question = shown[: end + 1]
-        if _FEWEST <= len(question.split()) <= _MOST:
+        if _MIN_WORDS <= len(question.split()) <= _MAX_WORDS:
             return question[:1].upper() + question[1:]
     return None

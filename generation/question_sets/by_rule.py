@@ -12,7 +12,7 @@ from generation.question_sets.answer_choice import accepted_answers, is_usable_a
 from generation.question_sets.candidate import AnswerLocation, Candidate, SourceText
 from generation.question_sets.plain_clause import plain_clause
 from generation.question_sets.prose import Prose, prose
-from generation.question_sets.wording import SteadyRandom, capitals, polished
+from generation.question_sets.wording import FixedRandom, capitalised_words, polish
 from generation.synthetic_questions.asking import question_for_answer
 from generation.synthetic_questions.clauses import Clause
 from generation.synthetic_questions.cloze import good_question
@@ -24,12 +24,12 @@ _YEAR: Final = re.compile(r"\d{3}|centur")
 _DATED: Final = re.compile(
     r"\b1\d{3}\b|\b20\d\d\b|\b(?:January|February|March|April|June|July|August|September|October)\b"
 )
-_STEADY: Final = SteadyRandom()
+_FIXED: Final = FixedRandom()
 
 
 def candidate_questions(source: SourceText) -> Iterator[Candidate]:
     """Yield every question that the rules generate about one sentence, in text order. The result is deterministic."""
-    names, low = capitals(source.text), source.text.lower()
+    names, low = capitalised_words(source.text), source.text.lower()
     for paragraph in prose(source.text):
         passage = paragraph.passage
         for number, tokens in enumerate(passage.sentences):
@@ -58,20 +58,22 @@ def _candidate(
     clause = plain_clause(tokens, span)
     if clause is None:
         return None
-    shown_last = tokens[clause.end - 1].end
-    if not _TOKEN_END.match(passage.text, shown_last):
+    shown_end = tokens[clause.end - 1].end
+    if not _TOKEN_END.match(passage.text, shown_end):
         return None
     subject = _subject(tokens, clause, document_name(source.title), _before(passage, number))
-    question = question_for_answer(tokens, clause, span, subject, _STEADY) if subject is not None else None
-    text = polished(question, dict(names)) if question is not None else None
+    question = question_for_answer(tokens, clause, span, subject, _FIXED) if subject is not None else None
+    text = polish(question, dict(names)) if question is not None else None
     if text is None or not good_question(text, answer) or (span.kind == "date" and _DATED.search(text)):
         return None
     past = tokens[clause.verb].low in PAST or tokens[clause.verb].low in ("was", "were", "had")
     if span.kind == "date" and past and not _YEAR.search(answer):
         return None  # the date of an event is incomplete without its year
     first, last = passage.spans[number]
-    at = paragraph.start
-    answer_span = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
+    offset = paragraph.start
+    answer_span = AnswerLocation(
+        source.document_id, offset + start, offset + end, offset + first, offset + last, answer
+    )
     is_subject = (span.left, span.right) == clause.subject
     rest = text.split(" ", 1)[1].rstrip("?") if is_subject and text.startswith(("Who ", "What ")) else ""
     return Candidate(text, kind, accepted_answers(answer, span, document), (answer_span,), span.kind, rest)

@@ -49,12 +49,12 @@ class NearMisses:
             for paragraph in prose(source.text):
                 self._add(paragraph.passage)
 
-    def of(self, candidate: Candidate, rng: random.Random) -> Candidate | None:
+    def derive(self, candidate: Candidate, rng: random.Random) -> Candidate | None:
         """Return an unanswerable version of the candidate; None if no change is safe."""
-        ways = [self._other_year, self._other_number, self._other_name, self._other_name]
-        rng.shuffle(ways)
-        for way in ways:
-            text = way(candidate, rng)
+        changes = [self._other_year, self._other_number, self._other_name, self._other_name]
+        rng.shuffle(changes)
+        for change in changes:
+            text = change(candidate, rng)
             if text is not None:
                 return replace(
                     candidate, text=text, kind="unanswerable", references=(), based_on=candidate.text, clause=""
@@ -88,33 +88,33 @@ class NearMisses:
         if match is None or candidate.answer_kind == "date":
             return None
         other = str(int(match.group()) + rng.choice(_STEPS))
-        return self._exchanged(candidate, match, other) if int(other) <= _LAST_YEAR else None
+        return self._replace_number(candidate, match, other) if int(other) <= _LAST_YEAR else None
 
     def _other_number(self, candidate: Candidate, rng: random.Random) -> str | None:
         match = _NUMBER.search(candidate.text)
         if match is None or match[1] == "1":
             return None
         other = f"{int(match[1]) + rng.choice((1, 2, 3))}{match[2] or ''}"
-        return self._exchanged(candidate, match, other)
+        return self._replace_number(candidate, match, other)
 
-    def _exchanged(self, candidate: Candidate, match: re.Match[str], other: str) -> str | None:
+    def _replace_number(self, candidate: Candidate, match: re.Match[str], other: str) -> str | None:
         """Return the question with ``other`` at the match; None if a paragraph has it and two words of the question."""
-        about = stems(candidate.text)
-        if any(len(about & self._paragraphs[index][1]) >= 2 for index in self._by_word.get(other, ())):
+        question_stems = stems(candidate.text)
+        if any(len(question_stems & self._paragraphs[index][1]) >= 2 for index in self._by_word.get(other, ())):
             return None
         return candidate.text[: match.start()] + other + candidate.text[match.end() :]
 
     def _other_name(self, candidate: Candidate, rng: random.Random) -> str | None:
-        found = [m for m in _NAME.finditer(candidate.text) if self._by_name.get(m.group())]
-        if not found:
+        matches = [m for m in _NAME.finditer(candidate.text) if self._by_name.get(m.group())]
+        if not matches:
             return None
-        match = rng.choice(found)
+        match = rng.choice(matches)
         name = match.group()
-        about = stems(candidate.text.replace(name, " "))
+        question_stems = stems(candidate.text.replace(name, " "))
         for other in self._similar(name, rng):
             if other in candidate.text or any(other in ref or ref in other for ref in candidate.references):
                 continue
-            if about and not self._together(other, about):
+            if question_stems and not self._co_occurs(other, question_stems):
                 before = _with_article(candidate.text[: match.start()], other)
                 return before + other + candidate.text[match.end() :]
         return None
@@ -142,11 +142,11 @@ class NearMisses:
         rng.shuffle(listed)
         yield from listed[:_MOST_TRIES]
 
-    def _together(self, name: str, about: frozenset[str]) -> bool:
+    def _co_occurs(self, name: str, question_stems: frozenset[str]) -> bool:
         """Return whether a paragraph with the last word of the name shares a third of the question's content words."""
-        own, bound = stems(name), max(1, (len(about) + 2) // 3)
+        own, minimum = stems(name), max(1, (len(question_stems) + 2) // 3)
         indices = self._by_word.get(name.split()[-1], ())
-        return any(len((self._paragraphs[index][1] - own) & about) >= bound for index in indices)
+        return any(len((self._paragraphs[index][1] - own) & question_stems) >= minimum for index in indices)
 
 
 def _with_article(text: str, name: str) -> str:

@@ -75,7 +75,7 @@ _WORD: Final = re.compile(r"(?<![\w'’-])[a-z]+(?![\w'’-])")
 _AN: Final = re.compile(r"\b(an?) (?=(\w))")
 
 
-def paraphrased(candidate: Candidate, evidence: str) -> Candidate | None:
+def paraphrase(candidate: Candidate, evidence: str) -> Candidate | None:
     """Return a paraphrase that shares fewer words with the evidence; None if no rule applies.
 
     evidence: the sentence that contains the answer.

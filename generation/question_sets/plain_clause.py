@@ -17,7 +17,7 @@ from generation.synthetic_questions.clauses import Clause, clause_of
 from generation.synthetic_questions.spans import AnswerSpan
 from model.english import word_set
 
-_FEWEST, _MOST = 6, 42
+_MIN_TOKENS, _MAX_TOKENS = 6, 42
 _VAGUE_SUBJECT: Final = word_set(
     "this these that those other another such both some many most all each any no one there"
 )
@@ -30,7 +30,7 @@ _CLAUSES_AFTER: Final = word_set("but and so which who where when while because 
 
 def plain_clause(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
     """Return the clause around ``answer``, or None if the sentence is not simple enough."""
-    if not _FEWEST <= len(tokens) <= _MOST:
+    if not _MIN_TOKENS <= len(tokens) <= _MAX_TOKENS:
         return None
     clause = clause_of(tokens, answer)
     if clause is None or clause.helper is not None:
@@ -41,7 +41,7 @@ def plain_clause(tokens: Sequence[Token], answer: AnswerSpan) -> Clause | None:
         return None
     if clause.intro[0] <= answer.left < clause.intro[1] and (answer.left, answer.right) != (1, clause.intro[1]):
         return None  # "After graduating in 1910, ...": the question is not about the time
-    simple = _one_verb(tokens, clause) and _ends_well(tokens, clause.end) and _joined(tokens, clause, answer)
+    simple = _one_verb(tokens, clause) and _ends_clause(tokens, clause.end) and _is_simple(tokens, clause, answer)
     return clause if simple and _answer_fits(tokens, clause, answer) else None
 
 
@@ -57,7 +57,7 @@ def _one_verb(tokens: Sequence[Token], clause: Clause) -> bool:
     return clause.subject[1] <= clause.verb
 
 
-def _ends_well(tokens: Sequence[Token], end: int) -> bool:
+def _ends_clause(tokens: Sequence[Token], end: int) -> bool:
     """Return whether the sentence ends at token ``end``, or another clause starts there."""
     if end >= len(tokens) or tokens[end].tag == ";":
         return True
@@ -71,7 +71,7 @@ def _ends_well(tokens: Sequence[Token], end: int) -> bool:
     return rest[0].tag == "C" and any(token.tag in "AV" for token in rest[1:8])
 
 
-def _joined(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
+def _is_simple(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
     """Return whether the clause has no subordinate clause, comma or unresolved reference outside the answer."""
     words = tokens[clause.subject[0] : clause.end]
     outside = [t for t in words if not tokens[answer.left].start <= t.start < tokens[answer.right - 1].end]
@@ -116,10 +116,10 @@ def _answer_fits(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) ->
     if answer.kind == "measure" and (before is None or before.tag != "P") and answer.ask not in ("percentage", "money"):
         # "is 2.4 metres wide", "made six weeks in advance": the question would need "how wide", "how far".
         return not be and after is None
-    return _placed(tokens, clause, answer)
+    return _can_drop_answer(tokens, clause, answer)
 
 
-def _placed(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
+def _can_drop_answer(tokens: Sequence[Token], clause: Clause, answer: AnswerSpan) -> bool:
     """Return whether the words before the answer can stay in place when the answer is removed."""
     before = tokens[answer.left - 1] if answer.left else None
     earlier = tokens[answer.left - 2] if answer.left > 1 else None

@@ -11,7 +11,7 @@ from generation.synthetic_questions.passages import Passage
 from retrieval.chunking.sentences import sentence_spans
 
 _MARKUP: Final = re.compile(r"[|{}<>=\[\]\\]|https?:|formula_")
-_SHORTEST, _LONGEST = 40, 6000
+_MIN_LENGTH, _MAX_LENGTH = 40, 6000
 _WRAPPED: Final = re.compile(r"(?<=[\w,;:)])\n(?=[a-z(])")
 
 
@@ -30,7 +30,7 @@ def prose(text: str) -> Iterator[Prose]:
     for line in joined.split("\n"):
         stripped = line.strip()
         if (
-            _SHORTEST <= len(stripped) <= _LONGEST
+            _MIN_LENGTH <= len(stripped) <= _MAX_LENGTH
             and stripped[-1] in ".!?"
             and not stripped.startswith(("#", "-", "*", ">"))
             and not _MARKUP.search(stripped)

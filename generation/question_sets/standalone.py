@@ -10,27 +10,27 @@ from typing import Final
 from model.english import MONTHS, WEEKDAYS
 
 _NAME: Final = re.compile(r"(?<=\s)[^\W\d_a-zà-ÿ][\w’'.-]*(?: (?:(?:of|the|de|von|van) )*[^\W\d_a-zà-ÿ][\w’'.-]*)*")
-_POINTING: Final = re.compile(
+_REFERENCE: Final = re.compile(
     r"\b(?:according to|in|from|by|of|does|do) (?:the|this|that) (?:above|following|given|provided|same)?\s*"
     r"(?:text|passage|document|paragraph|excerpt|article|author|section|context|sentence|quote|information|table|"
     r"figure|statement|snippet)\b(?! [\"“])|\b(?:mentioned|described|listed|stated|given|shown|provided) "
     r"(?:above|here|below|in (?:the|this))\b|\b(?:the|this) (?:passage|excerpt|text|paragraph|context|snippet)\b",
     re.IGNORECASE,
 )
-_LOOSE: Final = re.compile(
+_UNRESOLVED: Final = re.compile(
     r"^(?:and|but|so|also|then)\b|\b(?:he|she|him|his|her|hers|they|them|their|theirs|this|these|those|it|its)\b",
     re.IGNORECASE,
 )
-_MOST_TITLE: Final = 90
+_MAX_TITLE: Final = 90
 
 
 def is_standalone(question: str) -> bool:
     """Return whether the question has no unresolved pronoun and no reference such as "the document above"."""
     unquoted = re.sub(r"[\"“][^\"”]*[\"”]", "", question)
-    return not _POINTING.search(unquoted) and not _LOOSE.search(unquoted)
+    return not _REFERENCE.search(unquoted) and not _UNRESOLVED.search(unquoted)
 
 
-def anchored(question: str, title: str) -> str | None:
+def with_title(question: str, title: str) -> str | None:
     """Return the question, prefixed with the document's title if it does not name its subject.
 
     A question names its subject if it has two words of the title, or one and a name, or two separate names ("Secretary
@@ -53,7 +53,7 @@ def usable_title(title: str) -> bool:
     """Return whether a title can be quoted: it is not empty, not a file name, and not too long."""
     shown = title.strip()
     is_path = bool(PurePosixPath(shown).suffix) and " " not in shown
-    return bool(shown) and len(shown) <= _MOST_TITLE and not is_path and '"' not in shown and "\n" not in shown
+    return bool(shown) and len(shown) <= _MAX_TITLE and not is_path and '"' not in shown and "\n" not in shown
 
 
 def names_in(text: str, known: Sequence[str]) -> list[str]:

@@ -29,7 +29,7 @@ _STRANDED: Final = PREPOSITIONS - {"out", "up", "off", "from"}
 GROUP_NOUNS: Final = frozenset(GROUP_HEADS.values())
 
 
-class SteadyRandom(random.Random):
+class FixedRandom(random.Random):
     """A deterministic replacement for Random, with which the rules use their most common forms.
 
     share: the number that ``random`` always returns.
@@ -48,7 +48,7 @@ class SteadyRandom(random.Random):
         return seq[-1]
 
 
-def capitals(text: str) -> dict[str, str]:
+def capitalised_words(text: str) -> dict[str, str]:
     """Map lower-case words to the capitalised form that they have inside sentences: "lisbon" -> "Lisbon".
 
     A word that is a name only before another name has an entry with both: "new york" -> "New".
@@ -80,7 +80,7 @@ def _capital(word: str, following: str, names: dict[str, str]) -> str:
     return (stem.capitalize() if titled else pair or names.get(stem, stem)) + mark + suffix
 
 
-def polished(question: str, names: dict[str, str]) -> str | None:
+def polish(question: str, names: dict[str, str]) -> str | None:
     """Return the question with capitalised names and without filler words; None if its form is awkward."""
     text = _FILLER.sub("", question)
     text = re.sub(r"\s+(?=['’]s\b)", "", text)

@@ -18,7 +18,7 @@ MAX_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class AnswerLikelihoods:
     """Log-probabilities of candidate answers and of the reader's own answer.
 
     logprobs: log-probability of each candidate in nats, over its tokens and its end token. own: tokens of the reader's
@@ -31,7 +31,7 @@ class Belief:
     own_logprob: float | None
 
 
-def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[int]]) -> Belief:
+def answer_likelihoods(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[int]]) -> AnswerLikelihoods:
     """Return the log-probabilities of candidate answers to a prompt.
 
     prompt: built for MAX_TOKENS new tokens; it is read once. answers: token IDs of each candidate, 1 to MAX_TOKENS - 1.
@@ -42,10 +42,12 @@ def belief(reader: EmbeddedReader, prompt: Prompt, answers: Sequence[Sequence[in
         if not 1 <= len(answer) < MAX_TOKENS:
             raise ValueError(f"an answer has {len(answer)} tokens: 1 to {MAX_TOKENS - 1} are allowed")
     with torch.inference_mode():
-        shown = _CachedPrompt(reader, prompt)
-        own, own_logprob = shown.greedy()
-        known = tuple(own_logprob if own == tuple(a) and own_logprob is not None else shown.given(a) for a in answers)
-    return Belief(known, own, own_logprob)
+        cached = _CachedPrompt(reader, prompt)
+        own, own_logprob = cached.greedy()
+        likelihoods = tuple(
+            own_logprob if own == tuple(a) and own_logprob is not None else cached.score(a) for a in answers
+        )
+    return AnswerLikelihoods(likelihoods, own, own_logprob)
 
 
 class _CachedPrompt:
@@ -60,29 +62,29 @@ class _CachedPrompt:
         self._copyable = copyable_tokens(self._ids, FIRST_COPYABLE_ID, NULL_ID)
         self._first = self._next(self._states[:, -1], ())
 
-    def given(self, answer: Sequence[int]) -> float:
+    def score(self, answer: Sequence[int]) -> float:
         """Return the log-probability of the answer and its end token."""
-        total, found = 0.0, self._first
+        total, logprobs = 0.0, self._first
         self._cache.length = self._ids.shape[1]
         for count, token in enumerate(answer, start=1):
-            total += float(found[token])
-            found = self._after(answer[:count])
-        return total + float(found[self._end])
+            total += float(logprobs[token])
+            logprobs = self._after(answer[:count])
+        return total + float(logprobs[self._end])
 
     def greedy(self) -> tuple[tuple[int, ...], float | None]:
         """Return the greedy answer with declining excluded, and its log-probability, which is not renormalised."""
-        found = self._first.clone()
-        found[NULL_ID] = -torch.inf
+        logprobs = self._first.clone()
+        logprobs[NULL_ID] = -torch.inf
         answer: list[int] = []
         total = 0.0
         self._cache.length = self._ids.shape[1]
         while len(answer) < MAX_TOKENS - 1:
-            token = int(found.argmax())
-            total += float(found[token])
+            token = int(logprobs.argmax())
+            total += float(logprobs[token])
             if token == self._end:
                 return tuple(answer), total
             answer.append(token)
-            found = self._after(answer)
+            logprobs = self._after(answer)
         return (), None
 
     def _after(self, answer: Sequence[int]) -> Tensor:
@@ -94,5 +96,5 @@ class _CachedPrompt:
         pointer = self._model.config.head == "pointer"
         answer_ids = torch.tensor([[*answer, 0]], device=self._model.device) if answer else None
         memory = HeadMemory(self._states, self._ids, self._copyable, answer_ids) if pointer else None
-        found = self._model.next_token(hidden, memory).logprobs[0]
-        return torch.log_softmax(found / self._temperature, dim=-1)
+        logprobs = self._model.next_token(hidden, memory).logprobs[0]
+        return torch.log_softmax(logprobs / self._temperature, dim=-1)

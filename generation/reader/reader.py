@@ -136,7 +136,7 @@ class EmbeddedReader:
         streams = [SurfaceStream(task.prompt, self._vocabulary.tokenizer) for _ in task.seeds]
         texts = [""] * len(task.seeds)
 
-        def say(sample: int, piece: str) -> None:
+        def emit(sample: int, piece: str) -> None:
             if piece:
                 texts[sample] += piece
                 listener(TextDelta(piece, sample))
@@ -152,13 +152,13 @@ class EmbeddedReader:
                 listener(error)
                 return
             for sample, completion in enumerate(completions):
-                say(sample, completion.text[len(texts[sample]) :])
+                emit(sample, completion.text[len(texts[sample]) :])
             listener(FinishedRequest(completions, result.shared_tokens))
 
-        def heard(sample: int, drawn: DecodedTokens) -> None:
-            say(sample, streams[sample].push(drawn))
+        def on_tokens(sample: int, drawn: DecodedTokens) -> None:
+            emit(sample, streams[sample].push(drawn))
 
-        return self._front.begin(self._request(task, heard), ended)
+        return self._front.begin(self._request(task, on_tokens), ended)
 
     def load(self) -> EngineLoad:
         """See EngineGenerator.load."""
@@ -169,11 +169,12 @@ class EmbeddedReader:
         return self._vocabulary.tokenizer.token(token_id)
 
     def _request(
-        self, task: GenerationTask, heard: Callable[[int, DecodedTokens], None] | None = None
+        self, task: GenerationTask, on_tokens: Callable[[int, DecodedTokens], None] | None = None
     ) -> EngineRequest:
         """Build the engine request.
 
-        heard: called with a sample's index and its tokens so far, unless there are stop strings, which could revoke it.
+        on_tokens: called with a sample's index and its tokens so far, unless there are stop strings, which could revoke
+        it.
         """
         vocabulary = self._vocabulary
 
@@ -181,8 +182,8 @@ class EmbeddedReader:
             if drawn.token_ids[:1] == (vocabulary.no_answer,):
                 return True
             if not task.params.stop:
-                if heard is not None:
-                    heard(sample, drawn)
+                if on_tokens is not None:
+                    on_tokens(sample, drawn)
                 return False
             # Stop strings are matched in the restored text, because the tokenizer changes spaces ("1,200" to "1, 200").
             text = restore(drawn, task.prompt, vocabulary.tokenizer).text
@@ -244,5 +245,5 @@ class EmbeddedReader:
 def _first_stop(text: str, stops: Sequence[str]) -> int | None:
     # The reader's tokens are lower case but the restored text is not, so stop strings match in any case. str.lower is
     # not used, because it may lengthen a text and shift offsets.
-    found = [re.search(re.escape(stop), text, re.IGNORECASE) for stop in stops]
-    return min((match.start() for match in found if match), default=None)
+    matches = [re.search(re.escape(stop), text, re.IGNORECASE) for stop in stops]
+    return min((match.start() for match in matches if match), default=None)

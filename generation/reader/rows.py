@@ -107,13 +107,13 @@ class ReaderRows:
                 yield from self._row(example, (), example.answers[:1])
                 continue
             once = len(own) == 1 and len(self._pool.chunks[own[0]].text) < 200
-            found = _Once(self._search, example.question)
+            found = _LazySearch(self._search, example.question)
             for repeat in range(1 if once or not example.answerable else self._mix.repeats):
                 rng = random.Random(f"{self._seed}:{index}:{repeat}")
                 yield from self._with_chunks(example, own, found, rng)
 
     def _with_chunks(
-        self, example: ReadingExample, own: Sequence[int], found: _Once, rng: random.Random
+        self, example: ReadingExample, own: Sequence[int], found: _LazySearch, rng: random.Random
     ) -> Iterator[TokenRow]:
         gold = self._gold(example, own) if example.answerable else self._nearest(example.question, own, rng)
         if gold is None:
@@ -140,14 +140,14 @@ class ReaderRows:
             shown = self._mixed([gold], lambda: near + more(), rng)
         yield from self._row(example, shown, example.answers if example.answerable else ())
 
-    def _mixed(self, must: list[int], others: Callable[[], Sequence[int]], rng: random.Random) -> list[int]:
-        most = max(len(must), rng.randint(1, self._mix.max_chunks))
-        if most == len(must):
-            rng.shuffle(must)
-            return must[: self._mix.max_chunks]
+    def _mixed(self, required: list[int], others: Callable[[], Sequence[int]], rng: random.Random) -> list[int]:
+        count = max(len(required), rng.randint(1, self._mix.max_chunks))
+        if count == len(required):
+            rng.shuffle(required)
+            return required[: self._mix.max_chunks]
         # The best-ranked distractors, with some variation.
-        picked = [i for i in others() if rng.random() < 0.6][: most - len(must)]
-        shown = (must + picked)[: self._mix.max_chunks]
+        picked = [i for i in others() if rng.random() < 0.6][: count - len(required)]
+        shown = (required + picked)[: self._mix.max_chunks]
         rng.shuffle(shown)
         return shown
 
@@ -175,7 +175,7 @@ class ReaderRows:
             yield row
 
 
-class _Once:
+class _LazySearch:
     """A search that runs on first use."""
 
     def __init__(self, search: Search, question: str) -> None:

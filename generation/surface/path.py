@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from generation.decoding.loop import CopySource
 
-_RUN_ON = 3.0  # nats: bonus for continuing at the next prompt position, so that long spans are preferred
+_CONTINUATION_BONUS = 3.0  # nats: bonus for continuing at the next prompt position, so that long spans are preferred
 
 
 class CopyPath:
@@ -29,8 +29,8 @@ class CopyPath:
         for option in options:
             best, origin = (max(before), before.index(max(before))) if before else (0.0, -1)
             for j, previous in enumerate(self._steps[-1] if index else ()):
-                if previous.position + 1 == option.position and before[j] + _RUN_ON > best:
-                    best, origin = before[j] + _RUN_ON, j
+                if previous.position + 1 == option.position and before[j] + _CONTINUATION_BONUS > best:
+                    best, origin = before[j] + _CONTINUATION_BONUS, j
             row.append(best + math.log(option.share + 1e-6))
             back.append(origin)
         self._steps.append(options)
@@ -51,7 +51,7 @@ class CopyPath:
             choice = self._backs[index][choice]
         return path
 
-    def settled(self) -> int:
+    def final_count(self) -> int:
         """Return the number of leading tokens whose source in ``best`` no further token can change."""
         alive = set(range(len(self._steps[-1]))) if self._steps else set()
         for index in range(len(self._steps) - 1, -1, -1):

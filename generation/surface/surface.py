@@ -41,7 +41,7 @@ class Surface:
     """The text of an answer and the spans that it consists of."""
 
     text: str
-    stretches: tuple[CopiedSpan, ...]
+    spans: tuple[CopiedSpan, ...]
 
 
 def restore(decoded: DecodedTokens, prompt: Prompt, tokenizer: Tokenizer) -> Surface:
@@ -55,7 +55,7 @@ class SurfaceStream:
     def __init__(self, prompt: Prompt, tokenizer: Tokenizer) -> None:
         self._prompt, self._tokenizer = prompt, tokenizer
         self._path = CopyPath()
-        self._pushed = self._settled = 0
+        self._pushed = self._final_count = 0
         self._given = ""
 
     def push(self, decoded: DecodedTokens) -> str:
@@ -63,11 +63,11 @@ class SurfaceStream:
         for options in decoded.sources[self._pushed :]:
             self._path.push(_copy_sources(options, self._prompt))
         self._pushed = len(decoded.sources)
-        settled = self._path.settled()
-        if settled == self._settled:
+        final_count = self._path.final_count()
+        if final_count == self._final_count:
             return ""
-        self._settled = settled
-        text = _written(decoded, self._path.best()[:settled], self._prompt, self._tokenizer).text
+        self._final_count = final_count
+        text = _written(decoded, self._path.best()[:final_count], self._prompt, self._tokenizer).text
         new, self._given = text[len(self._given) :], text
         return new
 
@@ -76,17 +76,17 @@ def _written(
     decoded: DecodedTokens, path: Sequence[CopySource | None], prompt: Prompt, tokenizer: Tokenizer
 ) -> Surface:
     """Return the text of the first ``len(path)`` tokens. path: source of each token; None if it was not copied."""
-    stretches = _stretches(path, prompt)
+    spans = _merge_spans(path, prompt)
     texts = {part.number: part.text for part in prompt.chunks}
     texts.update({-part.number: part.retrieved.chunk.title for part in prompt.chunks})
     texts[0] = prompt.question
     text, previous = "", -2
-    for stretch in stretches:
-        if stretch.part is not None:
-            piece, glued = texts[stretch.part][stretch.start : stretch.end], False
-            glued = tokenizer.token(decoded.token_ids[stretch.first]).startswith("##") and previous == stretch.first - 1
+    for span in spans:
+        if span.part is not None:
+            piece, glued = texts[span.part][span.start : span.end], False
+            glued = tokenizer.token(decoded.token_ids[span.first]).startswith("##") and previous == span.first - 1
         else:
-            token = tokenizer.token(decoded.token_ids[stretch.first])
+            token = tokenizer.token(decoded.token_ids[span.first])
             if len(token) > 2 and token[0] == "[" and token[-1] == "]":
                 continue  # a special token such as [UNK], which has no text
             glued = token.startswith("##")
@@ -94,8 +94,8 @@ def _written(
         if text and not glued and piece[:1] not in _NO_SPACE_BEFORE and text[-1] not in _NO_SPACE_AFTER:
             text += " "
         text += piece
-        previous = stretch.last
-    return Surface(" ".join(text.split()), stretches)
+        previous = span.last
+    return Surface(" ".join(text.split()), spans)
 
 
 def _path(sources: Sequence[Sequence[CopySource]], prompt: Prompt) -> CopyPath:
@@ -112,7 +112,7 @@ def _copy_sources(options: Sequence[CopySource], prompt: Prompt) -> Sequence[Cop
     return [s for s in options if prompt.sources[s.position] is not None]
 
 
-def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[CopiedSpan, ...]:
+def _merge_spans(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[CopiedSpan, ...]:
     out: list[CopiedSpan] = []
     previous: CopySource | None = None
     for index, copied in enumerate(path):
@@ -122,8 +122,8 @@ def _stretches(path: Sequence[CopySource | None], prompt: Prompt) -> tuple[Copie
         else:
             part, start, end = source
             last = out[-1] if out else None
-            runs_on = previous is not None and copied.position == previous.position + 1
-            if runs_on and last is not None and last.part == part:
+            continues = previous is not None and copied.position == previous.position + 1
+            if continues and last is not None and last.part == part:
                 out[-1] = CopiedSpan(last.first, index, part, last.start, end, last.share + copied.share)
             else:
                 out.append(CopiedSpan(index, index, part, start, end, copied.share))

@@ -34,7 +34,7 @@ _WEIGHTS: Final = {
     "purpose": 0.08,
     "manner": 0.14,
 }
-_THINGS: Final = word_set("it he she they")
+_SUBJECT_PRONOUNS: Final = word_set("it he she they")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def cloze_questions(
 
 
 def _without_answer(question: str, cloze: ClozeQuestion) -> str:
-    return cloze.question if _holds(question.lower(), cloze.answer.lower()) else question
+    return cloze.question if _contains_words(question.lower(), cloze.answer.lower()) else question
 
 
 def question_for(
@@ -130,30 +130,30 @@ def good_answer(answer: str, passage: str) -> bool:
     low = answer.lower()
     if not 1 <= len(answer.split()) <= 10 or len(answer) > 70 or any(mark in answer for mark in '()[]\n;"'):
         return False
-    return passage.count(low) == 1 and _holds(passage, low)
+    return passage.count(low) == 1 and _contains_words(passage, low)
 
 
 def good_question(question: str, answer: str) -> bool:
     """Return whether the question has 4 to 20 words, at least two content words, and does not contain the answer."""
     parts = question.rstrip("?").split()
-    if not 4 <= len(parts) <= 20 or _holds(question.lower(), answer.lower()) or _LOOSE.search(question):
+    if not 4 <= len(parts) <= 20 or _contains_words(question.lower(), answer.lower()) or _INCOMPLETE.search(question):
         return False
-    content = [part for part in parts[1:] if len(part) > 3 and part.lower() not in _EMPTY]
+    content = [part for part in parts[1:] if len(part) > 3 and part.lower() not in _NOT_CONTENT]
     return len(content) >= 2
 
 
 # Matches an unresolved pronoun or an incomplete end.
-_LOOSE: Final = re.compile(
+_INCOMPLETE: Final = re.compile(
     r"\b(it|them|him|he|she|they|i|we|you|us|me)\b|\b(the|a|an|both|than|well as|such as|not|its|his|their)\?$|"
     r"\b(and|or|but)( \w{1,5})?\?$"
 )
-_EMPTY: Final = word_set(
+_NOT_CONTENT: Final = word_set(
     "what which when where does were have this that with from many much they their there been some such these those "
     "into also would could year kind type"
 )
 
 
-def _holds(text: str, part: str) -> bool:
+def _contains_words(text: str, part: str) -> bool:
     at = text.find(part)
     while at >= 0:
         end = at + len(part)
@@ -172,7 +172,7 @@ def _shown_subject(
     named = len(name.split()) < 5 and name.lower().split()[-1] in passage
     if len(shown) == 1 and shown[0].tag == "R":
         person = len(name.split()) > 1 and name.istitle() and "'" not in name
-        if shown[0].low not in _THINGS or not named or (shown[0].low in ("he", "she") and not person):
+        if shown[0].low not in _SUBJECT_PRONOUNS or not named or (shown[0].low in ("he", "she") and not person):
             return None
         return (Token(name, name.lower(), "X", 0, 0),)
     if named and shown[0].low in ("its", "their"):

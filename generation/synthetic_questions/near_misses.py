@@ -37,28 +37,28 @@ def near_misses(examples: Sequence[ReadingExample], share: float, *, seed: int) 
     for example in answerable:
         if rng.random() >= share:
             continue
-        strangers = [rng.choice(answerable).context for _ in range(4)]
-        question = _changed(example, strangers, rng)
+        other_contexts = [rng.choice(answerable).context for _ in range(4)]
+        question = _changed(example, other_contexts, rng)
         if question is not None:
             questions.append(ReadingExample(question, (), example.context, example.title, False, example.source))
     return questions
 
 
-def _changed(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+def _changed(example: ReadingExample, other_contexts: Sequence[str], rng: random.Random) -> str | None:
     passage = Passage(example.context, ())
-    drawn = [Passage(text, ()) for text in strangers]
-    way = rng.random()
+    drawn = [Passage(text, ()) for text in other_contexts]
+    draw = rng.random()
     changed = None
-    if way < 0.45:
-        changed = _other_entity(example, strangers, rng)
-    elif way < 0.65:
-        changed = _impossible_condition(example, strangers, rng)
+    if draw < 0.45:
+        changed = _other_entity(example, other_contexts, rng)
+    elif draw < 0.65:
+        changed = _impossible_condition(example, other_contexts, rng)
     if changed is None:
         changed = perturbed(example.question, passage, drawn, rng)
     return changed if changed is not None and _words(changed) != _words(example.question) else None
 
 
-def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+def _other_entity(example: ReadingExample, other_contexts: Sequence[str], rng: random.Random) -> str | None:
     """Return the question with another name in place of one of the passage's names; None if there is none.
 
     Names are matched in any case, since search queries are lower case.
@@ -71,7 +71,7 @@ def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random
     name = max(rng.sample(mentioned, min(2, len(mentioned))), key=len)
     # A name of the same passage gives a harder question. A name in the answer would make the question trivial.
     near = [other for other in here if other.lower() not in low and not _answers(example, other)]
-    far = sorted({other for text in strangers for other in _names(text) if other not in example.context})
+    far = sorted({other for text in other_contexts for other in _names(text) if other not in example.context})
     pool = near if near and (not far or rng.random() < 0.5) else far
     if not pool:
         return None
@@ -82,7 +82,7 @@ def _other_entity(example: ReadingExample, strangers: Sequence[str], rng: random
     return question[: match.start()] + (other.lower() if question == low else other) + question[match.end() :]
 
 
-def _impossible_condition(example: ReadingExample, strangers: Sequence[str], rng: random.Random) -> str | None:
+def _impossible_condition(example: ReadingExample, other_contexts: Sequence[str], rng: random.Random) -> str | None:
     """Return the question with an added year or name that the passage does not have; None if there is none."""
     question = example.question.rstrip(" ?")
     mark = example.question[len(question) :]
@@ -92,7 +92,7 @@ def _impossible_condition(example: ReadingExample, strangers: Sequence[str], rng
         years = _YEAR.findall(example.context) or [str(rng.randint(1850, 2015))]
         year = str(int(rng.choice(years)) + rng.choice((-40, -12, -5, -2, 3, 6, 15, 50)))
         return f"{question} in {year}{mark}" if year not in example.context else None
-    far = sorted({name for text in strangers for name in _names(text) if name not in example.context})
+    far = sorted({name for text in other_contexts for name in _names(text) if name not in example.context})
     if not far:
         return None
     name = rng.choice(far)

@@ -11,7 +11,7 @@ from generation.synthetic_questions.spans import AnswerSpan
 from model.english import word_set
 
 _CLAUSE_ENDS: Final = word_set("that which who whom whose where when while although because if since as and but or")
-_SET0: Final = word_set("this these that those his her its their each every any no our some all both")
+_REFERRING_DETERMINERS: Final = word_set("this these that those his her its their each every any no our some all both")
 
 
 def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
@@ -37,7 +37,7 @@ def noun_spans(tokens: Sequence[Token]) -> Iterator[AnswerSpan]:
         ):
             continue
         determiner = tokens[left].low if left < start else ""
-        if determiner in _SET0:
+        if determiner in _REFERRING_DETERMINERS:
             continue
         if left and (
             tokens[left - 1].tag in "X#'G" or tokens[left - 1].low in ("of", "more", "most", "as", "well", "versus")

@@ -14,7 +14,7 @@ from generation.synthetic_questions.passages import Passage, SourceArticle, pass
 from generation.synthetic_questions.recurring import recurring_questions
 from generation.synthetic_questions.unanswerable import unanswerable
 
-__all__ = ["ReadingMix", "SourceArticle", "join_questions", "make_reading"]
+__all__ = ["ReadingMix", "SourceArticle", "generate_reading_examples", "join_questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class ReadingMix:
                 raise ValueError(f"{name} must lie in [0, 1], not {getattr(self, name)}")
 
 
-def make_reading(
+def generate_reading_examples(
     articles: Iterable[SourceArticle], *, seed: int, per_article: int, mix: ReadingMix | None = None
 ) -> Iterator[ReadingExample]:
     """Yield at most ``per_article`` examples of each article, which depend only on the seed and the article.

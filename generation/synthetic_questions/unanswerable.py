@@ -50,12 +50,12 @@ class UnanswerableQuestion:
 def unanswerable(cloze: ClozeQuestion, drawn: Sequence[Passage], rng: random.Random) -> UnanswerableQuestion | None:
     """Return an unanswerable version of a question; None if the answer may still be in the context."""
     low = cloze.answer.lower()
-    way = rng.random()
-    if way < 0.4:
+    draw = rng.random()
+    if draw < 0.4:
         changed = perturbed(cloze.question, cloze.passage, drawn, rng)
         if changed is not None:
             return UnanswerableQuestion(changed, cloze.passage.text)
-    if way < 0.7:
+    if draw < 0.7:
         other = _nearest(cloze, [p for p in drawn if p is not cloze.passage and low not in p.low])
         if other is not None:
             return UnanswerableQuestion(cloze.question, other.text)
@@ -72,10 +72,10 @@ def _nearest(cloze: ClozeQuestion, others: Sequence[Passage]) -> Passage | None:
 
 def perturbed(question: str, passage: Passage, drawn: Sequence[Passage], rng: random.Random) -> str | None:
     """Return the question with another name, year or number, an antonym, or a negation; None if no change applies."""
-    ways = [_other_name, _other_year, _other_number, _opposite, _opposite, _negated]
-    rng.shuffle(ways)
-    for way in ways:
-        changed = way(question, passage, drawn, rng)
+    changes = [_other_name, _other_year, _other_number, _opposite, _opposite, _negated]
+    rng.shuffle(changes)
+    for change in changes:
+        changed = change(question, passage, drawn, rng)
         if changed is not None and changed != question:
             return changed
     return None
@@ -91,8 +91,8 @@ def _other_name(question: str, passage: Passage, drawn: Sequence[Passage], rng: 
     fitting = [
         name for name in found if len(name.split()) == size and name not in question and match.group() not in name
     ]
-    strangers = [name for name in fitting if name not in passage.text]
-    pool = strangers or fitting
+    absent = [name for name in fitting if name not in passage.text]
+    pool = absent or fitting
     return question[: match.start()] + rng.choice(pool) + question[match.end() :] if pool else None
 
 

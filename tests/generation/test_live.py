@@ -118,7 +118,7 @@ def test_what_is_settled_never_changes(rows: Sequence[Sequence[tuple[int, float]
     settled: list[list[CopySource | None]] = []
     for options in sources(rows):
         path.push(options)
-        settled.append(path.best()[: path.settled()])
+        settled.append(path.best()[: path.final_count()])
     full = path.best()
     for known in settled:
         assert known == full[: len(known)]

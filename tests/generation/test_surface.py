@@ -72,7 +72,7 @@ def test_stretches_tell_where_each_piece_stands(hand: Callable[..., Hand]) -> No
     h = hand("who?", "Then Ada Thorne built it.", "Ole Ås paid.")
     surface = h.answer([*h.run("ada thorne"), "and", *h.run("ole")])
     assert surface.text == "Ada Thorne and Ole"
-    first, written, last = surface.stretches
+    first, written, last = surface.spans
     assert (first.first, first.part, first.start, first.end) == (0, 1, 5, 15)
     assert first.share == pytest.approx(0.9 * (first.last + 1))
     assert (written.part, written.share) == (None, 0.0)
@@ -84,13 +84,13 @@ def test_a_run_does_not_go_on_into_the_next_part(hand: Callable[..., Hand]) -> N
     h = hand("who?", "Signed by Ada", "Thorne arrived")
     surface = h.answer([*h.run("ada"), *h.run("thorne")])
     assert surface.text == "Ada Thorne"
-    assert [s.part for s in surface.stretches] == [1, 2]
+    assert [s.part for s in surface.spans] == [1, 2]
 
 
 def test_title_and_text_are_parts_of_their_own(hand: Callable[..., Hand]) -> None:
     h = hand("who?", "Thorne built it.", titles=["Ada"])
     surface = h.answer([*h.run("ada"), *h.run("thorne")])
-    assert [s.part for s in surface.stretches] == [-1, 1]
+    assert [s.part for s in surface.spans] == [-1, 1]
     assert cite_copied(surface).text == "Ada Thorne [1]"
 
 
@@ -103,7 +103,7 @@ def test_a_repeated_word_is_taken_where_the_answer_runs_on(hand: Callable[..., H
     the = (CopySource(places[0], 0.6), CopySource(places[1], 0.3), CopySource(right[0], 0.1))
     surface = h.restore(ids, [the, *((CopySource(i, 0.9),) for i in right[1:])])
     assert surface.text == "the Skerry"
-    assert [s.part for s in surface.stretches] == [2]
+    assert [s.part for s in surface.spans] == [2]
 
 
 def test_what_was_not_copied_is_written_as_the_vocabulary_has_it(hand: Callable[..., Hand]) -> None:
@@ -166,7 +166,7 @@ def test_each_chunk_that_gave_a_quarter_is_cited_once_in_order(hand: Callable[..
 def test_the_question_and_the_vocabulary_cite_nothing(hand: Callable[..., Hand]) -> None:
     h = hand("Who was Ada Thorne?", "Ole paid.")
     answer = h.answer(h.run("ada thorne"))
-    assert answer.stretches[0].part == 0
+    assert answer.spans[0].part == 0
     assert cite_copied(answer).text == "Ada Thorne"
     assert cite_copied(answer).citations == ()
     assert cite_copied(h.answer(["yes"])).citations == ()

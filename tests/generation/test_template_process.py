@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from generation.causal.template_process import TemplateLimits, rendered
+from generation.causal.template_process import TemplateLimits, render_limited
 from generation.errors import GenerationError
 
 MESSAGES = [{"role": "system", "content": "Be short."}, {"role": "user", "content": "Where is <b>Skerry</b>?"}]
@@ -35,11 +35,13 @@ def test_a_good_template_gives_what_transformers_gives(name: str) -> None:
 
     variables = {"bos_token": "<s>", "enable_thinking": False, "add_generation_prompt": True}
     theirs, _ = render_jinja_template([MESSAGES], chat_template=GOOD[name], **variables)
-    assert rendered(GOOD[name], {"messages": MESSAGES, "tools": None, "documents": None, **variables}) == theirs[0]
+    assert (
+        render_limited(GOOD[name], {"messages": MESSAGES, "tools": None, "documents": None, **variables}) == theirs[0]
+    )
 
 
 def test_every_day_is_the_same() -> None:
-    assert rendered("{{ strftime_now('%d %B') }}", {}) == "2026-01-01"
+    assert render_limited("{{ strftime_now('%d %B') }}", {}) == "2026-01-01"
 
 
 SMALL = TemplateLimits(memory_bytes=1 << 28, cpu_seconds=1, longest=1000)
@@ -69,16 +71,16 @@ BAD = {
 def test_a_bad_template_ends_with_its_reason(name: str) -> None:
     template, reason = BAD[name]
     with pytest.raises(GenerationError, match=reason):
-        rendered(template, {"messages": MESSAGES}, SMALL)
+        render_limited(template, {"messages": MESSAGES}, SMALL)
 
 
 def test_no_file_and_nothing_of_the_environment_is_within_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLUMBLINE_MODEL_KEY", "sk-secret")
     for template in ("{% include '/etc/passwd' %}", "{% import '/etc/passwd' as p %}", "{% extends '/etc/passwd' %}"):
         with pytest.raises(GenerationError, match="loader"):
-            rendered(template, {})
-    assert rendered("{{ environ is defined }}{{ os is defined }}", {}) == "FalseFalse"
+            render_limited(template, {})
+    assert render_limited("{{ environ is defined }}{{ os is defined }}", {}) == "FalseFalse"
 
 
 def test_halves_of_surrogate_pairs_become_characters() -> None:
-    assert rendered("a{{ x }}b", {"x": "\ud800"}) == "a?b"
+    assert render_limited("a{{ x }}b", {"x": "\ud800"}) == "a?b"

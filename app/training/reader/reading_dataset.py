@@ -17,7 +17,7 @@ from data.splits import split_by_group
 from generation.reader.row_writing import RowWriter
 from generation.reader.rows import ChunkPool, ReaderRows, RowMix, chunk_contexts
 from generation.synthetic_questions.near_misses import near_misses
-from generation.synthetic_questions.reading_examples import SourceArticle, join_questions, make_reading
+from generation.synthetic_questions.reading_examples import SourceArticle, generate_reading_examples, join_questions
 from model.checkpoints.tokenizer import Tokenizer
 from model.training.loop import TrainSettings
 from model.training.rows import TokenRow
@@ -207,11 +207,11 @@ def synthetic_questions(recipe: ReadingRecipe, without: set[str]) -> SyntheticQu
     count = min(_CALIBRATION_ARTICLES, len(articles) // 10)
     held_out, others = articles[:count], articles[count:]
     each = max(2, -(-most // max(1, len(others))))
-    examples = list(islice(make_reading(others, seed=seed, per_article=each), most))
+    examples = list(islice(generate_reading_examples(others, seed=seed, per_article=each), most))
     if recipe.closed_book:
         known = load_reading(recipe.closed_book, skip_bad=recipe.skip_bad, limit=recipe.limit).examples
         examples += islice(join_questions(others, known, seed=seed), most // 5)
-    return SyntheticQuestions(examples, list(make_reading(held_out, seed=seed, per_article=2)))
+    return SyntheticQuestions(examples, list(generate_reading_examples(held_out, seed=seed, per_article=2)))
 
 
 def _counts(examples: Sequence[ReadingExample]) -> str:

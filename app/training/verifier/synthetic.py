@@ -16,7 +16,7 @@ from data.source_splits import PairSplit
 from evaluation.synthetic_claims.claims import ClaimMix, make_claims
 from evaluation.synthetic_claims.short_answers import short_answer_claims
 from evaluation.synthetic_claims.source_text import SourceText
-from generation.synthetic_questions.reading_examples import SourceArticle, make_reading
+from generation.synthetic_questions.reading_examples import SourceArticle, generate_reading_examples
 
 _SHORTEST_PASSAGE = 60  # words; shorter passages give no useful claims
 _CLAIMS_A_TEXT = 3
@@ -79,5 +79,5 @@ def short_answers(
     articles = [SourceArticle(document.title, document.text) for document in training_documents(texts)]
     chance.shuffle(articles)
     wanted = most - len(known)
-    examples = make_reading(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
+    examples = generate_reading_examples(articles, seed=seed, per_article=max(1, -(-wanted // max(1, len(articles)))))
     return known + list(islice(short_answer_claims(list(islice(examples, wanted)), seed=seed), wanted))

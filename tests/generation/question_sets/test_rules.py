@@ -9,9 +9,9 @@ import pytest
 from generation.question_sets.by_rule import candidate_questions
 from generation.question_sets.candidate import Candidate, SourceText
 from generation.question_sets.near_miss import NearMisses
-from generation.question_sets.paraphrase import paraphrased
-from generation.question_sets.standalone import anchored, is_standalone
-from generation.question_sets.two_passages import bridged, paired
+from generation.question_sets.paraphrase import paraphrase
+from generation.question_sets.standalone import is_standalone, with_title
+from generation.question_sets.two_passages import bridge_questions, pair_questions
 
 LIBRARY = SourceText(
     "library.md",
@@ -68,7 +68,7 @@ def test_near_misses_are_not_in_the_collection() -> None:
     misses = NearMisses(sources)
     rng = random.Random(3)
     candidates = [c for source in sources for c in candidate_questions(source)]
-    made = [m for c in candidates for _ in range(4) if (m := misses.of(c, rng)) is not None]
+    made = [m for c in candidates for _ in range(4) if (m := misses.derive(c, rng)) is not None]
     assert made
     for missed in made:
         assert not missed.answerable
@@ -81,10 +81,10 @@ def test_a_paraphrase_has_words_that_its_sentence_does_not_have() -> None:
     candidates = list(candidate_questions(LIBRARY))
     question = next(c for c in candidates if c.text.startswith("When did a fire destroy") or "repair" in c.text)
     place = question.places[0]
-    other = paraphrased(question, LIBRARY.text[place.sentence_start : place.sentence_end])
+    other = paraphrase(question, LIBRARY.text[place.sentence_start : place.sentence_end])
     founded = next(c for c in candidates if "founded" in c.text)
     place = founded.places[0]
-    made = paraphrased(founded, LIBRARY.text[place.sentence_start : place.sentence_end])
+    made = paraphrase(founded, LIBRARY.text[place.sentence_start : place.sentence_end])
     assert made is not None
     assert "founded" not in made.text
     assert "established" in made.text
@@ -98,7 +98,7 @@ def test_two_passages_need_the_answer_of_one_to_ask_the_other() -> None:
         "Mara Ellison moved to the island of Torsay in 1931 with two sons.\n"
     )
     candidates = list(candidate_questions(SourceText("f", "Ferries", text)))
-    joined = list(bridged(candidates))
+    joined = list(bridge_questions(candidates))
     assert joined
     for made in joined:
         assert made.kind == "two_passage"
@@ -108,10 +108,10 @@ def test_two_passages_need_the_answer_of_one_to_ask_the_other() -> None:
 
 def test_a_pair_holds_both_answers() -> None:
     first, second, *_ = (c for c in candidate_questions(LIBRARY) if c.kind == "number")
-    made = paired(first, second)
+    made = pair_questions(first, second)
     assert made is not None
     assert made.references == (f"{first.references[0]} and {second.references[0]}",)
-    assert paired(first, first) is None
+    assert pair_questions(first, first) is None
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_stands_alone(question: str, alone: bool) -> None:
 
 
 def test_the_title_is_named_where_the_question_names_nothing() -> None:
-    assert anchored("How long does the whole procedure take?", "Pump manual") == (
+    assert with_title("How long does the whole procedure take?", "Pump manual") == (
         'According to "Pump manual", how long does the whole procedure take?'
     )
-    assert anchored("How long does the whole procedure take?", "notes.md") is None
-    assert (anchored("Who is the current Secretary of State?", "Guide") or "").startswith("According to")
+    assert with_title("How long does the whole procedure take?", "notes.md") is None
+    assert (with_title("Who is the current Secretary of State?", "Guide") or "").startswith("According to")
     question = "When did Mara Ellison meet Jonas Reedmark?"
-    assert anchored(question, "notes.md") == question
+    assert with_title(question, "notes.md") == question
 
 
 def test_an_answerable_candidate_is_not_a_near_miss() -> None:

@@ -10,7 +10,12 @@ from data.reading_examples import ReadingExample
 from generation.synthetic_questions.definitions import definition_questions
 from generation.synthetic_questions.noise import SYNONYMS, reworded
 from generation.synthetic_questions.passages import MAX_WORDS, Passage, passages
-from generation.synthetic_questions.reading_examples import ReadingMix, SourceArticle, join_questions, make_reading
+from generation.synthetic_questions.reading_examples import (
+    ReadingMix,
+    SourceArticle,
+    generate_reading_examples,
+    join_questions,
+)
 from generation.synthetic_questions.unanswerable import perturbed
 
 LIGHT = SourceArticle(
@@ -45,7 +50,7 @@ BOTH = (LIGHT, KEEPER)
 
 
 def made(seed: int = 1, per_article: int = 30, **shares: float) -> list[ReadingExample]:
-    return list(make_reading(BOTH, seed=seed, per_article=per_article, mix=ReadingMix(**shares)))
+    return list(generate_reading_examples(BOTH, seed=seed, per_article=per_article, mix=ReadingMix(**shares)))
 
 
 def whole(part: str, text: str) -> bool:
@@ -76,10 +81,12 @@ def test_unanswerable_questions_have_no_answers_and_keep_their_source() -> None:
 
 
 def test_a_function_of_seed_and_article_alone() -> None:
-    alone = list(make_reading([KEEPER], seed=5, per_article=6))
-    after = [example for example in make_reading(BOTH, seed=5, per_article=6) if example.title == "Paul Mercer"]
+    alone = list(generate_reading_examples([KEEPER], seed=5, per_article=6))
+    after = [
+        example for example in generate_reading_examples(BOTH, seed=5, per_article=6) if example.title == "Paul Mercer"
+    ]
     assert alone == after
-    assert alone != list(make_reading([KEEPER], seed=6, per_article=6))
+    assert alone != list(generate_reading_examples([KEEPER], seed=6, per_article=6))
 
 
 def test_every_source_and_many_kinds_of_question() -> None:
@@ -114,7 +121,7 @@ def test_no_article_is_too_short_or_too_strange() -> None:
         SourceArticle("Письмо", "Учёный написал письмо в Москву. " * 40),
         SourceArticle("(A)", "1 2 3 4 5 6 7 8 9 0. % % % $ $. " * 30),
     ]
-    for example in make_reading(strange, seed=0, per_article=4):
+    for example in generate_reading_examples(strange, seed=0, per_article=4):
         assert example.question
 
 
@@ -134,7 +141,7 @@ def test_shares_out_of_range_are_named(bad: dict[str, float], named: str) -> Non
 
 def test_per_article_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="per_article"):
-        list(make_reading(BOTH, seed=0, per_article=0))
+        list(generate_reading_examples(BOTH, seed=0, per_article=0))
 
 
 def test_definitions_say_who_when_and_where() -> None:
