@@ -48,9 +48,9 @@ _SUFFIXES: Mapping[str, AnswerFormat] = {
     ".csv": "csv",
     ".tsv": "tsv",
 }
-_SNIFFED = 65_536
-_LONGEST_CELL = 50_000_000
-_PACKED = (".gz", ".bz2")
+_HEAD_BYTES = 65_536
+_MAX_CELL_CHARACTERS = 50_000_000
+_COMPRESSED_SUFFIXES = (".gz", ".bz2")
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -78,7 +78,7 @@ def answer_format(path: Path) -> AnswerFormat:
     if _is_ragtruth(first) and find_ragtruth(path) is not None:
         return "ragtruth"
     suffixes = [s.lower() for s in path.suffixes]
-    while suffixes and suffixes[-1] in _PACKED:
+    while suffixes and suffixes[-1] in _COMPRESSED_SUFFIXES:
         suffixes.pop()
     named = _SUFFIXES.get(suffixes[-1]) if suffixes else None
     if named == "jsonl" and first.strip().startswith("["):
@@ -135,7 +135,7 @@ def _binary_format(path: Path) -> AnswerFormat | None:
         return "arrow"
     if start.startswith(b"PK") and is_inspect_archive(path):
         return "inspect"
-    if path.suffix.lower() not in _PACKED and (what := foreign_format(path, start)):
+    if path.suffix.lower() not in _COMPRESSED_SUFFIXES and (what := foreign_format(path, start)):
         raise DataError(f"{shown(path)} is {what}")
     if path.suffix.lower() in (*ARROW_SUFFIXES, ".eval"):
         raise DataError(
@@ -146,7 +146,7 @@ def _binary_format(path: Path) -> AnswerFormat | None:
 
 def _json_rows(path: Path) -> Iterator[Row | Refused]:
     try:
-        with _opened(path) as file:
+        with _open(path) as file:
             content = file.read()
             value = json.loads(content.decode(_encoding(content)))
     except UnicodeDecodeError as error:
@@ -185,13 +185,13 @@ def _table_rows(path: Path, layout: AnswerFormat) -> list[Row | Refused]:
     runs.
     """
     name = shown(path)
-    before = csv.field_size_limit(_LONGEST_CELL)
+    before = csv.field_size_limit(_MAX_CELL_CHARACTERS)
     try:
-        with _opened(path) as raw, io.TextIOWrapper(raw, encoding=_file_encoding(path), newline="") as file:
-            found = TableLayout("\t") if layout == "tsv" else _layout(_head(path))
-            if found.declared:
+        with _open(path) as raw, io.TextIOWrapper(raw, encoding=_file_encoding(path), newline="") as file:
+            table = TableLayout("\t") if layout == "tsv" else _layout(_head(path))
+            if table.declared:
                 file.readline()
-            reader = csv.reader(file, delimiter=found.delimiter, strict=True)
+            reader = csv.reader(file, delimiter=table.delimiter, strict=True)
             header = next((cells for cells in reader if any(c.strip() for c in cells)), None)
             if header is None:
                 return []
@@ -246,11 +246,11 @@ def _check_header(header: list[str], name: str) -> None:
 def _layout(head: str) -> TableLayout:
     lines = head.splitlines(keepends=True)
     first = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    found = table_layout(lines[first:], complete=len(head) < _SNIFFED)
+    found = table_layout(lines[first:], complete=len(head) < _HEAD_BYTES)
     return found if found.delimiter != NO_DELIMITER else TableLayout(",")
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open(path: Path) -> IO[bytes]:
     openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
     opened: IO[bytes] = openers.get(path.suffix.lower(), io.open)(path, "rb")
     return opened
@@ -258,8 +258,8 @@ def _opened(path: Path) -> IO[bytes]:
 
 def _head(path: Path) -> str:
     try:
-        with _opened(path) as file:
-            content = file.read(_SNIFFED)
+        with _open(path) as file:
+            content = file.read(_HEAD_BYTES)
             return content.decode(_encoding(content), "replace")
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{shown(path)} cannot be read: {error}") from error
@@ -271,7 +271,7 @@ def _encoding(content: bytes) -> str:
 
 
 def _file_encoding(path: Path) -> str:
-    with _opened(path) as file:
+    with _open(path) as file:
         return _encoding(file.read(2))
 
 

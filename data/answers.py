@@ -57,18 +57,19 @@ def load_answers(
     collected = _Collected(names or FieldNames(), skip_bad)
     formats: list[str] = []
     for path in paths:
-        found = layout or answer_format(path)
-        formats.append(found)
-        if found == "ragtruth":
+        file_format = layout or answer_format(path)
+        formats.append(file_format)
+        if file_format == "ragtruth":
             collected.ragtruth(path, split, limit)
-        elif split is not None and found != "datasets":
+        elif split is not None and file_format != "datasets":
             raise DataError(
-                f"only RAGTruth's layout and folders of datasets have a split {split!r}, {shown(path)} is {found}",
+                f"only RAGTruth's layout and folders of datasets have a split {split!r}, but {shown(path)} is "
+                f"{file_format}",
                 parameter="split",
             )
         else:
-            several = f"{path.name}:" if len(paths) > 1 else ""
-            collected.rows(read_rows(path, found, split), several, found in ("csv", "tsv"), shown(path))
+            prefix = f"{path.name}:" if len(paths) > 1 else ""
+            collected.rows(read_rows(path, file_format, split), prefix, file_format in ("csv", "tsv"), shown(path))
     return collected.file(", ".join(map(shown, paths)), "+".join(dict.fromkeys(formats)), limit)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 
-_UNSEEN = frozenset(
+_INVISIBLE = frozenset(
     {"Cc", "Cf", "Zl", "Zp", "Zs"}
 )  # control and format characters (zero-width, direction marks), spaces
 
 
 def is_blank(text: str) -> bool:
     """Return whether no character of ``text`` is visible: empty, white space, zero-width characters."""
-    return all(character.isspace() or unicodedata.category(character) in _UNSEEN for character in text)
+    return all(character.isspace() or unicodedata.category(character) in _INVISIBLE for character in text)

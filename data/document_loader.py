@@ -59,9 +59,9 @@ def iter_documents(
     """
     if not sources:
         raise DataError("no path to documents was given: name a folder or a file")
-    wrong = [reason for source in sources if isinstance(source, Path) and (reason := _unusable(source))]
-    if wrong:
-        raise DataError("; ".join(wrong) + ". Check the spelling; nothing was read")
+    problems = [reason for source in sources if isinstance(source, Path) and (reason := _unusable(source))]
+    if problems:
+        raise DataError("; ".join(problems) + ". Check the spelling; nothing was read")
     for source in sources:
         if isinstance(source, SqlSource):
             from data.sql_documents import check_sql  # SQLAlchemy is slow to import
@@ -92,7 +92,7 @@ def _load(
     origins = _Origins(name_files)
     found = find_files([source for source in sources if isinstance(source, Path)], follow_links=follow_links)
     if any(isinstance(source, Path) for source in sources):
-        with closing(parse(map(_to_parse, found), limits, workers)) as parsed:
+        with closing(parse(map(_file_to_parse, found), limits, workers)) as parsed:
             for one in parsed:
                 if isinstance(one.item, Refused):
                     yield one.item
@@ -110,7 +110,7 @@ def _load(
                     yield from origins.first_of_query(item, source.shown, label)
 
 
-def _to_parse(found: FolderFile | Refused) -> FileToParse | Refused:
+def _file_to_parse(found: FolderFile | Refused) -> FileToParse | Refused:
     if isinstance(found, Refused):
         return found
     try:
@@ -144,18 +144,18 @@ class _Origins:
         if document.id == name:
             # The source is the folder, so that the paths of its files need not be stored.
             source = source.removesuffix(document.id)
-            other = f"{Path(source or '.').resolve().name}/{document.id}"
+            new_id = f"{Path(source or '.').resolve().name}/{document.id}"
         else:
-            other = f"{name}#{document.id}"
+            new_id = f"{name}#{document.id}"
             if self._name_files and not document.id.startswith(name):
                 document = replace(document, metadata=with_pair(document.metadata, "file", name))
-        taken = self._seen.get(document.id)
-        if taken is not None and self._sources[taken >> _LINE_BITS] != source:
-            if other not in self._seen:
+        first_use = self._seen.get(document.id)
+        if first_use is not None and self._sources[first_use >> _LINE_BITS] != source:
+            if new_id not in self._seen:
                 where = f"{source}:{line}" if line else file.origin.where
-                there = self._where(taken, document.id)
-                yield note(where, f"the id {document.id!r} is used by {there}: here it is {other!r}")
-            document = replace(document, id=other)
+                there = self._where(first_use, document.id)
+                yield note(where, f"the id {document.id!r} is used by {there}: here it is {new_id!r}")
+            document = replace(document, id=new_id)
         yield self.first(document, source, line)
 
     def new_label(self, label: str) -> str:
@@ -168,13 +168,13 @@ class _Origins:
 
         If its ID was used in the same query, a Refused is yielded instead.
         """
-        taken = self._seen.get(document.id)
-        if taken is not None and self._sources[taken >> _LINE_BITS] != source:
-            other = f"{label}#{document.id}"
-            if other not in self._seen:
-                there = self._where(taken, document.id)
-                yield note(source, f"the id {document.id!r} is used by {there}: here it is {other!r}")
-            document = replace(document, id=other)
+        first_use = self._seen.get(document.id)
+        if first_use is not None and self._sources[first_use >> _LINE_BITS] != source:
+            new_id = f"{label}#{document.id}"
+            if new_id not in self._seen:
+                there = self._where(first_use, document.id)
+                yield note(source, f"the id {document.id!r} is used by {there}: here it is {new_id!r}")
+            document = replace(document, id=new_id)
         yield self.first(document, source, 0)
 
     def first(self, document: Document, source: str, line: int) -> Document | Refused:

@@ -68,18 +68,18 @@ class ExcerptTexts:
         return f" ({len(self.refused)} of them could not be read, the first: {self.refused[0]})"
 
 
-def excerpt_texts(wanted: Collection[Excerpt], texts: Sequence[Path]) -> ExcerptTexts:
+def excerpt_texts(excerpts: Collection[Excerpt], texts: Sequence[Path]) -> ExcerptTexts:
     """Return the texts of the excerpts that are in the documents of ``texts``. Others are left out.
 
     Raises DataError if the text of an excerpt has another SHA-256, because the document has changed, and the errors of
     load_documents.
     """
     of_document: dict[str, list[Excerpt]] = {}
-    for excerpt in wanted:
+    for excerpt in excerpts:
         of_document.setdefault(excerpt.document, []).append(excerpt)
     found: dict[Excerpt, tuple[str, str]] = {}
     refused: list[Refused] = []
-    for document in load_documents(texts) if wanted and texts else ():
+    for document in load_documents(texts) if excerpts and texts else ():
         if not isinstance(document, Document):
             refused.append(document)
             continue

@@ -23,7 +23,7 @@ from data.refused import Refused, shown
 from data.sources import SqlSource
 
 TABLE = "facts"
-NEEDED = ("subject", "relation", "value")
+REQUIRED = ("subject", "relation", "value")
 """Required columns of a fact table, compared without case.
 
 The optional columns are ``cues`` (other words for the relation, separated by |) and ``tolerance`` (allowed deviation of
@@ -66,15 +66,15 @@ class FactTable:
             raise DataError(f"{shown_as}: the database says: {driver_message(error)}") from None
         self._table = found
         columns = {name.lower(): found.c[name] for name in found.c.keys()}  # noqa: SIM118 - columns, not names
-        missing = [name for name in NEEDED if name not in columns]
+        missing = [name for name in REQUIRED if name not in columns]
         if missing:
             raise DataError(
                 f"{shown_as}: table {table!r} has no column {missing[0]!r}, it has {', '.join(columns)}; a fact table "
-                f"has {', '.join(NEEDED)} and optionally {', '.join(_OPTIONAL)} (a view can rename columns)"
+                f"has {', '.join(REQUIRED)} and optionally {', '.join(_OPTIONAL)} (a view can rename columns)"
             )
-        self._columns = {name: columns[name] for name in (*NEEDED, *_OPTIONAL) if name in columns}
+        self._columns = {name: columns[name] for name in (*REQUIRED, *_OPTIONAL) if name in columns}
         self.table = table
-        self.fingerprint, self.facts = self._read_through()
+        self.fingerprint, self.facts = self._summarise()
 
     def close(self) -> None:
         """Close the connections."""
@@ -100,7 +100,7 @@ class FactTable:
         query = select(value).where(key == relation).distinct().limit(most)
         return tuple(sorted(self._run(lambda c: [_text(row[0]) for row in c.execute(query)])))
 
-    def _read_through(self) -> tuple[str, int]:
+    def _summarise(self) -> tuple[str, int]:
         """Return a SHA-256 (hex) over all rows, which does not depend on their order, and the number of rows."""
         total, count = 0, 0
 
@@ -170,7 +170,7 @@ def _from_file(path: Path) -> FactTable:
     if layout == "ragtruth":
         raise DataError(f"{shown(path)} is not a table of facts: give a CSV, TSV, JSON or JSONL file, or a URL")
     engine = create_engine("sqlite://", poolclass=StaticPool, connect_args={"check_same_thread": False})
-    table = Table(TABLE, MetaData(), *(SqlColumn(name, SqlText) for name in (*NEEDED, *_OPTIONAL)))
+    table = Table(TABLE, MetaData(), *(SqlColumn(name, SqlText) for name in (*REQUIRED, *_OPTIONAL)))
     rows: list[dict[str, str | None]] = []
     for row in read_rows(path, layout):
         if isinstance(row, Refused):
@@ -185,8 +185,8 @@ def _from_file(path: Path) -> FactTable:
 
 def _row(fields: Mapping[str, object], where: str) -> dict[str, str | None]:
     lower = {str(name).strip().lower(): value for name, value in fields.items()}
-    row = {name: _text(lower.get(name)) or None for name in (*NEEDED, *_OPTIONAL)}
-    missing = [name for name in NEEDED if row[name] is None]
+    row = {name: _text(lower.get(name)) or None for name in (*REQUIRED, *_OPTIONAL)}
+    missing = [name for name in REQUIRED if row[name] is None]
     if missing:
         raise DataError(f"{where}: the fact has no {missing[0]}; its fields are {', '.join(lower)}")
     return row

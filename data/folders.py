@@ -38,7 +38,7 @@ def find_files(paths: Sequence[Path], *, follow_links: bool = False) -> Iterator
     """
     walk = _Walk(follow_links)
     for path in paths:
-        yield from walk.given(path)
+        yield from walk.expand(path)
     yield from walk.links()
 
 
@@ -59,45 +59,45 @@ class _Walk:
         self._single: set[str] = set()
         self._links: list[FolderFile] = []
 
-    def given(self, path: Path) -> Iterator[FolderFile | Refused]:
+    def expand(self, path: Path) -> Iterator[FolderFile | Refused]:
         if not path.is_dir():
             if kind_of_file(path):
-                yield self._one_file(FolderFile(path.parent, path.name))
+                yield self._single_file(FolderFile(path.parent, path.name))
             else:
                 yield Refused(shown(path), _OTHER_KIND)
             return
         corpora = [path / f"corpus{suffix}" for suffix in JSONL_SUFFIXES]
         corpora = [corpus for corpus in corpora if corpus.is_file()]
         if corpora:
-            yield self._one_file(FolderFile(path, corpora[0].name))
+            yield self._single_file(FolderFile(path, corpora[0].name))
             for other in corpora[1:]:
                 yield Refused(shown(other), f"{corpora[0].name} in the same folder was read instead")
             for other in sorted(path.glob("[!.]*")):
                 if kind_of_file(other) and not other.name.startswith(_BEIR_FILES):
                     yield Refused(shown(other), f"its folder was read as a BEIR folder, by {corpora[0].name} only")
             return
-        nothing = True
+        is_empty = True
         links_before = len(self._links)
         for found in self._folder(path, ""):
-            nothing = False
+            is_empty = False
             yield found
-        if nothing and len(self._links) == links_before:
+        if is_empty and len(self._links) == links_before:
             yield Refused(shown(path), f"this folder has no file of a supported kind ({SHOWN_KINDS})")
 
     def links(self) -> Iterator[FolderFile | Refused]:
         for link in self._links:  # grows during iteration: a linked folder may contain further links
-            if not self._follow_links and _leads_out(link):
+            if not self._follow_links and _leaves_root(link):
                 yield Refused(shown(link.path), _LEADS_OUT)
             elif link.path.is_dir():
                 yield from self._folder(link.root, link.inside)
             elif not link.path.exists():
                 yield Refused(shown(link.path), "a broken symbolic link")
             elif kind_of_file(link.path):
-                yield self._one_file(link)
+                yield self._single_file(link)
             else:
                 yield Refused(shown(link.path), _OTHER_KIND)
 
-    def _one_file(self, found: FolderFile) -> FolderFile | Refused:
+    def _single_file(self, found: FolderFile) -> FolderFile | Refused:
         real = Path(os.path.realpath(found.path))
         try:
             walked = _id_of(real.parent) in self._folders and kind_of_file(real) and not real.name.startswith(".")
@@ -159,7 +159,7 @@ class _Entry:
     is_folder: bool
 
 
-def _leads_out(link: FolderFile) -> bool:
+def _leaves_root(link: FolderFile) -> bool:
     """Return whether a symbolic link leads out of the given folder."""
     root, real = Path(os.path.realpath(link.root)), Path(os.path.realpath(link.path))
     return not real.is_relative_to(root)

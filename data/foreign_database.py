@@ -34,7 +34,7 @@ def reading_engine(url: URL) -> Engine:
     """Return an engine, whose connections are read-only if the database is SQLite. The caller disposes of it."""
     engine = create_engine(url)
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", _never_write)
+        event.listen(engine, "connect", _set_read_only)
     return engine
 
 
@@ -43,7 +43,7 @@ def driver_message(error: SQLAlchemyError) -> str:
     return " ".join(str(getattr(error, "orig", None) or error).split())[:300]
 
 
-def _never_write(connection: Any, _: object) -> None:
+def _set_read_only(connection: Any, _: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA query_only = ON")
     cursor.close()

@@ -6,12 +6,12 @@ import json
 import re
 from typing import Any
 
-_NOT_TAKEN = re.compile("[\0\ud800-\udfff]")
+_UNSUPPORTED = re.compile("[\0\ud800-\udfff]")
 
 
 def clean_text(text: str) -> str:
     """Replace each unpaired surrogate and NUL by U+FFFD, so that offsets stay valid."""
-    return _NOT_TAKEN.sub("\ufffd", text)
+    return _UNSUPPORTED.sub("\ufffd", text)
 
 
 def parse_json(text: str) -> Any:
@@ -21,14 +21,14 @@ def parse_json(text: str) -> Any:
     ValueError and RecursionError as json.loads does.
     """
     value = json.loads(text)
-    return _cleaned(value) if "\\u" in text else value  # such characters can only occur as escapes
+    return _clean(value) if "\\u" in text else value  # such characters can only occur as escapes
 
 
-def _cleaned(value: Any) -> Any:
+def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return clean_text(value)
     if isinstance(value, list):
-        return [_cleaned(item) for item in value]
+        return [_clean(item) for item in value]
     if isinstance(value, dict):
-        return {clean_text(name): _cleaned(item) for name, item in value.items()}
+        return {clean_text(name): _clean(item) for name, item in value.items()}
     return value

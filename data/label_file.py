@@ -25,7 +25,7 @@ _LABELS = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscor
 }
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_MOST_CHARACTERS = 1_000_000
+_MAX_CHARACTERS = 1_000_000
 _SHOWN = 10
 
 
@@ -88,7 +88,7 @@ def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
             writer.writerow(COLUMNS)
             for row in rows:
                 cells = (row.item, word_of_label(row.label), row.question, row.answer, row.references, row.evidence)
-                writer.writerow([_harmless(cell) for cell in (*cells, row.remark)])
+                writer.writerow([_escape_cell(cell) for cell in (*cells, row.remark)])
                 count += 1
         temporary.replace(path)
     except OSError as error:
@@ -151,7 +151,7 @@ def parse_labels(content: bytes, name: str, items: Iterable[str], annotator: str
     return LabelFile(tuple(labels), blank, tuple(problems))
 
 
-def refusal(name: str, problems: Sequence[Refused]) -> str:
+def problems_message(name: str, problems: Sequence[Refused]) -> str:
     """Return one message for all problems of a file."""
     listed = "; ".join(str(p) for p in problems[:_SHOWN])
     more = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
@@ -173,7 +173,7 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
     """Return the column names, and the number and cells of every line that is not empty."""
     head = text.partition("\n")[0]
     separator = max((",", ";", "\t"), key=head.count)
-    limit = csv.field_size_limit(_MOST_CHARACTERS)
+    limit = csv.field_size_limit(_MAX_CHARACTERS)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     header: list[str] = []
     lines = []
@@ -202,7 +202,7 @@ def _lines(name: str, text: str) -> tuple[list[str], list[tuple[int, list[str]]]
     return header, lines
 
 
-def _harmless(cell: str) -> str:
+def _escape_cell(cell: str) -> str:
     """Return the cell without control characters, and with a leading ' if a spreadsheet would treat it as a formula."""
     text = _CONTROL.sub("\ufffd", cell)
     return f"'{text}" if text.startswith(_FORMULA) else text

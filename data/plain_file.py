@@ -22,11 +22,11 @@ def open_plain(path: Path, *, most: int | None = None) -> BufferedReader:
             raise OSError(errno.ELOOP, "it is a symbolic link", str(path)) from error
         raise
     try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        if most is not None and found.st_size > most:
-            raise OSError(errno.EFBIG, f"it has {found.st_size} bytes, but may have at most {most}", str(path))
+        if most is not None and status.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {status.st_size} bytes, but may have at most {most}", str(path))
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)

@@ -16,7 +16,7 @@ MISSING_TEXTS = frozenset(("nan", "<NA>", "NaT"))
 """Words that pandas writes for missing values in text."""
 _MISSING_CELLS = frozenset((*MISSING_TEXTS, "NaN", "NAN", "None", "null", "NULL", "#N/A"))
 """Words for missing values in cells of tables, which also include those of Python, SQL, JSON and Excel."""
-_DEEPEST = 64
+_MAX_DEPTH = 64
 
 
 def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
@@ -25,8 +25,8 @@ def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
     cell: whether the value is a cell of a table. depth: current level of nesting. Raises ValueError for nesting of more
     than 64 levels.
     """
-    if depth > _DEEPEST:
-        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    if depth > _MAX_DEPTH:
+        raise ValueError(f"it is nested more than {_MAX_DEPTH} deep")
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
@@ -45,6 +45,6 @@ def plain_value(value: object, cell: bool = False, depth: int = 0) -> object:
     if isinstance(value, list | tuple | set | frozenset):
         return [plain_value(item, False, depth + 1) for item in value]
     for convert in ("tolist", "to_pylist", "as_py"):  # numpy and pandas; pyarrow's arrays and scalars
-        if callable(found := getattr(value, convert, None)):
-            return plain_value(found(), cell, depth + 1)
+        if callable(method := getattr(value, convert, None)):
+            return plain_value(method(), cell, depth + 1)
     return value

@@ -35,27 +35,27 @@ def make_private(path: Path) -> int:
     Symbolic links are not followed, and files of other users are not changed. Items that cannot be changed are skipped
     without an error.
     """
-    return sum(_closed(found) for found in _inside(path))
+    return sum(_restrict(item) for item in _inside(path))
 
 
 def _inside(path: Path) -> Iterator[Path]:
     yield path
     if path.is_dir() and not path.is_symlink():
         try:
-            found = sorted(path.iterdir())
+            entries = sorted(path.iterdir())
         except OSError:
             return
-        for inner in found:
+        for inner in entries:
             yield from _inside(inner)
 
 
-def _closed(path: Path) -> bool:
+def _restrict(path: Path) -> bool:
     """Restrict one file or folder. Returns whether it was accessible to others and no longer is."""
     try:
-        found = path.lstat()
-        mode = stat.S_IMODE(found.st_mode)
-        plain = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
-        if not plain or not mode & _OTHERS or found.st_uid != os.geteuid():
+        status = path.lstat()
+        mode = stat.S_IMODE(status.st_mode)
+        plain = stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)
+        if not plain or not mode & _OTHERS or status.st_uid != os.geteuid():
             return False
         path.chmod(mode & ~_OTHERS)
     except OSError:

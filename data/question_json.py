@@ -26,13 +26,15 @@ _KNOWN = (
     "reviewed_by",
 )
 _WRITTEN_BY_COMMANDS = ("provenance", "review")  # of "questions make", "import" and "review"; reports read them
-_READ = frozenset((*_KNOWN, *IDS, *TEXTS, *REFERENCES, *ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
-_PASSED_OVER = re.compile(
+_KNOWN_NAMES = frozenset((*_KNOWN, *IDS, *TEXTS, *REFERENCES, *ANSWERABLE, *UNANSWERABLE, *_WRITTEN_BY_COMMANDS))
+_IGNORED = re.compile(
     r"(?:plausible|wrong|incorrect|false|hallucinated|distractor)_?\w*|\w+_(?:start|type|span|spans|length|url|format|"
     r"language|source|category|index|offset|count)s?|metadata|answer_?starts?|(?:reference_)?contexts?|supporting_facts"
 )
 """Field names that are ignored although they resemble known ones."""
-_MEANT = re.compile(r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive")
+_SUGGESTS_ANSWERS = re.compile(
+    r"answer|truth|gold|refer|expected|target|correct|solution|impossible|relevant|qrel|positive"
+)
 
 
 def question_from_fields(fields: Mapping[str, object]) -> Question:
@@ -77,7 +79,7 @@ def question_from_fields(fields: Mapping[str, object]) -> Question:
 
 def ignored_fields(fields: Mapping[str, object]) -> tuple[str, ...]:
     """Return the names of non-empty fields that question_from_fields does not read."""
-    return tuple(str(name) for name, value in fields.items() if name not in _READ and _is_filled(value))
+    return tuple(str(name) for name, value in fields.items() if name not in _KNOWN_NAMES and _is_filled(value))
 
 
 def _is_filled(value: object) -> bool:
@@ -93,13 +95,13 @@ def _present(row: Mapping[str, object], names: Sequence[str]) -> tuple[str, ...]
 def _check_names(row: Mapping[str, object]) -> None:
     """Raise FieldError for an unknown field that resembles a known one."""
     for name, value in row.items():
-        if name in _READ:
+        if name in _KNOWN_NAMES:
             continue
         near = difflib.get_close_matches(name, _KNOWN, n=1, cutoff=0.85)
         if near:
             raise FieldError(f'"{name}" is not a field of a question: is "{near[0]}" meant?')
         plain = name.casefold().replace("-", "_").replace(" ", "_")
-        if value is None or _PASSED_OVER.fullmatch(plain) or not _MEANT.search(plain):
+        if value is None or _IGNORED.fullmatch(plain) or not _SUGGESTS_ANSWERS.search(plain):
             continue
         raise FieldError(
             f'"{name}" is not a known field: rename it to "references" if it has accepted answers, to '

@@ -25,7 +25,7 @@ from data.written_lists import ShortenedListError, written_list
 _HEAD: Final = 4096
 _LISTS: Final = frozenset((*REFERENCES, "relevant_document_ids", "reviewed_by", "evidence"))
 _ALWAYS_LISTS: Final = frozenset(("references", "answers", "relevant_document_ids", "reviewed_by"))
-_OF_LOGS: Final = ("epoch", "output", "model", "metadata")
+_LOG_FIELDS: Final = ("epoch", "output", "model", "metadata")
 _FROM_METADATA: Final = ("answerable", "kind", "relevant_document_ids", "evidence")
 
 
@@ -39,7 +39,11 @@ def question_rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
     layout = _layout(path)
     if layout == "jsonl":
         for line in read_jsonl(path, nan_is_null=True):
-            yield line if isinstance(line, Refused) else JsonLine(line.number, line.where, _asked(line.fields))
+            yield (
+                line
+                if isinstance(line, Refused)
+                else JsonLine(line.number, line.where, _with_last_question(line.fields))
+            )
         return
     seen: dict[object, Mapping[str, object]] = {}
     for row in read_rows(path, layout):
@@ -47,12 +51,12 @@ def question_rows(path: Path) -> Iterator[JsonLine | Row | Refused]:
             yield row
             continue
         try:
-            fields = _cells(row.fields) if layout in ("csv", "tsv") else _asked(row.fields)
+            fields = _cells(row.fields) if layout in ("csv", "tsv") else _with_last_question(row.fields)
         except (ShortenedListError, ValueError) as error:
             yield Refused(row.where, str(error), "part")
             continue
-        if _is_of_log(fields):
-            fields = _of_log(fields)
+        if _is_log_sample(fields):
+            fields = _question_of_sample(fields)
             if seen.get(fields.get("id")) == fields:
                 continue  # another epoch of the same sample
             seen[fields.get("id")] = fields
@@ -79,7 +83,7 @@ def _layout(path: Path) -> AnswerFormat:
     return "jsonl" if found == "ragtruth" else found
 
 
-def _asked(fields: Mapping[str, object]) -> dict[str, object]:
+def _with_last_question(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the fields, with the last question of a conversation (Inspect, Ragas) in place of its messages."""
     found = dict(fields)
     for name in TEXTS:
@@ -89,17 +93,17 @@ def _asked(fields: Mapping[str, object]) -> dict[str, object]:
     return found
 
 
-def _is_of_log(fields: Mapping[str, object]) -> bool:
+def _is_log_sample(fields: Mapping[str, object]) -> bool:
     """Return whether a row is a sample of an Inspect log (data.inspect_logs)."""
     output = fields.get("output")
     return "epoch" in fields and "input" in fields and isinstance(output, Mapping) and "completion" in output
 
 
-def _of_log(fields: Mapping[str, object]) -> dict[str, object]:
+def _question_of_sample(fields: Mapping[str, object]) -> dict[str, object]:
     """Return the question of a sample and the metadata of the question, without the answer."""
     metadata = fields.get("metadata")
     known = metadata if isinstance(metadata, Mapping) else {}
-    kept = {name: value for name, value in fields.items() if name not in _OF_LOGS}
+    kept = {name: value for name, value in fields.items() if name not in _LOG_FIELDS}
     kept |= {name: known[name] for name in _FROM_METADATA if known.get(name) not in (None, "")}
     return kept | ({"id": known["group"]} if isinstance(known.get("group"), str) and known["group"] else {})
 

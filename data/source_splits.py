@@ -42,11 +42,11 @@ def split_pairs(examples: Sequence[PairExample], hold_out: Collection[str] = (),
     development: list[PairExample] = []
     unseen: list[PairExample] = []
     for example in examples:
-        share, at = shares.get(example.source, 0), bucket(example)
-        if share == 100 or percent <= at < percent + share:
+        share, position = shares.get(example.source, 0), bucket(example)
+        if share == 100 or percent <= position < percent + share:
             unseen.append(example)
         else:
-            (development if at < percent else train).append(example)
+            (development if position < percent else train).append(example)
     return PairSplit(tuple(train), tuple(development), tuple(unseen))
 
 

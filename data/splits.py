@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from data.errors import DataError
 from data.reading_examples import ReadingExample
 
-_FEW_GROUPS = 50
-_EVERY = 6
+_MIN_GROUPS = 50
+_STEP = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +35,14 @@ def split_by_group(examples: Sequence[ReadingExample], percent: int = 4, hold_ou
         groups.setdefault(example.source, set()).add(example.group)
     if unknown := sorted(set(hold_out) - set(groups)):
         raise DataError(f"there is no source {unknown[0]}: choose from {', '.join(sorted(groups))}")
-    held_out = {name for names in groups.values() if 1 < len(names) < _FEW_GROUPS for name in sorted(names)[::_EVERY]}
-    few = {source for source, names in groups.items() if len(names) < _FEW_GROUPS}
+    held_out = {name for names in groups.values() if 1 < len(names) < _MIN_GROUPS for name in sorted(names)[::_STEP]}
+    few = {source for source, names in groups.items() if len(names) < _MIN_GROUPS}
 
-    def out(example: ReadingExample) -> bool:
+    def is_held_out(example: ReadingExample) -> bool:
         if example.source in hold_out:
             return True
         if example.source in few:
             return example.group in held_out
         return int(hashlib.sha256(example.group.encode()).hexdigest(), 16) % 100 < percent
 
-    return Split(tuple(e for e in examples if not out(e)), tuple(e for e in examples if out(e)))
+    return Split(tuple(e for e in examples if not is_held_out(e)), tuple(e for e in examples if is_held_out(e)))

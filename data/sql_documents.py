@@ -19,14 +19,14 @@ from data.refused import Refused, part
 from data.sources import SqlSource
 
 _ROWS_AT_ONCE = 500
-_READS = re.compile(r"\s*(?:--[^\n]*\n\s*)*(select|with|values|table)\b", re.IGNORECASE)
-_NEEDED = ("id", "text")
+_SELECT = re.compile(r"\s*(?:--[^\n]*\n\s*)*(select|with|values|table)\b", re.IGNORECASE)
+_REQUIRED = ("id", "text")
 
 
 def check_sql(source: SqlSource) -> None:
     """Raise DataError for errors that can be detected without connecting: a bad URL, no driver, no SELECT, no file."""
     checked_url(source.url, source.shown)
-    if not _READS.match(source.query):
+    if not _SELECT.match(source.query):
         raise DataError(f"{source.shown}: the query must be a SELECT or WITH statement; the database is only read")
 
 
@@ -58,7 +58,7 @@ def _rows(connection: Connection, source: SqlSource) -> Iterator[Document | Refu
     # exec_driver_sql, because ":name" in a user's query is not a parameter.
     result = connection.execution_options(**options).exec_driver_sql(source.query)
     names = [name.lower() for name in result.keys()]  # noqa: SIM118 - a result iterates over rows
-    missing = [name for name in _NEEDED if name not in names]
+    missing = [name for name in _REQUIRED if name not in names]
     doubled = sorted({name for name in names if names.count(name) > 1})
     if missing or doubled:
         problem = f"has no column {missing[0]!r}" if missing else f"has the column {doubled[0]!r} twice"

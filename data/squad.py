@@ -11,7 +11,7 @@ from data.errors import DataError
 from data.json_text import parse_json
 from data.reading_examples import ReadingExample, ReadingFile
 
-_LOOKED_AT = 50
+_DETECTION_LINES = 50
 """Number of lines used to detect the layout. There are several, because the first ones may be damaged."""
 
 
@@ -48,7 +48,7 @@ def is_squad(path: Path) -> bool:
     Raises DataError if the file is unreadable.
     """
     is_squad = False
-    for _, line in islice(numbered_lines(path, "questions, passages and answers"), _LOOKED_AT):
+    for _, line in islice(numbered_lines(path, "questions, passages and answers"), _DETECTION_LINES):
         try:
             value = parse_json(line)
         except (ValueError, RecursionError):

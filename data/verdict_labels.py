@@ -51,7 +51,7 @@ class LabelFile:
     fingerprint: str
 
 
-def squeezed(text: str) -> str:
+def normalise_spaces(text: str) -> str:
     """Return the text with single spaces in place of white space, for comparisons."""
     return " ".join(text.split())
 
@@ -125,4 +125,4 @@ def _word(fields: Mapping[str, object], where: str) -> LabelWord | None:
 
 def _first(fields: Mapping[str, object], names: tuple[str, ...]) -> str:
     value = next((fields[n] for n in names if fields.get(n) is not None), "")
-    return squeezed(str(value))
+    return normalise_spaces(str(value))

@@ -27,7 +27,7 @@ def written_list(cell: str) -> object:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
-        value = _array(text)
+        value = _numpy_items(text)
         if value is None:
             try:
                 value = ast.literal_eval(_NAN.sub("None", text))
@@ -36,11 +36,11 @@ def written_list(cell: str) -> object:
     return value if isinstance(value, list) else cell
 
 
-def _array(text: str) -> list[object] | None:
+def _numpy_items(text: str) -> list[object] | None:
     """Return the items of an array as numpy prints it; None for other texts, in particular lists with commas."""
     if not text.startswith("[") or not text.endswith("]"):
         return None
-    found: list[object] = []
+    items: list[object] = []
     position, spaced = 1, False
     while text[position:].strip() != "]":
         item = _ITEM.match(text, position)
@@ -50,8 +50,8 @@ def _array(text: str) -> list[object] | None:
             raise ShortenedListError("numpy omitted items of this list (...): write all of them, as a JSON list")
         spaced = spaced or not item[2].strip()
         try:
-            found.append(ast.literal_eval(item[1]) if item[1][0] in "'\"" else None)
+            items.append(ast.literal_eval(item[1]) if item[1][0] in "'\"" else None)
         except (ValueError, SyntaxError):
             return None
         position = item.end()
-    return found if spaced else None
+    return items if spaced else None

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from data.atomic_write import naming_file
 from data.columns import utc_now
 from data.plain_file import read_plain_text
 from data.private import private_opener
-from data.whole_file import naming_file
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_folder
 from retrieval.retrieval_params import RetrievalParams

@@ -10,10 +10,10 @@ from typing import Any
 
 from app.calibration.home_key import HomeKey, known_home_key, open_home_key
 from app.errors import AppError
+from data.atomic_write import atomic_write
 from data.columns import utc_now
 from data.private import make_private_folder, private_opener
 from data.refused import shown
-from data.whole_file import whole_file
 from evaluation.errors import EvaluationError
 from evaluation.guarantee.certificate import Certificate, Deployment, canonical, certificate_from_json, changes
 
@@ -76,7 +76,7 @@ class CertificateFiles:
         make_private_folder(self.folder)
         path = self.folder / f"{certificate.id}.json"
         text = json.dumps(signed(certificate, self.key), indent=2, sort_keys=True)
-        with whole_file(path) as part, open(part, "w", encoding="utf-8", opener=private_opener) as file:
+        with atomic_write(path) as part, open(part, "w", encoding="utf-8", opener=private_opener) as file:
             file.write(text + "\n")
         return path
 

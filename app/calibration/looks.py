@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from app.errors import AppError
+from data.atomic_write import atomic_write
 from data.private import make_private_folder, private_opener
-from data.whole_file import whole_file
 
 LOOKS_FILE = "looks"
 
@@ -25,7 +25,7 @@ def record_look(folder: Path, run: str, arm: str, digest: str) -> int:
         return mine.index(digest)
     mine.append(digest)
     make_private_folder(folder)
-    with whole_file(path) as part, open(part, "w", encoding="utf-8", opener=private_opener) as file:
+    with atomic_write(path) as part, open(part, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump(known, file, indent=1, sort_keys=True)
     return len(mine) - 1
 

@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
 
 def _write(report: GateReport, arguments: argparse.Namespace) -> None:
-    from data.whole_file import whole_file
+    from data.atomic_write import atomic_write
     from evaluation.gating.formats import to_json, to_junit, to_markdown
 
     wanted = (
@@ -91,7 +91,7 @@ def _write(report: GateReport, arguments: argparse.Namespace) -> None:
     )
     for path, text_of in wanted:
         if path is not None:
-            with whole_file(path) as part:
+            with atomic_write(path) as part:
                 part.write_text(text_of(report), encoding="utf-8")
 
 

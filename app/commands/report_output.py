@@ -62,8 +62,8 @@ def report_run(
     from app.runs.evaluate import full_run_id
     from app.runs.report import report_data
     from app.runs.weak_words import with_marks
+    from data.atomic_write import atomic_write
     from data.private import make_private, make_private_folder
-    from data.whole_file import whole_file
     from evaluation.reports.answers_csv import answers_csv
     from evaluation.reports.plot_files import write_plots
     from evaluation.reports.raster import Rasters, write_pngs
@@ -91,7 +91,7 @@ def report_run(
     if files.report is None:
         make_private(target)
     if files.answers is not None:
-        with whole_file(files.answers) as part:
+        with atomic_write(files.answers) as part:
             part.write_text(answers_csv(data), encoding="utf-8")
         output.say(f"answers {files.answers}")
     drawn = write_plots(files.plots, data) if files.plots else ()

@@ -150,7 +150,7 @@ def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retr
 
 def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever, searched: Search) -> int:
     from app.retrieval.tune import evaluate_run, evaluation_to_json, load_judged, load_queries, run_search
-    from data.whole_file import whole_file
+    from data.atomic_write import atomic_write
     from evaluation.retrieval.measures import DEFAULT_MEASURES, parsed_measure
     from evaluation.retrieval.own_documents import OwnDocuments, own_documents
     from evaluation.retrieval.rankings import write_run
@@ -169,7 +169,7 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     with output.progress() as bar:
         found = run_search(searched, questions, lambda done, total: bar.update("questions", done, total), own.ids)
     if arguments.run_file is not None:
-        with whole_file(arguments.run_file) as part:
+        with atomic_write(arguments.run_file) as part:
             lines = write_run(part, found, "plumbline")
         output.say(f"wrote {lines} lines of {len(found)} questions to {arguments.run_file}")
     if judged is None:

@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from app.errors import AppError
 from app.exporting.otlp_sending import HEADERS_VARIABLE, otlp_server, send_documents
-from data.whole_file import whole_file
+from data.atomic_write import atomic_write
 from evaluation.exports.otlp import Signal, otlp_documents
 from evaluation.exports.otlp_protobuf import check_protobuf
 from evaluation.exports.responses import JudgedResponse
@@ -79,7 +79,7 @@ def export_responses(kind: ResponseExport, target: str, responses: Iterable[Judg
         send_documents(server, documents, signal)
         return count
     try:
-        with whole_file(Path(target)) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        with atomic_write(Path(target)) as part, part.open("w", encoding="utf-8", newline="\n") as file:
             file.writelines(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n" for document in documents)
     except OSError as error:
         raise AppError(f"cannot write {target}: {error.strerror}. Free space, or name another file") from error

@@ -11,7 +11,7 @@ from app.labelling.draws import LabelledRunInfo
 from app.labelling.items import item_id
 from app.labelling.sessions import Labelling, equal_answers
 from app.pipeline import Pipeline
-from data.label_file import LabelRow, label_file_content, parse_labels, refusal, write_labels
+from data.label_file import LabelRow, label_file_content, parse_labels, problems_message, write_labels
 from data.refused import Refused, shown
 from data.store import Store
 from evaluation.correction.label_progress import wanted_items
@@ -93,7 +93,7 @@ def parsed_labels(
         reason = f"it names another annotator: these labels are to be {annotator}'s"
         problems += [Refused(label.where, reason) for label in strange]
     if problems:
-        raise AppError(refusal(name, problems))
+        raise AppError(problems_message(name, problems))
     if not read.labels:
         raise AppError(f"{name} has no label: fill in its column label")
     given = [StoredLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]

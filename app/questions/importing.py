@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Final
 
 from app.errors import AppError
+from data.atomic_write import atomic_write
 from data.blank import is_blank
 from data.question_logs.personal_data import without_personal_data
 from data.question_logs.reading import read_log
-from data.whole_file import whole_file
 from evaluation.question_sets.duplicates import duplicate_groups
 from retrieval.encoding.encoder import Encoder
 
@@ -74,7 +74,7 @@ def import_questions(paths: Sequence[Path], output: Path, encoder: Encoder, colu
     times = Counter(text for text, _ in kept)
     places = dict(reversed(kept))
     groups = duplicate_groups(unique, encoder)
-    with whole_file(output) as part:
+    with atomic_write(output) as part:
         lines = (_line(number, [unique[i] for i in group], times, places) for number, group in enumerate(groups, 1))
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return ImportReport(records, len(groups), len(kept) - len(groups), dict(refused.most_common()), tuple(dropped))

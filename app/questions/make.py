@@ -17,7 +17,7 @@ from app.models.generators import SupportsClose, open_generator, open_reader
 from app.pipeline import Pipeline
 from app.questions.sources import source_texts
 from app.questions.writing import ModelWriting, by_model, by_rule
-from data.whole_file import whole_file
+from data.atomic_write import atomic_write
 from evaluation.question_sets.drawing import Check, GeneratedSet, QuestionSetSettings, make_set
 from evaluation.question_sets.journal import Journal
 from evaluation.question_sets.record import question_records
@@ -126,7 +126,7 @@ def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress)
         path.unlink(missing_ok=True)
         raise AppError(_nothing(collection, question_set))
     records = question_records(question_set.kept, provenance)
-    with whole_file(request.output) as part:
+    with atomic_write(request.output) as part:
         part.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in records), encoding="utf-8")
     path.unlink(missing_ok=True)
     return MakeResult(question_set, journal.resumed)

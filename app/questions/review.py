@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Literal
 
 from app.errors import AppError
+from data.atomic_write import atomic_write
 from data.fields import FieldError
 from data.jsonl import read_jsonl
 from data.question_json import question_from_fields
 from data.question_loader import load_questions
 from data.questions import Question
 from data.refused import Refused
-from data.whole_file import whole_file
 
 Decision = Literal["kept", "mended", "dropped", "unanswerable"]
 _LONGEST_NAME = 80
@@ -175,5 +175,5 @@ def _find(rows: list[dict[str, object]], question_id: str, path: Path) -> dict[s
 
 
 def _write(path: Path, rows: list[dict[str, object]]) -> None:
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")

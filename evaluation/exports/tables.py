@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from data.whole_file import whole_file
+from data.atomic_write import atomic_write
 from evaluation.errors import EvaluationError
 from evaluation.exports.responses import COLUMNS, JudgedResponse, response_row
 
@@ -49,7 +49,7 @@ def write_parquet(path: Path, responses: Iterable[JudgedResponse]) -> int:
     schema = pa.schema([(name, _type(pa, name)) for name in COLUMNS])
     count = 0
     try:
-        with whole_file(path) as part, pq.ParquetWriter(part, schema) as writer:
+        with atomic_write(path) as part, pq.ParquetWriter(part, schema) as writer:
             for rows in _batches(responses):
                 writer.write_table(pa.Table.from_pylist(rows, schema))
                 count += len(rows)

@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from data.atomic_write import atomic_write
 from data.questions import Question
-from data.whole_file import whole_file
 from evaluation.errors import BaselineError
 from evaluation.outcomes import OUTCOMES
 from evaluation.runs.run_config import RunConfig
@@ -90,7 +90,7 @@ def write_baseline(path: Path, baseline: Baseline) -> None:
         "questions": dict(sorted(baseline.questions.items())),
         "counts": {arm: {q: list(c) for q, c in sorted(rows.items())} for arm, rows in baseline.counts.items()},
     }
-    with whole_file(path) as part:
+    with atomic_write(path) as part:
         part.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 

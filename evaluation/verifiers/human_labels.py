@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from data.questions import Question
-from data.verdict_labels import LabelFile, VerdictLabel, squeezed
+from data.verdict_labels import LabelFile, VerdictLabel, normalise_spaces
 from evaluation.claims.extraction import Extraction, extract_claims
 from evaluation.claims.sentences import extract_sentences
 from evaluation.outcomes import Claim, Verdict
@@ -62,7 +62,7 @@ class LabelVerifier:
 
     def _find(self, question: Question, text: str, *, claim: bool) -> VerdictLabel | None:
         """Return the label for this question's ID, else for its text, else for any question."""
-        answer, question_text = squeezed(text), squeezed(question.text).casefold()
+        answer, question_text = normalise_spaces(text), normalise_spaces(question.text).casefold()
         for key in ((question.id, question_text), (question.id, ""), ("", question_text), ("", "")):
             label = self._labels.get((*key, answer, claim))
             if label is not None:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from data.atomic_write import naming_file
 from data.private import FOLDER_MODE, make_private, make_private_folder
-from data.whole_file import naming_file
 from retrieval.engines.engine import OpenIndexes
 from retrieval.engines.engines import LOCAL, Engines
 from retrieval.engines.local import VECTORS, open_local

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from data.whole_file import naming_file
+from data.atomic_write import naming_file
 
 _BLOCK = 1 << 22  # bytes
 

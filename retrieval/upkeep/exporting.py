@@ -13,8 +13,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
+from data.atomic_write import naming_file
 from data.store import Store
-from data.whole_file import naming_file
 from retrieval.collections import linked_versions
 from retrieval.engines.engines import LOCAL, Engines
 from retrieval.errors import RetrievalError

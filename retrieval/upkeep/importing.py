@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from data.atomic_write import naming_file
 from data.documents import Document
 from data.outline import Outline
 from data.store import Store
-from data.whole_file import naming_file
 from retrieval.collections import delete_collection
 from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import check_name, collection_lock, generations_folder

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from data.errors import DataError
-from data.label_file import LabelRow, label_of_word, read_labels, refusal, write_labels
+from data.label_file import LabelRow, label_of_word, problems_message, read_labels, write_labels
 
 ITEMS = ("a1", "b2", "c3")
 
@@ -59,7 +59,7 @@ def test_every_bad_line_is_named_and_a_row_is_where_it_begins(tmp_path: Path) ->
     path = filled(tmp_path / "bad.csv", text)
     read = read_labels(path, ITEMS, "ann")
     assert [p.where.rpartition(":")[2] for p in read.problems] == ["4", "5", "6"]
-    message = refusal(str(path), read.problems)
+    message = problems_message(str(path), read.problems)
     for part in ("nothing was imported", "no item 'zz'", "'maybe' must be one of", "line 2 already"):
         assert part in message
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def whole_file(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Yield a temporary path in the folder of ``path``. It is renamed to ``path`` at the end, or removed on an error.
 
     A special file (a device, a pipe) is written directly. Raises OSError, which names ``path``.
