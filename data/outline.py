@@ -40,7 +40,7 @@ class Outline:
         if any(left.end > right.start for left, right in pairwise(self.headings)):
             raise ValueError("headings must be in order and must not overlap")
         if any(left > right for left, right in pairwise(self.pages)) or (self.pages and self.pages[0] < 0):
-            raise ValueError("page offsets must be in ascending order and not negative")
+            raise ValueError("the offsets of pages must be in ascending order and not negative")
         if self.first_line < 0:
             raise ValueError(f"first_line must not be negative, not {self.first_line}")
 

@@ -63,7 +63,7 @@ def json_object(text: str | bytes, where: str) -> dict[str, Any]:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise UnavailableError(
-            f"{where} sent invalid JSON ({short_line(text)!r}): is it an OpenAI-compatible server?"
+            f"{where} sent text that is not JSON ({short_line(text)!r}): is it an OpenAI-compatible server?"
         ) from error
     if not isinstance(value, dict):
         raise UnavailableError(f"{where} sent JSON that is not an object ({short_line(text)!r})")

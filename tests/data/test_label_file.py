@@ -60,7 +60,7 @@ def test_every_bad_line_is_named_and_a_row_is_where_it_begins(tmp_path: Path) ->
     read = read_labels(path, ITEMS, "ann")
     assert [p.where.rpartition(":")[2] for p in read.problems] == ["4", "5", "6"]
     message = problems_message(str(path), read.problems)
-    for part in ("nothing was imported", "no item 'zz'", "'maybe' must be one of", "line 2 already"):
+    for part in ("nothing was imported", "no item 'zz'", "'maybe' must be one of", "already labelled in line 2"):
         assert part in message
 
 

@@ -99,12 +99,12 @@ def test_a_cancelled_request_is_not_requested_whole(server: Any, wire: Any, remo
 
     ready = threading.Event()
 
-    def stop_after(handler: Any, body: object) -> None:
+    def hang_up(handler: Any, body: object) -> None:
         assert ready.wait(60)
         request.cancel()
         broken(handler, body)
 
-    server.script = [stop_after]
+    server.script = [hang_up]
     task = GenerationTask(generator.prompt("When?", (), 5), PARAMS, (0,))
     request = generator.begin(task, heard.put)
     ready.set()

@@ -231,7 +231,7 @@ def test_one_samples_failure_is_heard_once_and_ends_the_others(server: Any, wire
 @pytest.mark.parametrize(
     ("script", "message"),
     [
-        (["Half", None], "ended"),
+        (["Half", None], "finish reason"),
         (["{nonsense"], "not JSON"),
         ([[1]], "object"),
         ([{"choices": [{"delta": {"content": "x"}, "finish_reason": "content_filter"}]}], "content_filter"),
