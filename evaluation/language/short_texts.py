@@ -184,18 +184,25 @@ def _score(
 
     capitals: whether the language capitalises nouns, so that capitalised words are not names.
     """
-    lower = [low for at, (word, low) in enumerate(zip(words, plain, strict=True)) if capitals or not at or word == low]
-    tell = sum(word in content_words and word not in _ENGLISH for word in lower)
-    share = sum(word in shared and word not in _ENGLISH for word in plain)
-    english = sum(word in _ENGLISH and word not in content_words | shared for word in plain)
-    known = sum(word in content_words or word in shared for word in plain)
-    if english and english >= tell:
+    lower = [
+        low for index, (word, low) in enumerate(zip(words, plain, strict=True)) if capitals or not index or word == low
+    ]
+    typical_count = sum(word in content_words and word not in _ENGLISH for word in lower)
+    shared_count = sum(word in shared and word not in _ENGLISH for word in plain)
+    english_count = sum(word in _ENGLISH and word not in content_words | shared for word in plain)
+    known_count = sum(word in content_words or word in shared for word in plain)
+    if english_count and english_count >= typical_count:
         return 0.0
-    if tell and 3 * known >= len(plain) and not (tell == 1 and _is_name(words, content_words)):
-        return 2.0 * tell + share
+    if typical_count and 3 * known_count >= len(plain) and not (typical_count == 1 and _is_name(words, content_words)):
+        return 2.0 * typical_count + shared_count
     others = [word for word, low in zip(words, plain, strict=True) if low not in content_words and low not in shared]
-    if tell + share >= 2 and 2 * known >= len(plain) and all(word[0].islower() for word in others) and not english:
-        return float(share)
+    if (
+        typical_count + shared_count >= 2
+        and 2 * known_count >= len(plain)
+        and all(word[0].islower() for word in others)
+        and not english_count
+    ):
+        return float(shared_count)
     return 0.0
 
 

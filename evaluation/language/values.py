@@ -129,12 +129,16 @@ def same_value(reference: Value, answer: Value, granularity: str = "") -> bool:
         return all(same_value(r, a) for r, a in zip(reference.range, answer.range, strict=True))
     if reference.range is not None or answer.range is not None:
         return False
-    given = _year_date(answer)
-    for wanted in _year_date(reference) if given else ():
-        for date in given:
-            if date.covers(wanted):
+    answer_dates = _year_date(answer)
+    for reference_date in _year_date(reference) if answer_dates else ():
+        for date in answer_dates:
+            if date.covers(reference_date):
                 return True
-            if granularity and date.agrees(wanted) and (granularity != "month" or date.month == wanted.month):
+            if (
+                granularity
+                and date.agrees(reference_date)
+                and (granularity != "month" or date.month == reference_date.month)
+            ):
                 return True
     if reference.time is not None and answer.time is not None:
         return same_time(reference.time, answer.time)

@@ -88,6 +88,6 @@ class Candidate:
         return replace(self.rewritten(declined, AnswerEvaluation("abstained", ()), removed), withheld=reason)
 
 
-def judged(completion: Completion, prompt: Prompt, evaluation: AnswerEvaluation) -> Candidate:
+def judged_candidate(completion: Completion, prompt: Prompt, evaluation: AnswerEvaluation) -> Candidate:
     """Return the candidate of an answer as it was drawn and judged."""
     return Candidate(completion, prompt, evaluation, answer_score(evaluation))

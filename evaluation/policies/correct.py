@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from evaluation.policies.candidate import Candidate, judged
+from evaluation.policies.candidate import Candidate, judged_candidate
 from evaluation.policies.policy import Draft, PolicyTools, Round
 from generation.prompt import Prompt
 
@@ -36,32 +36,32 @@ class Correct:
         (best,) = draft.candidates
         rounds: list[Round] = []
         questions: set[str] = set()
-        left = self._tokens
+        remaining = self._tokens
         notes: list[str] = []
         while len(rounds) < self._rounds:
             claim = next((c for c in self._open_claims(best) if c not in questions), None)
             if claim is None:
                 break
             questions.add(claim)
-            query, prompt, found = await _searched(draft.question, claim, best.prompt, tools)
+            query, prompt, found = await _search(draft.question, claim, best.prompt, tools)
             if prompt.token_ids == best.prompt.token_ids:
                 notes.append(f"correct found no other passages for {claim[:_SHOWN]!r}")
                 continue
-            if len(prompt.token_ids) + tools.longest > left:
+            if len(prompt.token_ids) + tools.longest > remaining:
                 notes.append(
                     f"correct stopped before round {len(rounds) + 1}: its prompt of {len(prompt.token_ids)} tokens and "
-                    f"an answer of up to {tools.longest} do not fit the {left} tokens that are left of the budget"
+                    f"an answer of up to {tools.longest} do not fit the {remaining} tokens that are left of the budget"
                 )
                 break
             completion = await tools.draw(prompt, len(rounds) + 1)
             (evaluation,) = await tools.judge([(prompt, completion)])
-            new = judged(completion, prompt, evaluation)
+            new = judged_candidate(completion, prompt, evaluation)
             better = _value(new) > _value(best)
             used = completion.usage
             rounds.append(
                 Round(query, claim, new.text, new.score, better, found, used.prompt_tokens, used.completion_tokens)
             )
-            left -= used.prompt_tokens + used.completion_tokens
+            remaining -= used.prompt_tokens + used.completion_tokens
             if better:
                 best = new
         return replace(draft, candidates=(best,), rounds=(*draft.rounds, *rounds), notes=(*draft.notes, *notes))
@@ -76,7 +76,7 @@ class Correct:
         return list(dict.fromkeys([*(v.claim.text for v in failing), *cut]))
 
 
-async def _searched(question: str, claim: str, earlier: Prompt, tools: PolicyTools) -> tuple[str, Prompt, int]:
+async def _search(question: str, claim: str, earlier: Prompt, tools: PolicyTools) -> tuple[str, Prompt, int]:
     """Return the query, the prompt, and the number of its passages that the earlier prompt does not have."""
     known = {chunk.retrieved.chunk.id for chunk in earlier.chunks}
     tried: list[tuple[str, Prompt, int]] = []

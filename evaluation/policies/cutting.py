@@ -17,7 +17,7 @@ _BULLET = re.compile(
 _SENTENCE_END = re.compile(r"[.!?…。！？\n]")
 
 
-def behind_marks(text: str, claim: Span) -> Span:
+def without_leading_marks(text: str, claim: Span) -> Span:
     """Return the claim without citations at its beginning, which belong to the sentence before it.
 
     The claim is unchanged in a text that puts citations before their sentences, or if it consists of citations only.
@@ -69,7 +69,7 @@ def without_spans(text: str, spans: Sequence[Span]) -> str:
     return "".join([*kept, text[place:]])
 
 
-def moved(position: int, spans: Sequence[Span]) -> int:
+def shifted(position: int, spans: Sequence[Span]) -> int:
     """Return the new offset of a position outside the spans after they are cut."""
     return position - sum(span.end - span.start for span in spans if span.end <= position)
 

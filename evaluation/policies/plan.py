@@ -82,11 +82,11 @@ class PolicyPlan:
         ``flag`` does not change the text and is left out, so that ``flag,abstain`` is certified as ``abstain``. The
         threshold of ``abstain`` is left out too, because the certificate sets it.
         """
-        at = f"threshold={self.threshold!r}"
+        threshold = f"threshold={self.threshold!r}"
         settings = {
-            "strip": f"({at})",
-            "best_of_n": f"(n={samples} {at})",
-            "correct": f"(rounds={self.rounds} tokens={self.tokens} {at})",
+            "strip": f"({threshold})",
+            "best_of_n": f"(n={samples} {threshold})",
+            "correct": f"(rounds={self.rounds} tokens={self.tokens} {threshold})",
         }
         named = [f"{name}{settings.get(name, '')}" for name in self.names if name not in ("none", "flag")]
         return ",".join(named) or "none"

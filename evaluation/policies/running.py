@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from evaluation.outcomes import AnswerEvaluation
 from evaluation.policies.abstain import Abstain
 from evaluation.policies.best_of_n import BestOfN
-from evaluation.policies.candidate import judged
+from evaluation.policies.candidate import judged_candidate
 from evaluation.policies.correct import Correct
 from evaluation.policies.flag import Flag
 from evaluation.policies.none import GiveAsDrawn
@@ -56,21 +56,21 @@ async def run_policies(
     clock: returns the current time in seconds.
     """
     metered = _Metered(tools)
-    begun = clock()
+    started = clock()
     evaluations: Sequence[AnswerEvaluation]
     if plan.judges:
         evaluations = await metered.judge([(prompt, c) for c in completions])
     else:
         evaluations = [AnswerEvaluation("unscored", (), "no policy asked for a verifier")] * len(completions)
-    drawn = tuple(judged(c, prompt, e) for c, e in zip(completions, evaluations, strict=True))
+    drawn = tuple(judged_candidate(c, prompt, e) for c, e in zip(completions, evaluations, strict=True))
     draft = Draft(question, drawn)
     steps: list[PolicyStep] = []
     for name in plan.names:
         before = draft.candidates
         draft = await open_policy(name, plan).apply(draft, metered)
         now = clock()
-        steps.append(PolicyStep(name, draft.candidates != before, metered.spent(now - begun)))
-        begun = now
+        steps.append(PolicyStep(name, draft.candidates != before, metered.spent(now - started)))
+        started = now
     given = {(c.completion.seed, id(c.prompt)) for c in draft.candidates}
     samples = tuple(
         Sample(c.text, c.completion.seed, c.score, (c.completion.seed, id(c.prompt)) in given) for c in drawn

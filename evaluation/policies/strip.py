@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from evaluation.outcomes import Claim, Verdict, outcome_of
 from evaluation.policies.candidate import Candidate, Removed
-from evaluation.policies.cutting import behind_marks, cut_spans, moved, without_spans
+from evaluation.policies.cutting import cut_spans, shifted, without_leading_marks, without_spans
 from evaluation.policies.policy import Draft, PolicyTools
 from retrieval.chunking.sentences import Span
 
@@ -36,7 +36,7 @@ class Strip:
         text = candidate.text
         ordered = sorted(candidate.evaluation.verdicts, key=lambda v: (v.claim.start, v.claim.end))
         fails = [v in failing for v in ordered]
-        verdicts = [_behind_marks(v, text) for v in ordered]
+        verdicts = [_without_leading_marks(v, text) for v in ordered]
         spans = cut_spans(text, [Span(v.claim.start, v.claim.end) for v in verdicts], fails)
         removed = tuple(self._removed(v, f) for v, f in zip(verdicts, fails, strict=True) if _touches(v, spans))
         kept = tuple(_mapped(v, spans) for v in verdicts if not _touches(v, spans))
@@ -44,7 +44,7 @@ class Strip:
             return candidate.withhold(self.name, "no claim is left once the unsupported ones are removed", removed)
         completion = candidate.completion
         citations = tuple(
-            replace(c, start=moved(c.start, spans), end=moved(c.end, spans))
+            replace(c, start=shifted(c.start, spans), end=shifted(c.end, spans))
             for c in completion.citations
             if not any(s.start < c.end and c.start < s.end for s in spans)
         )
@@ -61,8 +61,8 @@ class Strip:
         return Removed(self.name, claim.text, claim.start, claim.end, verdict.support, reason)
 
 
-def _behind_marks(verdict: Verdict, text: str) -> Verdict:
-    own = behind_marks(text, Span(verdict.claim.start, verdict.claim.end))
+def _without_leading_marks(verdict: Verdict, text: str) -> Verdict:
+    own = without_leading_marks(text, Span(verdict.claim.start, verdict.claim.end))
     return replace(verdict, claim=Claim(text[own.start : own.end], own.start, own.end))
 
 
@@ -72,4 +72,4 @@ def _touches(verdict: Verdict, spans: tuple[Span, ...]) -> bool:
 
 def _mapped(verdict: Verdict, spans: tuple[Span, ...]) -> Verdict:
     claim = verdict.claim
-    return replace(verdict, claim=replace(claim, start=moved(claim.start, spans), end=moved(claim.end, spans)))
+    return replace(verdict, claim=replace(claim, start=shifted(claim.start, spans), end=shifted(claim.end, spans)))

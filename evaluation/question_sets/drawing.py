@@ -170,15 +170,15 @@ class _Selection:
                 yield joined
 
     def _fill(
-        self, kind: QuestionKind, wanted: int, count: Counter[str], progress: Callable[[int, int], None] | None
+        self, kind: QuestionKind, target: int, count: Counter[str], progress: Callable[[int, int], None] | None
     ) -> None:
         pool = self._pools[kind]
-        while count[kind] < wanted:
-            batch = self._next(pool, min(_BATCH, wanted - count[kind] + 4))
+        while count[kind] < target:
+            batch = self._next(pool, min(_BATCH, target - count[kind] + 4))
             if not batch:
                 return
             for candidate in self._accepted(batch):
-                if count[kind] == wanted:
+                if count[kind] == target:
                     self._pools[kind][candidate.places[0].document_id].append(candidate)
                     continue
                 if self._keep(candidate):

@@ -102,13 +102,13 @@ def context_of(source: SourceText, span: AnswerLocation) -> RetrievedChunk:
     return RetrievedChunk(Chunk(source.document_id, start, end, source.text[start:end], source.title), 1.0, 1)
 
 
-def _refusal(candidate: Candidate, here: Sequence[str], there: Sequence[str]) -> str:
+def _refusal(candidate: Candidate, own_answers: Sequence[str], other_answers: Sequence[str]) -> str:
     if not candidate.answerable:
-        return ANSWERED if any(there) else ""
-    for part, answer in zip(candidate.parts or (candidate,), here, strict=True):
+        return ANSWERED if any(other_answers) else ""
+    for part, answer in zip(candidate.parts or (candidate,), own_answers, strict=True):
         if not answer or not _agrees(part, answer):
             return NOT_FOUND
-    return CONTRADICTED if any(answer and not _agrees(candidate, answer) for answer in there) else ""
+    return CONTRADICTED if any(answer and not _agrees(candidate, answer) for answer in other_answers) else ""
 
 
 def _agrees(candidate: Candidate, answer: str) -> bool:

@@ -76,8 +76,8 @@ def calibrate_reader(
     Raises EvaluationError if there are no rows, or not both answerable and unanswerable examples.
     """
     fit = fit_temperature(reader, rows)
-    at = reader.with_use(ReaderUse(fit.temperature))
-    probed = probe(at, examples, passages, progress=progress)
+    calibrated = reader.with_use(ReaderUse(fit.temperature))
+    probed = probe(calibrated, examples, passages, progress=progress)
     choice = choose_null_bias(probed)
     use = ReaderUse(fit.temperature, choice.null_bias)
     return ReaderCalibration(use, len(probed), fit.loss_before, fit.loss_after, choice)

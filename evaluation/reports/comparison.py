@@ -31,18 +31,18 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
 
     Raises EvaluationError if no question or no arm can be compared.
     """
-    theirs = {q.id: q for q in against.questions}
-    mine = {q.id: q for q in run.questions}
-    both = [q for q in run.questions if q.id in theirs and theirs[q.id].text == q.text]
-    reworded = sum(i in theirs and theirs[i].text != q.text for i, q in mine.items())
-    if not both:
+    against_questions = {q.id: q for q in against.questions}
+    run_questions = {q.id: q for q in run.questions}
+    shared = [q for q in run.questions if q.id in against_questions and against_questions[q.id].text == q.text]
+    reworded = sum(i in against_questions and against_questions[i].text != q.text for i, q in run_questions.items())
+    if not shared:
         more = f" ({reworded} ids are shared, but their questions have other words)" if reworded else ""
         raise EvaluationError(
             f"the runs {run_name} and {against_name} share no question{more}: compare runs of the same questions"
         )
     pairs = _arm_pairs(run, against, run_name, against_name)
     named = [(f"{old} @{against_name}", f"{new} @{run_name}") for new, old in pairs]
-    questions = tuple(_joined(q, theirs[q.id], pairs, run_name, against_name) for q in both)
+    questions = tuple(_joined(q, against_questions[q.id], pairs, run_name, against_name) for q in shared)
     records = [
         OutcomeRecord(q.id, arm.arm, s.sample, s.outcome)
         for name in (name for pair in named for name in pair)
@@ -52,17 +52,21 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
         for s in arm.samples
     ]
     table = OutcomeTable.from_records(records)
-    excluded = {q.id for q in both if q.excluded or theirs[q.id].excluded}
+    excluded = {q.id for q in shared if q.excluded or against_questions[q.id].excluded}
     summary = summarise(table, named[0][0], named, run.summary.settings, excluded)
+    only_run, only_against = (
+        run_questions.keys() - against_questions.keys(),
+        against_questions.keys() - run_questions.keys(),
+    )
     sentence = (
-        f"{len(both)} questions are shared and compared; {len(mine.keys() - theirs.keys())} are only in {run_name}, "
-        f"{len(theirs.keys() - mine.keys())} only in {against_name}"
-        + (f", {reworded} have one id and other words, and are left out." if reworded else ".")
+        f"{len(shared)} questions are shared and compared; {len(only_run)} are only in {run_name}, "
+        f"{len(only_against)} only in {against_name}"
+        + (f", {reworded} have the same ID but different text and are left out." if reworded else ".")
     )
     notes = [sentence, *_differences(run, against, run_name, against_name)]
     if excluded:
         notes.append(left_out_note(len(excluded)))
-    references = sum(q.references != theirs[q.id].references for q in both)
+    references = sum(q.references != against_questions[q.id].references for q in shared)
     if references:
         notes.append(f"{references} shared questions have other reference answers in the two runs.")
     config = replace(

@@ -69,10 +69,10 @@ def first_screen(data: ReportData) -> FirstScreen:
 def _main_arm(data: ReportData) -> ArmSummary:
     """Return the summary of the arm with retrieval, else of the second arm of the first pair, else of the first arm."""
     arms = data.summary.arms
-    wanted = next((arm for arm in arms if arm.arm == _MAIN), None)
-    if wanted is None and data.summary.pairs:
-        wanted = next((arm for arm in arms if arm.arm == data.summary.pairs[0].other), None)
-    return wanted or arms[0]
+    main = next((arm for arm in arms if arm.arm == _MAIN), None)
+    if main is None and data.summary.pairs:
+        main = next((arm for arm in arms if arm.arm == data.summary.pairs[0].other), None)
+    return main or arms[0]
 
 
 def _measured(data: ReportData) -> list[tuple[str, str]]:

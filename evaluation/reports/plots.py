@@ -82,9 +82,20 @@ def chart(bars: Sequence[Bar], low: float, high: float, ticks: Sequence[float]) 
         if e.rate is None or e.lower is None or e.upper is None:
             rows.append(Row(bar.label, bar.style, y, False, zero, 0.0, zero, zero, zero, bar.value))
             continue
-        at = x(e.rate)
+        point = x(e.rate)
         rows.append(
-            Row(bar.label, bar.style, y, True, min(zero, at), abs(at - zero), at, x(e.lower), x(e.upper), bar.value)
+            Row(
+                bar.label,
+                bar.style,
+                y,
+                True,
+                min(zero, point),
+                abs(point - zero),
+                point,
+                x(e.lower),
+                x(e.upper),
+                bar.value,
+            )
         )
     bottom = AXIS + ROW * len(bars)
     marks = tuple(Tick(x(t), f"{100 * t:.0f}") for t in ticks)

@@ -35,8 +35,8 @@ def write_pngs(plots: Sequence[Path]) -> Rasters:
     except ImportError:
         return Rasters((), "plots are SVG only: PNG needs pip install 'plumbline-rag[plots]'")
     blank, letter = _EMPTY.format(""), _EMPTY.format(_LETTER)
-    nothing = svg_to_bytes(svg_string=blank)
-    fit = (name for name in _SANS_SERIF if svg_to_bytes(svg_string=letter, sans_serif_family=name) != nothing)
+    blank_image = svg_to_bytes(svg_string=blank)
+    fit = (name for name in _SANS_SERIF if svg_to_bytes(svg_string=letter, sans_serif_family=name) != blank_image)
     family = next(fit, None)
     if family is None:
         return Rasters((), "plots are SVG only: this machine has no fonts to draw PNG with (install DejaVu, for one)")

@@ -36,7 +36,7 @@ def by_question(run: Run, judgements: Judgements, question_ids: Sequence[str], m
     """
     import ir_measures
 
-    wanted = parsed_measure(measure)
+    parsed = parsed_measure(measure)
     qrels = [
         ir_measures.Qrel(question, document, grade)
         for question in question_ids
@@ -49,6 +49,6 @@ def by_question(run: Run, judgements: Judgements, question_ids: Sequence[str], m
     ]
     values = dict.fromkeys(question_ids, 0.0)
     if scored:
-        for metric in ir_measures.iter_calc([wanted], qrels, scored):
+        for metric in ir_measures.iter_calc([parsed], qrels, scored):
             values[metric.query_id] = float(metric.value)
     return np.asarray([values[question] for question in question_ids], dtype=np.float64)

@@ -76,7 +76,7 @@ def _several(
     started: deque[tuple[StartedCell, Future[tuple[SampleRecord, ...]]]] = deque()
     rest = iter(pending)
     threads = ThreadPoolExecutor(elsewhere.cells, thread_name_prefix="cell")
-    whole = False
+    complete = False
     try:
         while True:
             for question, arm in islice(rest, elsewhere.cells - len(started)):
@@ -84,12 +84,12 @@ def _several(
                 before = started[-1] if started and started[-1][0].question is question else None
                 started.append((cell, threads.submit(_finish, cells, cell, before[1] if before else None)))
             if not started:
-                whole = True
+                complete = True
                 return
             cell, finished = started.popleft()
             yield cell.question, cell.arm, finished.result()
     finally:
-        if not whole:
+        if not complete:
             elsewhere.stop()
         threads.shutdown(cancel_futures=True)
 

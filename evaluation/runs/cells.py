@@ -180,20 +180,22 @@ class CellDrawer:
         """Return one completion per slot. All decodings use one call, so the prompt is processed once."""
         tasks = self._tasks(prompt, slots)
         drawn = generate_many(self._generator, tasks) if pending is None else pending.result()
-        for task, mine in zip(tasks, drawn, strict=True):
-            if len(mine) != len(task.seeds):
-                raise EvaluationError(f"{len(mine)} completions came back for {len(task.seeds)} seeds")
-        return tuple(c for mine in drawn for c in mine)
+        for task, drawn_for_task in zip(tasks, drawn, strict=True):
+            if len(drawn_for_task) != len(task.seeds):
+                raise EvaluationError(f"{len(drawn_for_task)} completions came back for {len(task.seeds)} seeds")
+        return tuple(c for drawn_for_task in drawn for c in drawn_for_task)
 
     def _policy_answers(
         self, question: Question, arm: PolicyArm, prompt: Prompt, slots: Sequence[_Slot]
     ) -> tuple[PolicyAnswer, ...]:
         seed, decodings = self._config.seed, {d.label: d for d in self._config.decodings}
-        asked = [PolicySlot(question, prompt, decodings[s.decoding], s.sample, s.seed, seed, arm.base) for s in slots]
+        policy_slots = [
+            PolicySlot(question, prompt, decodings[s.decoding], s.sample, s.seed, seed, arm.base) for s in slots
+        ]
         if arm.samples == 1:
             for label in decodings:
-                arm.runner.prepare([slot for slot in asked if slot.decoding.label == label])
-        return tuple(arm.runner.answer(slot, arm.plan, arm.samples) for slot in asked)
+                arm.runner.prepare([slot for slot in policy_slots if slot.decoding.label == label])
+        return tuple(arm.runner.answer(slot, arm.plan, arm.samples) for slot in policy_slots)
 
     def _judge(self, drawn: _Drawn) -> tuple[SampleRecord, ...]:
         question, arm = drawn.question, drawn.arm
@@ -217,7 +219,7 @@ class CellDrawer:
                 question_text=drawn.question_text,
                 observed=_observed(active, question, completion.text, spans[i]),
                 policy=drawn.answers[i].record if drawn.answers else None,
-                selected=_named(drawn.answers[i].evaluation, arm) if drawn.answers else (),
+                selected=_with_selector_name(drawn.answers[i].evaluation, arm) if drawn.answers else (),
             )
             for i, (slot, completion) in enumerate(zip(drawn.slots, drawn.completions, strict=True))
         )
@@ -247,7 +249,7 @@ class CellDrawer:
             raise
         except Exception as error:  # the samples become unscored with the reason
             failed = True
-            reason = storable(f"the verifier failed: {_described(error)}")
+            reason = storable(f"the verifier failed: {_description(error)}")
             found = [
                 tuple(Verdict(c, "unscored", None, reason, (), self._verifier.name) for c in item.claims)
                 for item in items
@@ -266,7 +268,7 @@ def _unscored(
     )
 
 
-def _named(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
+def _with_selector_name(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
     """Return the verdicts with the name of the arm's selecting verifier."""
     name = arm.runner.selector.name if isinstance(arm, PolicyArm) else ""
     return tuple(replace(verdict, verifier=name) for verdict in evaluation.verdicts)
@@ -275,7 +277,7 @@ def _named(evaluation: AnswerEvaluation, arm: Arm) -> tuple[Verdict, ...]:
 def _failed(
     question: Question, arm: Arm, slots: Sequence[_Slot], step: Failure, error: Exception
 ) -> tuple[SampleRecord, ...]:
-    return _unscored(question, arm, slots, f"the {_STEPS[step]} failed: {_described(error)}", step)
+    return _unscored(question, arm, slots, f"the {_STEPS[step]} failed: {_description(error)}", step)
 
 
 def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span | None) -> tuple[ObservedEvent, ...]:
@@ -285,7 +287,7 @@ def _observed(arm: ActiveArm | None, question: Question, text: str, span: Span |
     return tuple(replace(o, sought=storable(o.sought), reason=storable(o.reason)) for o in seen)
 
 
-def _described(error: Exception) -> str:
+def _description(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
 
 

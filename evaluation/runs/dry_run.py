@@ -96,23 +96,23 @@ def probe(
         costs = [r.policy.cost for r in records if r.policy is not None]
         prompt_tokens.append(sum(c.prompt_tokens for c in costs) or drawn[0].usage.prompt_tokens)
         new_tokens += sum(c.completion_tokens for c in costs) or sum(c.usage.completion_tokens for c in drawn)
-    left, timed = len(pending), len(times)
+    remaining, timed = len(pending), len(times)
     answers = sum(_most_answers(arm) for _, arm in pending)
     most = sum(config.samples_of(d) * d.max_tokens for d in config.decodings)
     return DryRun(
         len(questions) * len(arms),
-        len(questions) * len(arms) - left,
+        len(questions) * len(arms) - remaining,
         answers * config.samples_per_cell,
-        left,
-        round(left * sum(prompt_tokens) / timed) if timed else None,
-        round(left * new_tokens / timed) if timed else None,
+        remaining,
+        round(remaining * sum(prompt_tokens) / timed) if timed else None,
+        round(remaining * new_tokens / timed) if timed else None,
         answers * most,
         timed,
         failed,
         sum(times),
-        left * sum(times) / timed if timed else None,
-        left * min(times) if timed else None,
-        left * max(times) if timed else None,
+        remaining * sum(times) / timed if timed else None,
+        remaining * min(times) if timed else None,
+        remaining * max(times) if timed else None,
         reason,
     )
 

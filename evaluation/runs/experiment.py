@@ -188,15 +188,15 @@ def _check(
         if len(question.id) > 255:
             raise EvaluationError(f"the question id {question.id[:40]!r}... is longer than 255 characters: shorten it")
         seen.add(question.id)
-    given = (
+    settings = (
         ("question set", config.questions_sha256, hash_questions(questions)),
         ("arms", config.arms, tuple(ArmSpec(arm.name, arm.settings) for arm in arms)),
         ("generator", config.generator, generator.fingerprint),
         ("verifier", config.verifier, verifier.name),
     )
-    for what, configured, found in given:
-        if configured != found:
-            raise EvaluationError(f"the run is configured for {what} {configured}, but {found} was given")
+    for name, configured, actual in settings:
+        if configured != actual:
+            raise EvaluationError(f"the run is configured for {name} {configured}, but {actual} was given")
 
 
 class _Tally:

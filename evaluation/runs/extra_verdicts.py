@@ -41,15 +41,15 @@ class ExtraVerdicts:
 
     def load(self, run_id: str, verifier: str) -> dict[Key, tuple[Verdict, ...]]:
         """Return the verdicts of a verifier by sample, in the order of the claims."""
-        found: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
-        chosen = select(verdicts).where(verdicts.c.run_id == run_id, verdicts.c.verifier == verifier)
+        rows_by_sample: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
+        statement = select(verdicts).where(verdicts.c.run_id == run_id, verdicts.c.verifier == verifier)
         with self._store.read() as connection:
-            for row in connection.execute(chosen.order_by(verdicts.c.claim)).mappings():
-                found[row["question_id"], row["arm"], row["decoding"], row["sample"]].append(dict(row))
-        return {key: tuple(verdict_from_row(row) for row in rows) for key, rows in found.items()}
+            for row in connection.execute(statement.order_by(verdicts.c.claim)).mappings():
+                rows_by_sample[row["question_id"], row["arm"], row["decoding"], row["sample"]].append(dict(row))
+        return {key: tuple(verdict_from_row(row) for row in rows) for key, rows in rows_by_sample.items()}
 
     def verifiers(self, run_id: str) -> tuple[str, ...]:
         """Return the sorted names of all verifiers with verdicts on samples of the run."""
-        chosen = select(verdicts.c.verifier).where(verdicts.c.run_id == run_id).distinct()
+        statement = select(verdicts.c.verifier).where(verdicts.c.run_id == run_id).distinct()
         with self._store.read() as connection:
-            return tuple(sorted(connection.execute(chosen).scalars()))
+            return tuple(sorted(connection.execute(statement).scalars()))

@@ -87,7 +87,7 @@ class PolicyAnswer:
 
 
 @dataclass(slots=True)
-class _Known:
+class _QuestionCache:
     """Cache of the draws and evaluations of one question, with the seconds that they took.
 
     Completions have storable texts.
@@ -108,7 +108,7 @@ class PolicyRunner:
         """
         self.selector = selector
         self._generator, self._searcher, self._k = generator, searcher, k
-        self._known = _Known("", {}, {})
+        self._known = _QuestionCache("", {}, {})
         self._saved = 0.0
 
     def prepare(self, slots: Sequence[PolicySlot]) -> None:
@@ -125,15 +125,15 @@ class PolicyRunner:
         Raises the errors of the generator, and EvaluationError if the number of completions is wrong.
         """
         if self._known.question != slot.question.id:
-            self._known = _Known(slot.question.id, {}, {})
+            self._known = _QuestionCache(slot.question.id, {}, {})
         key = (prompt.token_ids, slot.decoding.label, seeds)
         if key not in self._known.draws:
-            begun = perf_counter()
+            started = perf_counter()
             drawn = self._generator.generate(prompt, slot.decoding.params(len(seeds)), seeds)
             if len(drawn) != len(seeds):
                 raise EvaluationError(f"{len(drawn)} completions came back for {len(seeds)} seeds")
             clean = tuple(replace(c, text=storable(c.text)) for c in drawn)
-            self._known.draws[key] = (clean, perf_counter() - begun)
+            self._known.draws[key] = (clean, perf_counter() - started)
             return self._known.draws[key]
         self._saved += self._known.draws[key][1]
         return self._known.draws[key]
@@ -145,13 +145,13 @@ class PolicyRunner:
         new = {key: pair for key, pair in zip(keys, answers, strict=True) if key not in known}
         self._saved += sum(known[key][1] for key in dict.fromkeys(keys) if key in known)
         if new:
-            begun = perf_counter()
+            started = perf_counter()
             try:
-                found = self.selector.evaluate(question.text, list(new.values()))
+                evaluations = self.selector.evaluate(question.text, list(new.values()))
             except Exception as error:  # one question must not end the run
                 raise SelectorError(f"the selecting verifier failed: {type(error).__name__}: {error}"[:500]) from error
-            each = (perf_counter() - begun) / len(new)
-            known.update({key: (own, each) for key, own in zip(new, found, strict=True)})
+            each = (perf_counter() - started) / len(new)
+            known.update({key: (own, each) for key, own in zip(new, evaluations, strict=True)})
         return tuple(known[key][0] for key in keys)
 
     def answer(self, slot: PolicySlot, plan: PolicyPlan, samples: int) -> PolicyAnswer:

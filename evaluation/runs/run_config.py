@@ -183,8 +183,8 @@ def config_from_json(fields: dict[str, object], where: str) -> RunConfig:
             raise TypeError("arms, decoding or grid")
         rest = {k: v for k, v in fields.items() if k not in ("arms", "decoding", "grid")}
         specs = tuple(ArmSpec(**arm) for arm in arms)
-        read = (_decoding_from_json(decoding), tuple(_decoding_from_json(d) for d in grid))
-        return RunConfig(arms=specs, decoding=read[0], grid=read[1], **rest)  # type: ignore[arg-type]
+        decodings = (_decoding_from_json(decoding), tuple(_decoding_from_json(d) for d in grid))
+        return RunConfig(arms=specs, decoding=decodings[0], grid=decodings[1], **rest)  # type: ignore[arg-type]
     except (KeyError, TypeError) as error:
         raise EvaluationError(
             f"the stored settings of run {where} cannot be read ({error}): another version of Plumbline wrote it"

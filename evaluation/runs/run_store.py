@@ -84,8 +84,8 @@ class RunStore:
         run_id = config.run_id
         with self._store.write() as connection:
             if connection.execute(select(runs.c.id).where(runs.c.id == run_id)).first() is not None:
-                again: dict[str, Any] = {"status": "running", "finished_at": None} | ({"name": name} if name else {})
-                connection.execute(update(runs).where(runs.c.id == run_id).values(**again))
+                changes: dict[str, Any] = {"status": "running", "finished_at": None} | ({"name": name} if name else {})
+                connection.execute(update(runs).where(runs.c.id == run_id).values(**changes))
                 _note_reviewers(connection, run_id, questions)
                 return run_id
             stored = {"determines": config_to_json(config), "labels": [list(label) for label in labels]}
@@ -163,19 +163,19 @@ class RunStore:
         """
         info = self.load_run(run_id)
         judged: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
-        mine = (verdicts.c.run_id == info.id, verdicts.c.verifier == info.config.verifier)
+        of_run = (verdicts.c.run_id == info.id, verdicts.c.verifier == info.config.verifier)
         with self._store.read() as connection:
-            for row in connection.execute(select(verdicts).where(*mine)).mappings():
+            for row in connection.execute(select(verdicts).where(*of_run)).mappings():
                 judged[_key(dict(row))].append(dict(row))
             chosen = select(samples).where(samples.c.run_id == info.id)
             if not every_decoding:
                 chosen = chosen.where(samples.c.decoding == info.config.decoding.label)
             found = connection.execute(chosen).mappings()
             rows = [dict(row) for row in found]
-            placed = select(run_questions.c.question_id, run_questions.c.position)
+            positions = select(run_questions.c.question_id, run_questions.c.position)
             index_of = {
                 row.question_id: row.position
-                for row in connection.execute(placed.where(run_questions.c.run_id == info.id))
+                for row in connection.execute(positions.where(run_questions.c.run_id == info.id))
             }
         arms = {arm.name: i for i, arm in enumerate(info.config.arms)}
         cells = {decoding.label: i for i, decoding in enumerate(info.config.decodings)}
@@ -211,10 +211,10 @@ class RunStore:
         """
         known = self.list_runs()
         named = [r for r in known if r.id == run_id] or [r for r in known if r.name == run_id]
-        fitting = named or [r for r in known if len(run_id) >= 4 and r.id.startswith(run_id)]
-        if len(fitting) == 1:
-            return fitting[0]
-        raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in fitting))
+        matching = named or [r for r in known if len(run_id) >= 4 and r.id.startswith(run_id)]
+        if len(matching) == 1:
+            return matching[0]
+        raise UnknownRunError(run_id, tuple((r.id, r.name) for r in known), several=tuple(r.id for r in matching))
 
     def tenant_run(self, tenant: str, run_id: str) -> RunInfo | None:
         """Return the tenant's run with exactly this ID; None if there is none."""

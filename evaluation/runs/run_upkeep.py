@@ -18,9 +18,11 @@ def rename_run(store: Store, run_id: str, name: str) -> None:
     if is_blank(name):
         raise EvaluationError("the name is empty", parameter="name")
     with store.write() as connection:
-        taken = connection.execute(select(runs.c.id).where(runs.c.name == name, runs.c.id != run_id)).scalars().first()
-        if taken is not None:
-            raise EvaluationError(f"run {taken} is called {name!r} already: choose another name", parameter="name")
+        other_run = (
+            connection.execute(select(runs.c.id).where(runs.c.name == name, runs.c.id != run_id)).scalars().first()
+        )
+        if other_run is not None:
+            raise EvaluationError(f"run {other_run} is called {name!r} already: choose another name", parameter="name")
         connection.execute(update(runs).where(runs.c.id == run_id).values(name=name))
 
 

@@ -83,17 +83,17 @@ def joint_level(h: Floats, a: Floats, resampler: Resampler) -> float:
     level for the default interval. Unlike R -+ c se, that interval keeps its level near 0 and 1.
     """
     n, cells = h.shape
-    wanted = float(resampler.settings.level)
+    level = float(resampler.settings.level)
     if cells < 2 or n < 3:
-        return wanted if cells < 2 else 1.0 - (1.0 - wanted) / cells
+        return level if cells < 2 else 1.0 - (1.0 - level) / cells
     largest = max_t(resampler.weights(n), h, a)
     finite = largest[np.isfinite(largest)]
-    bonferroni = float(1.0 - (1.0 - wanted) / cells)
+    bonferroni = float(1.0 - (1.0 - level) / cells)
     if finite.size < resampler.settings.bootstrap / 2:
         return bonferroni
-    critical = float(np.quantile(finite, wanted))
-    found = 1.0 - 2.0 * float(special.stdtr(n - 1, -critical))
-    return min(max(found, wanted), bonferroni)
+    critical = float(np.quantile(finite, level))
+    raised = 1.0 - 2.0 * float(special.stdtr(n - 1, -critical))
+    return min(max(raised, level), bonferroni)
 
 
 def max_t(weights: Weights, h: Floats, a: Floats) -> Floats:

@@ -105,9 +105,9 @@ def effective_limits(h: Floats, a: Floats, responses: Floats | float, level: flo
 def _degrees_factor(size: Floats, informative: NDArray[np.int_], level: float) -> Floats:
     """Return (t_{n*-1} / t_{N-1})^2, at most 1 (Korn and Graubard 1998, with n* in place of n). Shape (...)."""
     quantile = 1.0 - (1.0 - level) / 2.0
-    ours = special.stdtrit(np.maximum(size - 1.0, 1.0), quantile)
-    theirs = special.stdtrit(np.maximum(informative - 1.0, 1.0), quantile)
-    factor: Floats = np.minimum((ours / theirs) ** 2, 1.0)
+    effective = special.stdtrit(np.maximum(size - 1.0, 1.0), quantile)
+    nominal = special.stdtrit(np.maximum(informative - 1.0, 1.0), quantile)
+    factor: Floats = np.minimum((effective / nominal) ** 2, 1.0)
     return factor
 
 

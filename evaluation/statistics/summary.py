@@ -141,12 +141,13 @@ def _compare(one: ArmCounts, two: ArmCounts, excluded: frozenset[str], resampler
     a1, a2 = h1 + s1[:, SUPPORTED], h2 + s2[:, SUPPORTED]
     answers1 = int(counts1[:, [HALLUCINATED, SUPPORTED]].sum())
     answers2 = int(counts2[:, [HALLUCINATED, SUPPORTED]].sum())
-    found = paired_outcomes(counts1, counts2)
-    scored_ids = [i for i, used in zip(ids, found.used, strict=True) if used]
+    outcomes = paired_outcomes(counts1, counts2)
+    scored_ids = [i for i, used in zip(ids, outcomes.used, strict=True) if used]
     changes = [
-        QuestionChange(i, float(f), float(b)) for i, f, b in zip(scored_ids, found.fixed, found.broken, strict=True)
+        QuestionChange(i, float(f), float(b))
+        for i, f, b in zip(scored_ids, outcomes.fixed, outcomes.broken, strict=True)
     ]
-    difference, fixed, broken = found.measure(resampler)
+    difference, fixed, broken = outcomes.measure(resampler)
     return PairSummary(
         one.arm,
         two.arm,
@@ -156,17 +157,17 @@ def _compare(one: ArmCounts, two: ArmCounts, excluded: frozenset[str], resampler
         DifferenceBounds(float((h1 - h2 - s2[:, UNSCORED]).mean()), float((h1 + s1[:, UNSCORED] - h2).mean())),
         fixed,
         broken,
-        float(found.fixed.sum()) if scored_ids else None,
-        float(found.broken.sum()) if scored_ids else None,
+        float(outcomes.fixed.sum()) if scored_ids else None,
+        float(outcomes.broken.sum()) if scored_ids else None,
         tuple(tuple(float(v) for v in row) for row in s1.T @ s2 / len(ids)),
         measure_ratio_difference(h1, a1, h2, a2, answers1, answers2, resampler),
         _both_answered(s1, s2, counts1, counts2, resampler),
-        found.test(resampler.settings),
+        outcomes.test(resampler.settings),
         None,
         tuple(sorted(changes, key=lambda c: (-c.broken, -c.fixed, c.question_id))),
         len(shared & excluded),
         len(ids) - len(scored_ids),
-        float(found.weight.sum() / len(ids)),
+        float(outcomes.weight.sum() / len(ids)),
     )
 
 

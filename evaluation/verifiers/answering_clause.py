@@ -41,11 +41,13 @@ def outranked_value(a: Reading, q: Reading, value: Value, same_kind: Sequence[Va
     ]
     if not rivals:
         return None
-    mine = _weight(a, q, value.start, value.end)
+    own_weight = _weight(a, q, value.start, value.end)
     for rival in rivals:
-        theirs = _weight(a, q, rival.start, rival.end)
+        rival_weight = _weight(a, q, rival.start, rival.end)
         first = rival.start < value.start
-        if theirs > mine or (theirs == mine and (first or theirs > 0) and not _same_clause(a, value, rival)):
+        if rival_weight > own_weight or (
+            rival_weight == own_weight and (first or rival_weight > 0) and not _same_clause(a, value, rival)
+        ):
             return Match("unverifiable", HALF, "the answering clause gives another value")
     return None
 
@@ -63,20 +65,24 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
         return chosen
     if _is_origin(a.tokens, q, start, end):
         return Match("unverifiable", HALF, "the answer names the reference as where something came from")
-    mine = _weight(a, q, start, end)
+    own_overlap = _weight(a, q, start, end)
     for clause in _clauses(a.tokens):
         tokens = a.tokens[clause.start : clause.stop]
-        if not clause.start <= start < clause.stop and _overlap(tokens, q) > mine and _has_rival(tokens, r, q, 0):
+        if (
+            not clause.start <= start < clause.stop
+            and _overlap(tokens, q) > own_overlap
+            and _has_rival(tokens, r, q, 0)
+        ):
             return Match("unverifiable", HALF, "the answering clause names another")
     sentences = _sentences(a.tokens)
-    own = next((i for i, s in enumerate(sentences) if s.start <= start < s.stop), 0)
-    if own == 0:
+    sentence_index = next((i for i, s in enumerate(sentences) if s.start <= start < s.stop), 0)
+    if sentence_index == 0:
         return None
-    mine = _overlap(a.tokens[sentences[own].start : sentences[own].stop], q)
-    for sentence in sentences[:own]:
+    own_overlap = _overlap(a.tokens[sentences[sentence_index].start : sentences[sentence_index].stop], q)
+    for sentence in sentences[:sentence_index]:
         tokens = a.tokens[sentence.start : sentence.stop]
-        theirs = _overlap(tokens, q)
-        if theirs > mine or (theirs == mine and _has_rival(tokens, r, q)):
+        overlap = _overlap(tokens, q)
+        if overlap > own_overlap or (overlap == own_overlap and _has_rival(tokens, r, q)):
             return Match("unverifiable", HALF, "another sentence answers the question before the reference is named")
     return None
 
@@ -111,20 +117,20 @@ def _overlap(tokens: Sequence[Token], q: Reading) -> int:
 
 
 def _clauses(tokens: Sequence[Token]) -> list[range]:
-    found, start = [], 0
+    clauses, start = [], 0
     for index, token in enumerate(tokens):
         comma = token.text == "," and index + 1 < len(tokens) and tokens[index + 1].kind == "word"
         if token.text in _ENDS or token.lower in _JOINTS or comma:
             if index > start:
-                found.append(range(start, index))
+                clauses.append(range(start, index))
             start = index + 1
     if start < len(tokens):
-        found.append(range(start, len(tokens)))
-    return found
+        clauses.append(range(start, len(tokens)))
+    return clauses
 
 
 def _sentences(tokens: Sequence[Token]) -> list[range]:
-    found, start = [], 0
+    sentences, start = [], 0
     for index, token in enumerate(tokens):
         final = token.text in ("!", "?", ";") or (
             token.text == "."
@@ -132,11 +138,11 @@ def _sentences(tokens: Sequence[Token]) -> list[range]:
             and index > start + 1
         )
         if final:
-            found.append(range(start, index))
+            sentences.append(range(start, index))
             start = index + 1
     if start < len(tokens):
-        found.append(range(start, len(tokens)))
-    return found
+        sentences.append(range(start, len(tokens)))
+    return sentences
 
 
 def _has_rival(tokens: Sequence[Token], r: Reading, q: Reading, first: int = 1) -> bool:
@@ -169,8 +175,8 @@ def _other_option(a: Reading, r: Reading, q: Reading) -> Match | None:
     if options is None:
         return None
     words = [singular(t.lower) for t in a.tokens]
-    wanted = {singular(t.lower) for t in r.tokens}
-    scores = [len(own & wanted) for own in options]
+    reference_words = {singular(t.lower) for t in r.tokens}
+    scores = [len(own & reference_words) for own in options]
     if scores[0] == scores[1]:
         return None
     right, wrong = options if scores[0] > scores[1] else options[::-1]

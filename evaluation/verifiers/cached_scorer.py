@@ -48,27 +48,27 @@ class CachedScorer(ScorerInFront):
         Only new pairs are scored, in one call. NaN is not cached. The counters ``received`` and ``scored`` count the
         received pairs and the pairs that the wrapped scorer scored.
         """
-        wholes: dict[str, bytes] = {}  # many pairs share one long text, so it is hashed once
+        evidence_hashes: dict[str, bytes] = {}  # many pairs share one long text, so it is hashed once
         for pair in pairs:
-            if pair.full_evidence not in wholes:
-                wholes[pair.full_evidence] = hashlib.sha256(_bytes(pair.full_evidence)).digest()
-        keys = [_key(pair, wholes[pair.full_evidence]) for pair in pairs]
+            if pair.full_evidence not in evidence_hashes:
+                evidence_hashes[pair.full_evidence] = hashlib.sha256(_bytes(pair.full_evidence)).digest()
+        keys = [_key(pair, evidence_hashes[pair.full_evidence]) for pair in pairs]
         new: dict[bytes, Pair] = {}
-        found: dict[bytes, float] = {}
+        scores: dict[bytes, float] = {}
         with self._lock:
             for key, pair in zip(keys, pairs, strict=True):
                 if key in self._known:
                     self._known.move_to_end(key)
-                    found[key] = self._known[key]
+                    scores[key] = self._known[key]
                 else:
                     new[key] = pair
         if new:
-            found.update(zip(new, self._scorer.score(tuple(new.values()), progress), strict=True))
+            scores.update(zip(new, self._scorer.score(tuple(new.values()), progress), strict=True))
         with self._lock:
-            self._keep({key: found[key] for key in new})
+            self._keep({key: scores[key] for key in new})
             self.received += len(pairs)
             self.scored += len(new)
-        return tuple(found[key] for key in keys)
+        return tuple(scores[key] for key in keys)
 
     def _keep(self, scores: dict[bytes, float]) -> None:
         self._known.update((key, score) for key, score in scores.items() if score == score)

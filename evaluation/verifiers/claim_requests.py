@@ -10,7 +10,7 @@ from evaluation.outcomes import Claim, Evidence, Label, Verdict
 from evaluation.verifiers.evidence import ClaimRequest
 from evaluation.verifiers.verifier import VerificationItem
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 
 
 def requests_of(items: Sequence[VerificationItem], together: bool = False) -> list[ClaimRequest]:
@@ -18,32 +18,32 @@ def requests_of(items: Sequence[VerificationItem], together: bool = False) -> li
 
     together: whether each request contains all claims of its item.
     """
-    out = []
+    requests = []
     for item in items:
         answer = claim_texts(item.claims) if together else ()
-        out += [ClaimRequest(item.question, plain_claim_text(claim.text), answer) for claim in item.claims]
-    return out
+        requests += [ClaimRequest(item.question, plain_claim_text(claim.text), answer) for claim in item.claims]
+    return requests
 
 
 def claim_texts(claims: Sequence[Claim]) -> tuple[str, ...]:
     """Return the texts of claims as a scorer reads them, without claims that have no letter or digit."""
-    return tuple(text for claim in claims if _says(text := plain_claim_text(claim.text)))
+    return tuple(text for claim in claims if _has_content(text := plain_claim_text(claim.text)))
 
 
 def distinct_requests(requests: Sequence[ClaimRequest]) -> list[ClaimRequest]:
     """Return the distinct requests whose claim has a letter or digit."""
-    return [r for r in dict.fromkeys(requests) if _says(r.claim)]
+    return [r for r in dict.fromkeys(requests) if _has_content(r.claim)]
 
 
-def _says(text: str) -> bool:
+def _has_content(text: str) -> bool:
     return any(character.isalnum() for character in text)
 
 
 def align_verdicts(
     items: Sequence[VerificationItem],
-    wanted: Sequence[ClaimRequest],
-    found: Mapping[ClaimRequest, Found],
-    verdict: Callable[[Claim, Found | None], Verdict],
+    requests: Sequence[ClaimRequest],
+    results: Mapping[ClaimRequest, Result],
+    verdict: Callable[[Claim, Result | None], Verdict],
 ) -> tuple[tuple[Verdict, ...], ...]:
     """Return a verdict for each claim of each item, from the result for its request.
 
@@ -51,8 +51,8 @@ def align_verdicts(
     found: results by request.
     verdict: creates the verdict on a claim from its result, which is None for a claim without a letter or digit.
     """
-    requests = iter(wanted)
-    return tuple(tuple(verdict(claim, found.get(next(requests))) for claim in item.claims) for item in items)
+    remaining = iter(requests)
+    return tuple(tuple(verdict(claim, results.get(next(remaining))) for claim in item.claims) for item in items)
 
 
 def unscored(claim: Claim, reason: str, verifier: str) -> Verdict:

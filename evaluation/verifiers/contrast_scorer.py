@@ -38,7 +38,7 @@ class ContrastScorer(ScorerInFront):
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Return the support of each pair (see ``PairScorer.score``). Raises the errors of the wrapped scorer."""
         return tuple(
-            _ruled(pair, score) for pair, score in zip(pairs, self._scorer.score(pairs, progress), strict=True)
+            _apply_rules(pair, score) for pair, score in zip(pairs, self._scorer.score(pairs, progress), strict=True)
         )
 
     @property
@@ -47,7 +47,7 @@ class ContrastScorer(ScorerInFront):
         return self._network
 
 
-def _ruled(pair: Pair, score: float) -> float:
+def _apply_rules(pair: Pair, score: float) -> float:
     if not 0.0 <= score <= 1.0:
         return score
     if score > CONTRASTED and contrast(pair.claim, pair.evidence):

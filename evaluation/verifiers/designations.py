@@ -28,36 +28,36 @@ _SMALL = frozenset({"of", "the", "and", "for", "in", "de", "la", "le", "du", "de
 
 def compare_designations(answer: str, reference: str, question: str) -> Match | None:
     """Return the match; None if the reference is not a designation, or if an initialism does not fit."""
-    given, wanted = fold(answer).strip(), fold(reference).strip(" .")
-    if _NONE.match(wanted.lower()):
-        if _NONE.match(given.lower().strip(" .!")):
+    answer_text, reference_text = fold(answer).strip(), fold(reference).strip(" .")
+    if _NONE.match(reference_text.lower()):
+        if _NONE.match(answer_text.lower().strip(" .!")):
             return Match("supported", 1.0, "both say none")
         return None
-    flags = set(_FLAG.findall(wanted))
-    if flags and not any(c.isdigit() for c in wanted) and flags - set(_FLAG.findall(given)):
+    flags = set(_FLAG.findall(reference_text))
+    if flags and not any(c.isdigit() for c in reference_text) and flags - set(_FLAG.findall(answer_text)):
         return Match("unverifiable", HALF, "lacks an option of the reference's command")
-    address = _ADDRESS.fullmatch(wanted)
+    address = _ADDRESS.fullmatch(reference_text)
     if address:
-        return _among(_ADDRESS, given, wanted, "address")
-    version = _VERSION.fullmatch(wanted)
-    if version and (_NAMED_VERSION.match(wanted) or _ASKS_VERSION.search(question)):
-        return _among(_VERSION, given, version[1], "version")
-    if _initialism_of(given, wanted) or _initialism_of(wanted, given):
+        return _compare_pattern(_ADDRESS, answer_text, reference_text, "address")
+    version = _VERSION.fullmatch(reference_text)
+    if version and (_NAMED_VERSION.match(reference_text) or _ASKS_VERSION.search(question)):
+        return _compare_pattern(_VERSION, answer_text, version[1], "version")
+    if _initialism_of(answer_text, reference_text) or _initialism_of(reference_text, answer_text):
         return Match("supported", 1.0, "is the reference's initialism, or the reverse")
     return None
 
 
-def _among(pattern: re.Pattern[str], given: str, wanted: str, kind: str) -> Match:
-    found = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(given)]
-    if not found:
+def _compare_pattern(pattern: re.Pattern[str], answer: str, reference: str, kind: str) -> Match:
+    candidates = [(m[1] if m.re.groups else m.group(), m.start()) for m in pattern.finditer(answer)]
+    if not candidates:
         return Match("unverifiable", 0.0, f"gives no {kind}")
-    own = [offset for value, offset in found if value.lower() == wanted.lower()]
-    if not own:
+    equal_offsets = [offset for value, offset in candidates if value.lower() == reference.lower()]
+    if not equal_offsets:
         return Match("contradicted", 0.0, f"gives another {kind} than the reference")
-    if all(_DENIES.search(given[:offset].lower()) for offset in own):
+    if all(_DENIES.search(answer[:offset].lower()) for offset in equal_offsets):
         return Match("contradicted", 0.0, "the answer denies the reference")
-    others = [offset for value, offset in found if value.lower() != wanted.lower()]
-    if any(not _DENIES.search(given[:offset].lower()) for offset in others):
+    other_offsets = [offset for value, offset in candidates if value.lower() != reference.lower()]
+    if any(not _DENIES.search(answer[:offset].lower()) for offset in other_offsets):
         return Match("unverifiable", HALF, f"the answer gives several {kind}s")
     return Match("supported", 1.0, f"gives the reference's {kind}")
 

@@ -142,13 +142,13 @@ class EntailmentVerifier(EvidenceVerifier):
             and s.support < self._threshold
             and s.part == plain_claim_text(claim.text)
         ]
-        found = iter(weak_words(self._scorer if question.answerable else without_reader(self._scorer), failed))
-        weak = {w.claim: next(found) for w in failed}
+        found_words = iter(weak_words(self._scorer if question.answerable else without_reader(self._scorer), failed))
+        weak = {w.claim: next(found_words) for w in failed}
         return tuple(MarkedClaim(claim, weak.get(claim, ())) for claim in claims)
 
-    def _judge(self, wanted: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
+    def _judge(self, all_requests: Sequence[ClaimRequest]) -> dict[ClaimRequest, Support | UnreadableClaim]:
         """Return the support of each non-empty request; UnreadableClaim if the scorer cannot read it."""
-        requests = distinct_requests(wanted)
+        requests = distinct_requests(all_requests)
         if not requests:
             return {}
         # A claim's evidence does not depend on the other claims of its answer, so it is retrieved once.
@@ -158,18 +158,18 @@ class EntailmentVerifier(EvidenceVerifier):
             ClaimCase(r.claim, " ".join(r.question.text.split()), evidence[ClaimRequest(r.question, r.claim)], r.answer)
             for r in requests
         ]
-        found: dict[ClaimRequest, Support | UnreadableClaim] = {}
+        results: dict[ClaimRequest, Support | UnreadableClaim] = {}
         for request, case in zip(requests, cases, strict=True):
             language = self._unsupported_language(case)
             if language:
                 stated = states(case.claim, "\n".join(text.text for text in case.evidence))
-                found[request] = UnreadableClaim(language) if stated is None else Support(float(stated), windows=1)
+                results[request] = UnreadableClaim(language) if stated is None else Support(float(stated), windows=1)
         for scoring, answerable in ((self._scoring, True), (self._without_reader, False)):
-            mine = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in found]
-            if mine:
-                scored = scoring.score([cases[i] for i in mine])
-                found.update((requests[i], support) for i, support in zip(mine, scored, strict=True))
-        return found
+            indices = [i for i, r in enumerate(requests) if r.question.answerable == answerable and r not in results]
+            if indices:
+                scored = scoring.score([cases[i] for i in indices])
+                results.update((requests[i], support) for i, support in zip(indices, scored, strict=True))
+        return results
 
     def _unsupported_language(self, case: ClaimCase) -> str:
         """Return a description of the unsupported language of claim or evidence; "" if the scorer supports it."""

@@ -92,7 +92,7 @@ class _EvidenceWindow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _PreparedCase:
     """A prepared case.
 
     parts: parts of the claim. question: text of the question; "" if it does not fit.
@@ -137,12 +137,12 @@ class SupportScoring:
         """Return one Support per case, in order. Raises the errors of the scorer."""
         cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]] = {}
         answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
-        wholes: dict[tuple[EvidenceText, ...], str] = {}
-        read = [self._read(case, cut, wholes, answers[case.answer]) for case in cases]
-        best = self._best(read)
+        full_texts: dict[tuple[EvidenceText, ...], str] = {}
+        prepared = [self._read(case, cut, full_texts, answers[case.answer]) for case in cases]
+        best = self._best(prepared)
         if self._join:
-            best = self._joined(read, best)
-        evidence = self._sentences(read, best)
+            best = self._joined(prepared, best)
+        evidence = self._sentences(prepared, best)
         return tuple(
             Support(
                 b.support,
@@ -155,26 +155,26 @@ class SupportScoring:
                 r.full_evidence,
                 r.answer,
             )
-            for r, b, e in zip(read, best, evidence, strict=True)
+            for r, b, e in zip(prepared, best, evidence, strict=True)
         )
 
     def _read(
         self,
         case: ClaimCase,
         cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]],
-        wholes: dict[tuple[EvidenceText, ...], str],
+        full_texts: dict[tuple[EvidenceText, ...], str],
         together: Sequence[tuple[str, ...]],
-    ) -> _Read:
+    ) -> _PreparedCase:
         count = self._scorer.count
         parts = tuple(w.text for w in evidence_windows(case.claim, CLAIM_TOKENS, count, overlap_sentences=0))
         # A claim that occurs twice is read in the group of its first occurrence.
         answer = next((some for some in together if case.claim in some), ()) if len(parts) == 1 else ()
         full_answer = (" ".join(answer),) if answer else parts
-        alone = min(self._scorer.room(part) for part in full_answer)
+        room_without_question = min(self._scorer.room(part) for part in full_answer)
         question = case.question
         room = min(self._scorer.room(part, question) for part in full_answer)
-        if room < min(_QUESTION_LEAVES, alone // 2):
-            question, room = "", alone
+        if room < min(_QUESTION_LEAVES, room_without_question // 2):
+            question, room = "", room_without_question
         if room > _ROOM_STEP:
             room -= room % _ROOM_STEP
         windows: list[_EvidenceWindow] = []
@@ -182,10 +182,10 @@ class SupportScoring:
             if (source, room) not in cut:
                 cut[source, room] = self._windows(source, room)
             windows.extend(cut[source, room])
-        if case.evidence not in wholes:  # claims with the same evidence share one text
-            wholes[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
-        full_text = wholes[case.evidence] if len(windows) > 1 else ""
-        return _Read(parts, question, room, tuple(windows), full_text, answer)
+        if case.evidence not in full_texts:  # claims with the same evidence share one text
+            full_texts[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
+        full_text = full_texts[case.evidence] if len(windows) > 1 else ""
+        return _PreparedCase(parts, question, room, tuple(windows), full_text, answer)
 
     def _parts(self, answer: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
         """Return the groups of an answer's claims that are read together. The other claims are read alone."""
@@ -197,17 +197,17 @@ class SupportScoring:
 
     def _windows(self, source: EvidenceText, room: int) -> tuple[_EvidenceWindow, ...]:
         title = " ".join(source.title.split())[:_TITLE_CHARACTERS].rstrip(" .?!")
-        taken = self._scorer.count([f"{title}."])[0] if title else 0
-        if taken * 4 > room:  # the title would leave less than three quarters of the tokens for evidence
-            title, taken = "", 0
+        title_tokens = self._scorer.count([f"{title}."])[0] if title else 0
+        if title_tokens * 4 > room:  # the title would leave less than three quarters of the tokens for evidence
+            title, title_tokens = "", 0
         reading = read_evidence(source.text)
-        windows = evidence_windows(reading.text, room - taken, self._scorer.count)
+        windows = evidence_windows(reading.text, room - title_tokens, self._scorer.count)
         return tuple(_EvidenceWindow(source, reading, w, title) for w in windows)
 
-    def _best(self, read: Sequence[_Read]) -> list[_Best]:
-        scores = iter(self._ask([r.pair((p,), part) for r in read for part in r.parts for p in r.windows]))
+    def _best(self, prepared: Sequence[_PreparedCase]) -> list[_Best]:
+        scores = iter(self._ask([r.pair((p,), part) for r in prepared for part in r.parts for p in r.windows]))
         best = []
-        for r in read:
+        for r in prepared:
             found = []
             for part in r.parts:
                 scored = [(next(scores), p) for p in r.windows]
@@ -218,45 +218,50 @@ class SupportScoring:
                 if ranked:
                     second = ranked[1][1] if len(ranked) > 1 else None
                     found.append(_Best(ranked[0][0], part, (ranked[0][1],), second))
-            lost = [b for b in found if math.isnan(b.support)]
-            best.append(lost[0] if lost else min(found, key=lambda b: b.support, default=_Best(0.0, r.parts[0], ())))
+            undefined = [b for b in found if math.isnan(b.support)]
+            best.append(
+                undefined[0] if undefined else min(found, key=lambda b: b.support, default=_Best(0.0, r.parts[0], ()))
+            )
         return best
 
-    def _joined(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[_Best]:
+    def _joined(self, prepared: Sequence[_PreparedCase], best: Sequence[_Best]) -> list[_Best]:
         """Return the two best windows if they fit together and give more support than the best one; else the best."""
         both = [
-            (*b.windows, b.second) if b.second and len(r.parts) == 1 else () for r, b in zip(read, best, strict=True)
+            (*b.windows, b.second) if b.second and len(r.parts) == 1 else ()
+            for r, b in zip(prepared, best, strict=True)
         ]
         sizes = self._scorer.count([_premise(windows) for windows in both])
-        ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, read, strict=True)]
-        pairs = [r.pair(windows, b.part) for windows, b, r, fits in zip(both, best, read, ready, strict=True) if fits]
+        ready = [bool(p) and size <= r.room for p, size, r in zip(both, sizes, prepared, strict=True)]
+        pairs = [
+            r.pair(windows, b.part) for windows, b, r, fits in zip(both, best, prepared, ready, strict=True) if fits
+        ]
         scores = iter(self._ask(pairs))
-        out = []
+        results = []
         for windows, b, fits in zip(both, best, ready, strict=True):
-            together = next(scores) if fits else -1.0
-            out.append(_Best(together, b.part, windows) if together > b.support else b)
-        return out
+            joint = next(scores) if fits else -1.0
+            results.append(_Best(joint, b.part, windows) if joint > b.support else b)
+        return results
 
-    def _sentences(self, read: Sequence[_Read], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
+    def _sentences(self, prepared: Sequence[_PreparedCase], best: Sequence[_Best]) -> list[tuple[Evidence, ...]]:
         """Return the best sentence of each window that supports a case, with offsets in its document."""
         inside = [[(window, sentence_spans(window.span.text)) for window in b.windows] for b in best]
         pairs = [
             Pair(window.titled(window.span.text[s.start : s.end]), b.part, r.question, r.full_evidence)
-            for r, b, windows in zip(read, best, inside, strict=True)
+            for r, b, windows in zip(prepared, best, inside, strict=True)
             for window, sentences in windows
             for s in sentences
             if len(sentences) > 1
         ]
         scores = iter(self._ask(pairs))
-        out = []
+        results = []
         for windows in inside:
             found = []
             for window, sentences in windows:
                 scored = [(next(scores) if len(sentences) > 1 else 1.0, s) for s in sentences]
                 known = [pair for pair in scored if not math.isnan(pair[0])] or scored
                 found.append(window.evidence(max(known, key=lambda pair: pair[0])[1]))
-            out.append(tuple(found))
-        return out
+            results.append(tuple(found))
+        return results
 
     def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
         """Return the score of each pair; NaN if the scorer does not return a number in [0, 1]."""

@@ -36,37 +36,37 @@ def phrases(text: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spoken:
+class _MatchedText:
     """A text prepared for matching: its tokens, and the singulars of its content words."""
 
     tokens: tuple[str, ...]
     words: frozenset[str]
 
 
-def _read(text: str) -> _Spoken:
+def _read(text: str) -> _MatchedText:
     tokens = normal_tokens(text)
-    return _Spoken(tokens, frozenset(singular(t) for t in tokens))
+    return _MatchedText(tokens, frozenset(singular(t) for t in tokens))
 
 
-def spoken_of(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, ...]:
+def facts_named_by(facts: Sequence[Fact], claim: str, question: str) -> tuple[Fact, ...]:
     """Return the facts whose subject and relation are named by the claim, or else by claim and question together.
 
     A subject inside a longer matching subject does not count ("York" in "New York").
     """
-    alone, both = _read(claim), _read(f"{question} ; {claim}")
-    stated = _named(facts, alone)
-    return stated or _named(facts, both)
+    claim_text, full_text = _read(claim), _read(f"{question} ; {claim}")
+    stated = _named(facts, claim_text)
+    return stated or _named(facts, full_text)
 
 
-def _named(facts: Sequence[Fact], text: _Spoken) -> tuple[Fact, ...]:
+def _named(facts: Sequence[Fact], text: _MatchedText) -> tuple[Fact, ...]:
     mentions = {subject: _occurrences(normal_tokens(subject), text.tokens) for subject in {f.subject for f in facts}}
     spans = [span for found in mentions.values() for span in found]
-    meant = {
+    subjects = {
         subject
         for subject, found in mentions.items()
         if any(not _inside(span, spans) for span in found) and set(normal_tokens(subject)) - STOP_WORDS
     }
-    return tuple(f for f in facts if f.subject in meant and _asks(f, text))
+    return tuple(f for f in facts if f.subject in subjects and _asks(f, text))
 
 
 def _occurrences(part: Sequence[str], tokens: Sequence[str]) -> list[tuple[int, int]]:
@@ -80,7 +80,7 @@ def _inside(span: tuple[int, int], spans: Sequence[tuple[int, int]]) -> bool:
     return any(other != span and other[0] <= span[0] and span[1] <= other[1] for other in spans)
 
 
-def _asks(fact: Fact, text: _Spoken) -> bool:
+def _asks(fact: Fact, text: _MatchedText) -> bool:
     """Return whether every word of the relation, or of one of its cues, occurs."""
     return any(words and words <= text.words for words in map(_relation_words, (fact.relation, *fact.cues)))
 
@@ -103,10 +103,10 @@ def judge_by_fact(fact: Fact, claim: str, question: str, tolerance: float, thres
 
 
 def _within(fact: Fact, claim: str, tolerance: float) -> bool:
-    wanted = read_text(fact.value)
-    if len(wanted.values) != 1 or wanted.values[0].number is None or not is_pure(wanted.tokens, wanted.values):
+    reading = read_text(fact.value)
+    if len(reading.values) != 1 or reading.values[0].number is None or not is_pure(reading.tokens, reading.values):
         return False
-    value = wanted.values[0]
+    value = reading.values[0]
     allowed = Fraction(fact.tolerance) if fact.tolerance is not None else abs(_base(value)) * Fraction(tolerance)
     if not allowed:
         return False

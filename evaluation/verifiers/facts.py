@@ -17,7 +17,7 @@ from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
-from evaluation.verifiers.fact_matching import gives_another_value, judge_by_fact, phrases, spoken_of
+from evaluation.verifiers.fact_matching import facts_named_by, gives_another_value, judge_by_fact, phrases
 from evaluation.verifiers.match import Match
 from evaluation.verifiers.reference_verifier import F1_THRESHOLD
 from evaluation.verifiers.verifier import VerificationItem
@@ -69,12 +69,14 @@ class FactVerifier:
         plain = plain_claim_text(claim.text)
         if not any(c.isalnum() for c in plain):
             return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
-        meant = spoken_of(facts, plain, question.text)
-        if not meant:
+        named_facts = facts_named_by(facts, plain, question.text)
+        if not named_facts:
             reason = "the fact table holds nothing on this"
             return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
-        found = [(self._match(fact, plain, question.text), fact) for fact in meant]
-        match, fact = max(found, key=lambda m: (m[0].label == "supported", m[0].label == "contradicted", m[0].support))
+        matches = [(self._match(fact, plain, question.text), fact) for fact in named_facts]
+        match, fact = max(
+            matches, key=lambda m: (m[0].label == "supported", m[0].label == "contradicted", m[0].support)
+        )
         where = f"{self._table.table}: {fact.subject}, {fact.relation}"
         evidence = (Evidence(where, 0, len(fact.value), fact.value),)
         reason = f"{match.reason} ({fact.subject}, {fact.relation}: {fact.value})"

@@ -69,7 +69,7 @@ def weak_words(
     """
     tried = [_variants(w.claim, most) for w in claims]
     pairs = [
-        Pair(w.premise, variant, w.question, w.full_evidence, _among(w, variant))
+        Pair(w.premise, variant, w.question, w.full_evidence, _with_variant(w, variant))
         for w, variants in zip(claims, tried, strict=True)
         for _, _, variant in variants
     ]
@@ -82,7 +82,7 @@ def weak_words(
     return tuple(out)
 
 
-def _among(weakness: Weakness, variant: str) -> tuple[str, ...]:
+def _with_variant(weakness: Weakness, variant: str) -> tuple[str, ...]:
     """Return the claims that the claim was read with, with ``variant`` in its place."""
     plain = plain_claim_text(weakness.claim.text)
     return tuple(variant if claim == plain else claim for claim in weakness.answer)

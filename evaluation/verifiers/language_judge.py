@@ -29,7 +29,7 @@ from evaluation.verifiers.entailment import THRESHOLD
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource, EvidenceText
 from evaluation.verifiers.evidence_verifier import EvidenceVerifier
 from evaluation.verifiers.verifier import FAILED, VerificationItem
-from evaluation.verifiers.votes import count_votes, reading_of, support_of
+from evaluation.verifiers.votes import count_votes, support_of, vote_of
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
@@ -86,7 +86,9 @@ class LanguageJudge(EvidenceVerifier):
         found = dict(zip(requests, self._ask(requests, evidence), strict=True))
         return align_verdicts(items, all_requests, found, self._verdict)
 
-    def _ask(self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]) -> list[_Answered]:
+    def _ask(
+        self, requests: Sequence[ClaimRequest], evidence: Sequence[tuple[EvidenceText, ...]]
+    ) -> list[_ClaimResult]:
         """Return the generator's answers to all requests, from one call; from single calls if that call fails."""
         prompts = [self._prompt(r, texts) if texts else None for r, texts in zip(requests, evidence, strict=True)]
         tasks = [
@@ -101,9 +103,9 @@ class LanguageJudge(EvidenceVerifier):
             if isinstance(prompt, Prompt):
                 mine = drawn[position : position + self._rounds]
                 position += self._rounds
-                results.append(_answered(prompt, mine))
+                results.append(_result_of(prompt, mine))
             else:
-                results.append(_Answered(None, prompt or "", (), prompt is None))
+                results.append(_ClaimResult(None, prompt or "", (), prompt is None))
         return results
 
     @property
@@ -149,7 +151,7 @@ class LanguageJudge(EvidenceVerifier):
         except Exception as error:
             return f"{FAILED}: {type(error).__name__}: {error}"[:500]
 
-    def _verdict(self, claim: Claim, answered: _Answered | None) -> Verdict:
+    def _verdict(self, claim: Claim, answered: _ClaimResult | None) -> Verdict:
         if answered is None:
             return no_claim_verdict(claim, self._name)
         if answered.no_evidence:
@@ -160,7 +162,7 @@ class LanguageJudge(EvidenceVerifier):
 
 
 @dataclass(frozen=True, slots=True)
-class _Answered:
+class _ClaimResult:
     """Result of a claim's votes. support: None if unscored, with the reason. evidence: passages shown to the model."""
 
     support: float | None
@@ -169,24 +171,24 @@ class _Answered:
     no_evidence: bool = False
 
 
-def _answered(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> _Answered:
-    lost = [part for part in drawn if isinstance(part, str)]
-    if lost:
-        return _Answered(None, lost[0], ())
+def _result_of(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) -> _ClaimResult:
+    failures = [part for part in drawn if isinstance(part, str)]
+    if failures:
+        return _ClaimResult(None, failures[0], ())
     completions = [c for part in drawn if not isinstance(part, str) for c in part]
-    heard = count_votes(completions)
-    support = support_of(heard)
+    votes = count_votes(completions)
+    support = support_of(votes)
     if support is None or not math.isfinite(support):
-        unreadable = next((c.text for c in completions if not reading_of(c.text)), "")
-        return _Answered(None, f"the judge says neither yes nor no, but {unreadable.strip()[:80]!r}", ())
-    kind = "by probability" if heard.chances is not None else "by votes"
+        unreadable = next((c.text for c in completions if not vote_of(c.text)), "")
+        return _ClaimResult(None, f"the judge says neither yes nor no, but {unreadable.strip()[:80]!r}", ())
+    kind = "by probability" if votes.chances is not None else "by votes"
     evidence = tuple(
         Evidence(
             p.retrieved.chunk.document_id, p.retrieved.chunk.start + p.start, p.retrieved.chunk.start + p.end, p.text
         )
         for p in prompt.chunks
     )
-    return _Answered(support, f"{heard.yes} yes, {heard.no} no, {heard.neither} neither, {kind}", evidence)
+    return _ClaimResult(support, f"{votes.yes} yes, {votes.no} no, {votes.neither} neither, {kind}", evidence)
 
 
 def _question(request: ClaimRequest) -> str:

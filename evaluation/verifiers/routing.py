@@ -128,19 +128,21 @@ class RoutedVerifier:
 
     def verify(self, items: Sequence[VerificationItem]) -> tuple[tuple[Verdict, ...], ...]:
         """Return one verdict per claim of every item (see ``Verifier.verify``). Each verifier is called once."""
-        first = [self._by_reference(item.question) for item in items]
-        by_reference = [replace(item, claims=item.claims[:1]) for item, own in zip(items, first, strict=True) if own]
+        has_reference = [self._by_reference(item.question) for item in items]
+        by_reference = [
+            replace(item, claims=item.claims[:1]) for item, has in zip(items, has_reference, strict=True) if has
+        ]
         by_evidence = [
-            replace(item, claims=item.claims[1:] if own else item.claims)
-            for item, own in zip(items, first, strict=True)
+            replace(item, claims=item.claims[1:] if has else item.claims)
+            for item, has in zip(items, has_reference, strict=True)
         ]
         answered = iter(self._reference.verify(by_reference))
         rest = self._entailment.verify(by_evidence)
-        found = []
-        for item, referenced, verdicts in zip(items, first, rest, strict=True):
-            own = next(answered) if referenced else ()
-            if own and is_unresponsive(item.question, own[0], verdicts):
-                own = (replace(own[0], label="supported", support=1.0, reason=UNRESPONSIVE),)
-                verdicts = tuple(v if v.label == "supported" else replace(own[0], claim=v.claim) for v in verdicts)
-            found.append(tuple(replace(v, verifier=self._name) for v in (*own, *verdicts)))
-        return tuple(found)
+        results = []
+        for item, has, verdicts in zip(items, has_reference, rest, strict=True):
+            answer = next(answered) if has else ()
+            if answer and is_unresponsive(item.question, answer[0], verdicts):
+                answer = (replace(answer[0], label="supported", support=1.0, reason=UNRESPONSIVE),)
+                verdicts = tuple(v if v.label == "supported" else replace(answer[0], claim=v.claim) for v in verdicts)
+            results.append(tuple(replace(v, verifier=self._name) for v in (*answer, *verdicts)))
+        return tuple(results)

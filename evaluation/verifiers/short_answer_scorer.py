@@ -102,7 +102,7 @@ class ShortAnswerScorer(ScorerInFront):
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:
         """Return the support of each pair (see ``PairScorer.score``). Raises the errors of the wrapped scorer."""
         unique = list(dict.fromkeys(pairs))
-        found: dict[Pair, float] = {}
+        scores_by_pair: dict[Pair, float] = {}
         reading: dict[tuple[str, str], list[Pair]] = defaultdict(list)
         for pair in unique:
             if not is_short_answer(pair):
@@ -110,7 +110,7 @@ class ShortAnswerScorer(ScorerInFront):
             if self._occurs(pair.claim, pair.evidence):
                 reading[pair.question, pair.evidence].append(pair)
             elif pair.full_evidence and self._occurs(pair.claim, pair.full_evidence):
-                found[pair] = 0.0
+                scores_by_pair[pair] = 0.0
 
         to_read = sum(map(len, reading.values()))
         steps = len(unique) + (to_read if self._use.network else 0)  # pairs to read are also scored
@@ -123,14 +123,14 @@ class ShortAnswerScorer(ScorerInFront):
         for (question, evidence), mine in reading.items():
             logs = self.log_expected(question, evidence, [pair.claim for pair in mine])
             read.update((pair, x) for pair, x in zip(mine, logs, strict=True) if not math.isnan(x))
-            report(len(found) + len(read))
-        to_score = [p for p in unique if p not in found and (p not in read or self._use.network)]
+            report(len(scores_by_pair) + len(read))
+        to_score = [p for p in unique if p not in scores_by_pair and (p not in read or self._use.network)]
         before = steps - len(to_score)
         if to_score:
             scores = self._scorer.score(to_score, lambda done, _: report(before + done))
-            found.update(zip(to_score, scores, strict=True))
-        found.update((pair, self._use.support(x, found.get(pair, 0.5))) for pair, x in read.items())
-        return tuple(found[pair] for pair in pairs)
+            scores_by_pair.update(zip(to_score, scores, strict=True))
+        scores_by_pair.update((pair, self._use.support(x, scores_by_pair.get(pair, 0.5))) for pair, x in read.items())
+        return tuple(scores_by_pair[pair] for pair in pairs)
 
     def reads(self, pair: Pair) -> bool:
         """Return whether the claim is a short answer that the window or the full evidence contains.

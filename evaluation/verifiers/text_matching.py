@@ -25,7 +25,7 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
     a, r, q: readings of answer, reference and question.
     items: words of each item of the reference.
     """
-    covered = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
+    coverage = cover(items, split_items(a.marked), frozenset(w.text for w in q.plain))
     texts = a.word_texts
     for item in items:
         index = contains(texts, item)
@@ -34,26 +34,26 @@ def compare_lists(a: Reading, r: Reading, q: Reading, items: Sequence[tuple[str,
             blocked = blocked_by(a, r, q, start, end)
             if blocked is not None:
                 return blocked
-    if not covered.missing and not covered.extra:
+    if not coverage.missing and not coverage.extra:
         return Match("supported", 1.0, "gives the reference's items and no others")
     parts = []
-    if covered.missing:
-        parts.append("misses " + ", ".join(covered.missing))
-    if covered.extra:
-        parts.append("adds " + ", ".join(covered.extra))
+    if coverage.missing:
+        parts.append("misses " + ", ".join(coverage.missing))
+    if coverage.extra:
+        parts.append("adds " + ", ".join(coverage.extra))
     return Match(
-        "unverifiable", min(covered.f1, NOT_SUPPORTED_CEILING), "of the reference's list it " + " and ".join(parts)
+        "unverifiable", min(coverage.f1, NOT_SUPPORTED_CEILING), "of the reference's list it " + " and ".join(parts)
     )
 
 
 def _occurrences(words: Sequence[Word], part: Sequence[Word]) -> tuple[tuple[int, int], ...]:
     """Return the token ranges where ``part`` occurs in ``words`` as complete words."""
-    wanted = [p.text for p in part]
-    size = len(wanted)
+    part_texts = [p.text for p in part]
+    size = len(part_texts)
     return tuple(
         (words[i].start, words[i + size - 1].end)
         for i in range(len(words) - size + 1)
-        if size and [w.text for w in words[i : i + size]] == wanted
+        if size and [w.text for w in words[i : i + size]] == part_texts
     )
 
 
@@ -103,8 +103,8 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
         return Match(blocked.label, min(blocked.support, f1), blocked.reason) if f1 >= HALF else _weak(f1)
     if _carries(a, r, q):
         return Match("supported", 1.0, "stands in the reference and carries its content")
-    one, other = Counter(content_of(a.words)), Counter(content_of(r.words))
-    if (one - other and other - one) or _numbers(a) != _numbers(r):
+    answer_content, reference_content = Counter(content_of(a.words)), Counter(content_of(r.words))
+    if (answer_content - reference_content and reference_content - answer_content) or _numbers(a) != _numbers(r):
         return _weak(min(f1, HALF))
     if f1 >= threshold:
         return Match("supported", f1, f"token F1 {f1:.2f} with the reference")
@@ -121,8 +121,8 @@ def _numbers(reading: Reading) -> tuple[str, ...]:
 
 def _shared_span(a: Reading, r: Reading) -> tuple[int, int]:
     """Return the answer's token range from the first to the last content word shared with the reference, or (0, 0)."""
-    wanted = {w.text for w in r.words if w.text not in STOP_WORDS}
-    shared = [w for w in a.words if w.text in wanted]
+    reference_words = {w.text for w in r.words if w.text not in STOP_WORDS}
+    shared = [w for w in a.words if w.text in reference_words]
     return (shared[0].start, shared[-1].end) if shared else (0, 0)
 
 
@@ -131,10 +131,10 @@ def _carries(a: Reading, r: Reading, q: Reading) -> bool:
     if not _occurrences(r.words, a.words) or not content_of(a.words):
         return False
     question_words = set(content_of(q.words))
-    needed = [w for w in content_of(r.words) if w not in question_words] or list(content_of(r.words))
-    given = set(content_of(a.words))
-    count = sum(w in given for w in needed)
-    return count >= _CARRIED_SHARE * len(needed)
+    required_words = [w for w in content_of(r.words) if w not in question_words] or list(content_of(r.words))
+    answer_words = set(content_of(a.words))
+    count = sum(w in answer_words for w in required_words)
+    return count >= _CARRIED_SHARE * len(required_words)
 
 
 def _other_values(a: Reading, r: Reading) -> Match:

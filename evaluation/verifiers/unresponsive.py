@@ -27,8 +27,8 @@ def is_unresponsive(question: Question, answer: Verdict, statements: Sequence[Ve
     """
     if answer.label != "unverifiable" or answer.support is None or answer.support >= HALF:
         return False
-    borne_out = bool(statements) and all(v.label == "supported" for v in statements)
-    return borne_out or repeats_question(question, answer.claim.text)
+    all_supported = bool(statements) and all(v.label == "supported" for v in statements)
+    return all_supported or repeats_question(question, answer.claim.text)
 
 
 def repeats_question(question: Question, answer: str) -> bool:

@@ -27,10 +27,10 @@ def compare_unspaced(answer: str, reference: str) -> Match:
     if a == r:
         return Match("supported", 1.0, "equals the reference")
     if _NO.fullmatch(r) or _YES.fullmatch(r):
-        wanted, given = bool(_NO.match(r)), bool(_NO.match(a))
-        if not given and not _YES.match(a):
+        reference_is_no, answer_is_no = bool(_NO.match(r)), bool(_NO.match(a))
+        if not answer_is_no and not _YES.match(a):
             return Match("unverifiable", 0.0, "the reference says yes or no, the answer says neither")
-        if wanted == given:
+        if reference_is_no == answer_is_no:
             return Match("supported", 1.0, "says yes or no as the reference does")
         return Match("contradicted", 0.0, "answers yes but the reference no, or the reverse")
     index = _offset_of(a, r)

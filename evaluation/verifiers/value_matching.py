@@ -28,22 +28,22 @@ def compare_polar(a: Reading, r: Reading, q: Reading) -> Match:
 
     a, r, q: readings of answer, reference and question.
     """
-    wanted, given = yes_or_no(r.tokens), yes_or_no(a.tokens)
-    if given == "both":
+    expected, actual = yes_or_no(r.tokens), yes_or_no(a.tokens)
+    if actual == "both":
         return Match("unverifiable", HALF, "the answer says yes and no")
-    if not given and asks_yes_or_no(q.tokens):
+    if not actual and asks_yes_or_no(q.tokens):
         shared = set(content_of(a.words)) & (set(content_of(q.words)) | set(content_of(r.words)))
         if (shared or is_elliptical(a.tokens)) and states(a.tokens):
-            given = "no" if has_cue(a.tokens) != has_cue(q.tokens) else "yes"
-    if not given:
-        return Match("unverifiable", 0.0, f"the reference says {wanted}, the answer says neither yes nor no")
-    if given != wanted:
-        return Match("contradicted", 0.0, f"the reference says {wanted}, the answer {given}")
+            actual = "no" if has_cue(a.tokens) != has_cue(q.tokens) else "yes"
+    if not actual:
+        return Match("unverifiable", 0.0, f"the reference says {expected}, the answer says neither yes nor no")
+    if actual != expected:
+        return Match("contradicted", 0.0, f"the reference says {expected}, the answer {actual}")
     for value in r.values:
         rivals = [v for v in a.values if comparable(value, v)]
         if rivals and not any(same_value(value, v) for v in rivals):
-            return Match("contradicted", 0.0, f"both say {wanted}, but give different values")
-    return Match("supported", 1.0, f"both say {wanted}")
+            return Match("contradicted", 0.0, f"both say {expected}, but give different values")
+    return Match("supported", 1.0, f"both say {expected}")
 
 
 def _granularity(q: Reading) -> str:
@@ -68,17 +68,17 @@ def compare_values(a: Reading, r: Reading, q: Reading) -> Match:
     a, r, q: readings of answer, reference and question.
     """
     granularity = _granularity(q)
-    noted: list[Match] = []
-    found = 0
-    for wanted in r.values:
-        match = _find_value(a, r, q, wanted, granularity)
-        found += match.label == "supported"
-        noted.append(match)
-    failed = [m for m in noted if m.label != "supported"]
+    matches: list[Match] = []
+    supported = 0
+    for expected in r.values:
+        match = _find_value(a, r, q, expected, granularity)
+        supported += match.label == "supported"
+        matches.append(match)
+    failed = [m for m in matches if m.label != "supported"]
     if not failed:
         return _without_weekday(a, r, q) or Match("supported", 1.0, "gives the reference's value")
-    if found:
-        return Match("unverifiable", HALF * found / len(noted), "gives only some of the reference's values")
+    if supported:
+        return Match("unverifiable", HALF * supported / len(matches), "gives only some of the reference's values")
     return max(failed, key=lambda m: (m.label == "contradicted", m.support))
 
 
@@ -89,11 +89,11 @@ def _without_weekday(a: Reading, r: Reading, q: Reading) -> Match | None:
     """
     if any(value.date is not None for value in r.values):
         return None
-    wanted = _weekdays(r) - _weekdays(q)
-    given = _weekdays(a)
-    if wanted <= given:
+    expected = _weekdays(r) - _weekdays(q)
+    actual = _weekdays(a)
+    if expected <= actual:
         return None
-    if given:
+    if actual:
         return Match("contradicted", 0.0, "gives another weekday than the reference")
     return Match("unverifiable", HALF, "gives the reference's value without its weekday")
 
@@ -110,9 +110,9 @@ def _weekdays(reading: Reading) -> set[str]:
     return found
 
 
-def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: str) -> Match:
+def _find_value(a: Reading, r: Reading, q: Reading, expected: Value, granularity: str) -> Match:
     candidates = [v for v in a.values if not _is_label(a, q, v)]
-    same = [v for v in candidates if _same_in_context(a, wanted, v, granularity)]
+    same = [v for v in candidates if _same_in_context(a, expected, v, granularity)]
     reasons: list[Match] = []
     for value in same[:MENTIONS]:
         blocked = blocked_by(a, r, q, value.start, value.end)
@@ -127,21 +127,21 @@ def _find_value(a: Reading, r: Reading, q: Reading, wanted: Value, granularity: 
         return reasons[0]
     # A value of the question is repeated, not given as the answer: "The earthquake of 1755 ...".
     candidates = [v for v in candidates if not any(same_value(own, v) and same_value(v, own) for own in q.values)]
-    if any(only_less_specific(wanted, v) for v in candidates):
+    if any(only_less_specific(expected, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
-    if any(nearly_same(wanted, v) for v in candidates):
+    if any(nearly_same(expected, v) for v in candidates):
         return Match("unverifiable", HALF, "gives the reference's value in another sense")
-    if any(comparable(wanted, v) for v in candidates):
+    if any(comparable(expected, v) for v in candidates):
         return Match("contradicted", 0.0, "gives another value than the reference")
     return Match("unverifiable", 0.0, "gives no value, but the reference has one")
 
 
-def _same_in_context(a: Reading, wanted: Value, value: Value, granularity: str) -> bool:
-    if same_value(wanted, value, granularity):
+def _same_in_context(a: Reading, expected: Value, value: Value, granularity: str) -> bool:
+    if same_value(expected, value, granularity):
         return True
-    if wanted.nouns and not wanted.units and not value.units:
+    if expected.nouns and not expected.units and not value.units:
         # The counted noun may be elsewhere in the answer: "Of the engineers, 14 resigned".
         elsewhere = {singular(t.lower) for t in a.tokens}
-        if wanted.nouns <= elsewhere:
-            return same_value(wanted, replace(value, nouns=frozenset()), granularity)
+        if expected.nouns <= elsewhere:
+            return same_value(expected, replace(value, nouns=frozenset()), granularity)
     return False

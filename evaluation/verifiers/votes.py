@@ -10,7 +10,7 @@ from typing import Literal
 
 from generation.completion import Completion
 
-Reading = Literal["yes", "no", ""]
+Vote = Literal["yes", "no", ""]
 _YES = frozenset({"yes", "true", "supported", "correct"})
 _NO = frozenset({"no", "not", "false", "unsupported", "incorrect"})
 _FIRST = re.compile(r"[^\W\d_]+")
@@ -28,7 +28,7 @@ class VoteCount:
     chances: tuple[float, float, float] | None
 
 
-def reading_of(text: str) -> Reading:
+def vote_of(text: str) -> Vote:
     """Return "yes" or "no" by the first word of an answer; "" for neither."""
     first = _FIRST.search(text)
     word = first.group().casefold() if first else ""
@@ -37,11 +37,11 @@ def reading_of(text: str) -> Reading:
 
 def count_votes(completions: Sequence[Completion]) -> VoteCount:
     """Count the votes in a model's answers. The probability of each distinct first word counts once."""
-    votes: dict[Reading, int] = {"yes": 0, "no": 0, "": 0}
-    seen: dict[str, tuple[Reading, float]] = {}
+    votes: dict[Vote, int] = {"yes": 0, "no": 0, "": 0}
+    seen: dict[str, tuple[Vote, float]] = {}
     known = True
     for completion in completions:
-        reading = reading_of(completion.text)
+        reading = vote_of(completion.text)
         votes[reading] += 1
         if not completion.token_logprobs or not math.isfinite(completion.token_logprobs[0]):
             known = False
@@ -53,19 +53,19 @@ def count_votes(completions: Sequence[Completion]) -> VoteCount:
     return VoteCount(votes["yes"], votes["no"], votes[""], chances)
 
 
-def support_of(heard: VoteCount) -> float | None:
+def support_of(votes: VoteCount) -> float | None:
     """Return P(yes | yes or no); None if too small a share of the answers is a yes or a no.
 
     With probabilities, the unobserved mass is split evenly between yes and no. With votes, it is the share of votes.
     """
-    if heard.chances is not None:
-        yes, no, neither = heard.chances
+    if votes.chances is not None:
+        yes, no, neither = votes.chances
         unseen = max(0.0, 1.0 - yes - no - neither)
         readable = yes + no
         if readable <= 0.0 or readable < _READABLE * (readable + neither):
             return None
         return min(1.0, (yes + unseen / 2.0) / (yes + no + unseen))
-    readable_votes = heard.yes + heard.no
-    if not readable_votes or readable_votes < _READABLE * (readable_votes + heard.neither):
+    readable_votes = votes.yes + votes.no
+    if not readable_votes or readable_votes < _READABLE * (readable_votes + votes.neither):
         return None
-    return heard.yes / readable_votes
+    return votes.yes / readable_votes

@@ -13,7 +13,7 @@ from evaluation.outcomes import Verdict
 from evaluation.verifiers.context_evidence import ContextEvidence
 from evaluation.verifiers.language_judge import LanguageJudge
 from evaluation.verifiers.verifier import VerificationItem, failed
-from evaluation.verifiers.votes import VoteCount, count_votes, reading_of, support_of
+from evaluation.verifiers.votes import VoteCount, count_votes, support_of, vote_of
 from generation.completion import Completion, Usage
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
@@ -148,7 +148,7 @@ def test_no_evidence_and_empty_claims() -> None:
     ],
 )
 def test_readings(text: str, reading: str) -> None:
-    assert reading_of(text) == reading
+    assert vote_of(text) == reading
 
 
 def test_support_counts_what_is_neither() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from evaluation.claims.splitting import extract_by
 from evaluation.outcomes import AnswerEvaluation, Verdict, outcome_of
-from evaluation.policies.candidate import Candidate, judged
+from evaluation.policies.candidate import Candidate, judged_candidate
 from generation.citations import find_citations
 from generation.completion import Completion, Usage
 from generation.prompt import Prompt, PromptChunk
@@ -50,7 +50,7 @@ class TinyTools:
 
     def candidate(self, text: str, *texts: str, seed: int = 0) -> Candidate:
         prompt = self.prompt(texts)
-        return judged(self.completion(text, seed), prompt, self.evaluation(prompt, text))
+        return judged_candidate(self.completion(text, seed), prompt, self.evaluation(prompt, text))
 
     async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
         return tuple(self.evaluation(prompt, completion.text) for prompt, completion in answers)

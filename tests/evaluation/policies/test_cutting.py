@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from evaluation.claims.splitting import extract_by
-from evaluation.policies.cutting import behind_marks, cut_spans, moved, without_spans
+from evaluation.policies.cutting import cut_spans, shifted, without_leading_marks, without_spans
 from retrieval.chunking.sentences import Span
 
 CASES = [
@@ -33,14 +33,14 @@ CASES = [
 
 @pytest.mark.parametrize(("text", "wrong", "rest"), CASES)
 def test_the_rest_reads_as_before(text: str, wrong: str, rest: str) -> None:
-    claims = [behind_marks(text, Span(c.start, c.end)) for c in extract_by(False, text).claims]
+    claims = [without_leading_marks(text, Span(c.start, c.end)) for c in extract_by(False, text).claims]
     removed = [wrong in text[c.start : c.end] for c in claims]
     assert any(removed) and not all(removed), [text[c.start : c.end] for c in claims]
     spans = cut_spans(text, claims, removed)
     assert without_spans(text, spans) == rest
     for claim, gone in zip(claims, removed, strict=True):
         if not gone:
-            start, end = moved(claim.start, spans), moved(claim.end, spans)
+            start, end = shifted(claim.start, spans), shifted(claim.end, spans)
             assert without_spans(text, spans)[start:end] == text[claim.start : claim.end]
 
 
