@@ -20,7 +20,7 @@ from app.judging.run_judge import ScorerLoader, load_scorer
 from app.models.generators import choice_elsewhere, open_generator
 from data.block_work import BlockExecutor, BlockWorkers, WorkerError
 from evaluation.runs.cell_order import DrawnElsewhere
-from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
+from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
 from generation.completion import Completion
 from generation.generator import GenerationTask, Generator, generate_many
 from model.pairs.scoring import Pair, PairScorer
@@ -187,7 +187,7 @@ class _Queue:
         return _Pending(self._workers.submit(GeneratorBlock(tuple(tasks), self._fingerprint)))
 
 
-class WorkersScorer(ScorerInFront):
+class WorkersScorer(WrappingScorer):
     """A PairScorer that sends the pairs of each call to the workers as one block. It measures texts itself."""
 
     def __init__(self, scorer: PairScorer, workers: RunWorkers, model: str | None, whole: str = "") -> None:

@@ -132,7 +132,7 @@ def parse_arm(text: str) -> ArmName:
     modifiers = tuple(_modifier(part, text) for part in rest)
     twice = [m.kind for m in modifiers if sum(o.kind == m.kind for o in modifiers) > 1]
     if twice:
-        raise EvaluationError(f"the arm {text!r} has {twice[0]} twice")
+        raise EvaluationError(f"the arm {text!r} has {twice[0]} twice: name each modifier once")
     return _in_order(ArmName(base, modifiers), text)
 
 
@@ -142,8 +142,7 @@ def _in_order(arm: ArmName, text: str) -> ArmName:
         return arm
     if arm.base != "rag" or len(arm.policies) < len(arm.modifiers):
         raise EvaluationError(
-            f"the arm {text!r}: policies ({', '.join(arm.policies)}) work on the answers of rag without other "
-            "modifiers, as queries are answered"
+            f"the arm {text!r}: policies ({', '.join(arm.policies)}) can only be added to rag, without other modifiers"
         )
     return ArmName(arm.base, tuple(sorted(arm.modifiers, key=lambda m: ORDER.index(m.kind))))
 
@@ -160,7 +159,7 @@ def _modifier(part: str, name: str) -> ModifierName:
     value = value if colon else known.default
     if known.takes and not _is_valid(value, known):
         example = f"{kind}:{known.choices[0] if known.choices else 3}"
-        raise EvaluationError(f"the arm {name!r}: {kind} needs {known.takes}, as in {example}; {value!r} is not that")
+        raise EvaluationError(f"the arm {name!r}: {kind} needs {known.takes}, as in {example}; {value!r} is invalid")
     return ModifierName(kind, str(int(value)) if known.number and value.isdecimal() else value)
 
 
@@ -179,8 +178,8 @@ def _unknown_arm(text: str, kind: str) -> str:
 def _bases() -> str:
     alone = ", ".join(name for name, kind in KINDS.items() if kind.alone)
     return (
-        f"arms are {', '.join(BASES)}, each with modifiers after a plus (+{', +'.join(KINDS)}); {alone} may stand "
-        "alone. See docs/arms.md"
+        f"arms are {', '.join(BASES)}, each with modifiers after a plus (+{', +'.join(KINDS)}); {alone} have a "
+        "default base. See docs/arms.md"
     )
 
 

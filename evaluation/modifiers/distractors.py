@@ -36,8 +36,8 @@ class DistractorPool:
         gold = gold_chunks(question, self._source, () if question.evidence else self._search(question))
         if not gold:
             raise MissingGoldError(
-                f"the collection holds none of the gold passages of question {question.id!r}: index the documents the "
-                "questions were written for"
+                f"the collection contains none of the gold passages of question {question.id!r}: index the documents "
+                "for which the questions were written"
             )
         return gold
 
@@ -72,7 +72,7 @@ class Distractors(Modifier):
     def __init__(self, pool: DistractorPool, count: int) -> None:
         """Create the modifier. Raises EvaluationError for count < 1."""
         if count < 1:
-            raise EvaluationError(f"distractors:{count}: at least one must be shown")
+            raise EvaluationError(f"distractors:{count}: at least 1 distractor is needed")
         self._pool, self._count = pool, count
         self.name = f"distractors:{count}"
         self.settings = f"distractors={count}"
@@ -92,7 +92,9 @@ class GoldAtPosition(Modifier):
     def __init__(self, pool: DistractorPool, position: int, k: int) -> None:
         """Create the modifier. Raises EvaluationError for a position outside 1..k."""
         if not 1 <= position <= k:
-            raise EvaluationError(f"position:{position}: with {k} chunks shown it must be in 1..{k}", parameter="k")
+            raise EvaluationError(
+                f"position:{position}: the position must be in 1..{k}, because {k} chunks are shown", parameter="k"
+            )
         self._pool, self._position, self._k = pool, position, k
         self.name = f"position:{position}"
         self.settings = f"gold at {position} of {k}"

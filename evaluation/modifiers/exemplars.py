@@ -22,7 +22,7 @@ class FewShot(Modifier):
     def __init__(self, count: int) -> None:
         """Create the modifier. Raises EvaluationError for count < 1."""
         if count < 1:
-            raise EvaluationError(f"few_shot:{count}: at least one exemplar must be shown")
+            raise EvaluationError(f"few_shot:{count}: at least 1 exemplar is needed")
         self._count = count
         self.name = f"few_shot:{count}"
         self.settings = f"exemplars={count}/1"

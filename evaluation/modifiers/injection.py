@@ -32,7 +32,7 @@ class Injection(Modifier):
     def __init__(self, position: Position = "first") -> None:
         """Create the modifier. Raises EvaluationError for an invalid position."""
         if position not in POSITIONS:
-            raise EvaluationError(f"injection:{position}: the document is {' or '.join(POSITIONS)}")
+            raise EvaluationError(f"injection:{position}: the position must be {' or '.join(POSITIONS)}")
         self._position: Position = position
         self.name = "injection" if position == "first" else f"injection:{position}"
         self.settings = f"injection={position}/1"

@@ -43,9 +43,7 @@ class PlantedAnswerSet:
         The result is deterministic. Raises NotPossibleError if there is no reference or no such answer.
         """
         if not question.references:
-            raise NotPossibleError(
-                f"question {question.id!r} has no reference answer: no claim could be known to be right"
-            )
+            raise NotPossibleError(f"question {question.id!r} has no reference answer, so no right claim is known")
         return PlantedAnswers(question.references[0], self._wrong.wrong_for(question, "planted"))
 
 

@@ -63,9 +63,7 @@ class WrongAnswers:
         answer.
         """
         if question.answerable and not question.references:
-            raise NotPossibleError(
-                f"question {question.id!r} has no reference answer: no suggestion could be known to be wrong"
-            )
+            raise NotPossibleError(f"question {question.id!r} has no reference answer, so no wrong suggestion is known")
         shape, word = answer_kind(question)
         fitting = [q for kind, q in self._pool if kind == (shape, word)] if shape else []
         loose = [q for (s, w), q in self._pool if (s == shape if shape else bool(word) and w == word)]
@@ -75,8 +73,8 @@ class WrongAnswers:
                 if is_wrong(question, other.references[0]):
                     return other.references[0]
         raise NotPossibleError(
-            f"no other question of the run has an answer of the kind of question {question.id!r} "
-            f"({shape or word or 'unknown'}) that is wrong for it"
+            f"no other question of the run has a wrong answer for question {question.id!r} of the same kind "
+            f"({shape or word or 'unknown'})"
         )
 
 

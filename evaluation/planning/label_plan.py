@@ -31,7 +31,9 @@ class VerifierPilot:
 
     def __post_init__(self) -> None:
         if not (0 <= self.caught <= self.positives and 0 <= self.passed <= self.negatives):
-            raise ValueError(f"{self.caught} of {self.positives}, {self.passed} of {self.negatives}: counts do not fit")
+            raise ValueError(
+                f"{self.caught} of {self.positives}, {self.passed} of {self.negatives}: a part exceeds its total"
+            )
 
     def draw(self, rng: np.random.Generator) -> VerifierAccuracy:
         """Draw a sensitivity and a specificity that are compatible with these counts (Jeffreys posterior)."""
@@ -102,7 +104,9 @@ class LabelSimulation:
 
     def __post_init__(self) -> None:
         if self.questions < _FEWEST or self.samples < 1:
-            raise ValueError(f"{self.questions} questions of {self.samples} samples: at least {_FEWEST}, at least 1")
+            raise ValueError(
+                f"{self.questions} questions with {self.samples} samples: at least {_FEWEST} and 1 are needed"
+            )
 
     def half_width(self, quality: VerifierAccuracy, labels: int) -> float:
         """Return the mean half-width of the headline interval over simulated runs with this number of labels."""

@@ -26,7 +26,9 @@ class PilotData:
 
     def __post_init__(self) -> None:
         if self.hallucinated.shape != self.samples.shape or self.hallucinated.ndim != 2:
-            raise ValueError(f"{self.hallucinated.shape} and {self.samples.shape}: (questions, arms) is needed")
+            raise ValueError(
+                f"{self.hallucinated.shape} and {self.samples.shape}: both shapes must be (questions, arms)"
+            )
         if len(self.samples) < FEWEST_QUESTIONS:
             raise EvaluationError(
                 f"the pilot has {len(self.samples)} questions: at least {FEWEST_QUESTIONS} are needed to plan from"

@@ -151,9 +151,9 @@ def plan_model(
     if not 0.0 < target < 1.0:
         raise ValueError(f"target is {target}: it must lie strictly between 0 and 1")
     if goal == "power" and arms < 2:
-        raise ValueError("power is of a difference: give a pilot with two arms")
+        raise ValueError("power is defined only for a difference: give a pilot with two arms")
     if not samples or min(samples) < 1:
-        raise ValueError(f"samples are {list(samples)}: at least one each")
+        raise ValueError(f"samples are {list(samples)}: each number must be at least 1")
     total, done = len(samples) * (1 + len(others)), 0
 
     def needed(m: QuestionModel, n: int) -> int | None:

@@ -50,7 +50,7 @@ class Correct:
             if len(prompt.token_ids) + tools.longest > remaining:
                 notes.append(
                     f"correct stopped before round {len(rounds) + 1}: its prompt of {len(prompt.token_ids)} tokens and "
-                    f"an answer of up to {tools.longest} do not fit the {remaining} tokens that are left of the budget"
+                    f"an answer of up to {tools.longest} do not fit the remaining {remaining} tokens of the budget"
                 )
                 break
             completion = await tools.draw(prompt, len(rounds) + 1)

@@ -104,9 +104,9 @@ def policy_names(given: Sequence[str]) -> tuple[PolicyName, ...]:
         if names.count(name) > 1:
             raise PolicyError("policy", f"policy {name!r} is named {names.count(name)} times: name each once")
     if not names:
-        raise PolicyError("policy", f"policy names nothing: choose from {', '.join(ORDER)}")
+        raise PolicyError("policy", f"no policy is named: choose from {', '.join(ORDER)}")
     if "none" in names and len(names) > 1:
-        raise PolicyError("policy", f"policy 'none' is named beside others ({', '.join(names)}): leave it out")
+        raise PolicyError("policy", f"policy 'none' cannot be combined with others ({', '.join(names)}): omit it")
     return tuple(name for name in ORDER if name in cast("list[PolicyName]", names))
 
 
@@ -114,8 +114,10 @@ def check_samples(plan: PolicyPlan, samples: int, temperature: float) -> None:
     """Raise PolicyError if the policies cannot be applied to this number of samples or at this temperature."""
     if "best_of_n" in plan.names:
         if samples < 2:
-            raise PolicyError("n", f"n is {samples}: best_of_n chooses among samples, ask for at least 2")
+            raise PolicyError("n", f"n is {samples}: best_of_n needs at least 2 samples")
         if temperature == 0:
-            raise PolicyError("temperature", "temperature is 0: the samples of best_of_n would all be the same answer")
+            raise PolicyError(
+                "temperature", "temperature is 0: best_of_n needs a temperature above 0, so that samples differ"
+            )
     elif "correct" in plan.names and samples > 1:
-        raise PolicyError("n", f"n is {samples}: correct works on one answer, add best_of_n or ask for 1")
+        raise PolicyError("n", f"n is {samples}: correct needs one answer, so set n to 1 or add best_of_n")

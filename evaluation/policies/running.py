@@ -61,7 +61,7 @@ async def run_policies(
     if plan.judges:
         evaluations = await metered.judge([(prompt, c) for c in completions])
     else:
-        evaluations = [AnswerEvaluation("unscored", (), "no policy asked for a verifier")] * len(completions)
+        evaluations = [AnswerEvaluation("unscored", (), "no policy needs a verifier")] * len(completions)
     drawn = tuple(judged_candidate(c, prompt, e) for c, e in zip(completions, evaluations, strict=True))
     draft = Draft(question, drawn)
     steps: list[PolicyStep] = []
@@ -98,7 +98,7 @@ def run_now(coroutine: Coroutine[Any, Any, Returned]) -> Returned:
         result: Returned = ended.value
         return result
     coroutine.close()
-    raise RuntimeError("the coroutine waits for something: run it in an event loop")
+    raise RuntimeError("the coroutine waits: run it in an event loop")
 
 
 class _Metered:

@@ -41,7 +41,7 @@ class Strip:
         removed = tuple(self._removed(v, f) for v, f in zip(verdicts, fails, strict=True) if _touches(v, spans))
         kept = tuple(_mapped(v, spans) for v in verdicts if not _touches(v, spans))
         if not kept:
-            return candidate.withhold(self.name, "no claim is left once the unsupported ones are removed", removed)
+            return candidate.withhold(self.name, "no claim remains without the unsupported ones", removed)
         completion = candidate.completion
         citations = tuple(
             replace(c, start=shifted(c.start, spans), end=shifted(c.end, spans))
@@ -56,7 +56,7 @@ class Strip:
         reason = (
             f"support {verdict.support:.3f} is below the threshold {self._threshold:g}"
             if failing and verdict.support is not None
-            else "it shares its sentence with a claim that is removed"
+            else "it is in the same sentence as a removed claim"
         )
         return Removed(self.name, claim.text, claim.start, claim.end, verdict.support, reason)
 

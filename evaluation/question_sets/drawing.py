@@ -19,11 +19,11 @@ from generation.question_sets.two_passages import bridge_questions, pair_questio
 from generation.synthetic_questions.recurring import stems
 from retrieval.encoding.encoder import Encoder
 
-DUPLICATE: Final = "it asks the same as another question"
-NOT_ALONE: Final = "it does not stand alone, and its document has no title to name"
+DUPLICATE: Final = "it duplicates another question"
+NOT_ALONE: Final = "it is unclear without its document, which has no title to add"
 # The rarest kinds come first, because only one question uses each answer.
 _ORDER: Final[tuple[QuestionKind, ...]] = ("list", "two_passage", "number", "paraphrase", "one_fact")
-TITLED: Final = "its document's title, which it needs to stand alone, gives the answer away"
+TITLED: Final = "its document's title, without which it is unclear, reveals the answer"
 _BATCH: Final = 16
 _MISSES_TRIED: Final = 4  # number of near misses to try per candidate
 _PAIRS_OF: Final = 6  # number of pairs to try per document

@@ -64,12 +64,14 @@ class Journal:
             try:
                 rows.append(json.loads(line))
             except ValueError as error:
-                raise EvaluationError(f"{path}, line {number}: not JSON: remove the file to start again") from error
+                raise EvaluationError(
+                    f"{path}, line {number}: the line is not valid JSON. Remove the file to start again"
+                ) from error
         head = rows[0].get("settings") if rows and isinstance(rows[0], dict) else None
         if head != json.loads(json.dumps(settings)):
             raise EvaluationError(
-                f"{path} was left by a command with other settings (model, seed, number, collection): give those again "
-                "to go on, or remove the file to start again"
+                f"{path} belongs to a command with other settings (model, seed, number, collection): repeat it with "
+                "the same settings to continue, or remove the file to start again"
             )
         for row in rows[1:]:
             self._values[str(row["key"])] = row["value"]

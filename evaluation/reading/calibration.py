@@ -101,7 +101,7 @@ def fit_temperature(reader: EmbeddedReader, rows: Sequence[TokenRow]) -> Tempera
     Raises EvaluationError if there are no rows.
     """
     if not rows:
-        raise EvaluationError("a temperature needs held-out rows: there are none")
+        raise EvaluationError("there are no held-out rows to fit a temperature")
     sums = np.zeros(len(_TEMPERATURES))
     tokens = 0
     with torch.inference_mode():
@@ -155,7 +155,7 @@ def choose_null_bias(probed: Sequence[ProbedExample]) -> NullChoice:
     yes = [p for p in probed if p.answerable]
     no = [p for p in probed if not p.answerable]
     if not yes or not no:
-        raise EvaluationError("a null bias needs answerable and unanswerable examples held out")
+        raise EvaluationError("both answerable and unanswerable held-out examples are needed to choose a null bias")
     f1, margin = np.array([p.f1 for p in yes]), np.array([p.margin for p in yes])
     others = np.array([p.margin for p in no])
     best: NullChoice | None = None

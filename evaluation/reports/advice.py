@@ -64,7 +64,7 @@ def _search(data: ReportData) -> Advice | None:
     if found is None or found.rate is None or found.lower is None or found.lower <= 0 or found.rate <= _GAP:
         return None
     return Advice(
-        f"With the passages that hold the answer the model hallucinates {100 * found.rate:.1f} points less: better "
+        f"With the passages that contain the answer, the model hallucinates {100 * found.rate:.1f} points less. Better "
         "search would lower the rate.",
         "tune",
     )
@@ -76,8 +76,8 @@ def _model(data: ReportData) -> Advice | None:
     if oracle is None or oracle.lower is None or oracle.lower <= _GAP:
         return None
     return Advice(
-        f"Even with the passages that hold the answer {percent(oracle.rate)} of the answers are hallucinated: another "
-        "model or prompt is needed, search alone will not do.",
+        f"Even with the passages that contain the answer, {percent(oracle.rate)} of the answers are hallucinated. "
+        "Better search is not enough: try another model or prompt.",
         "model",
     )
 
@@ -87,12 +87,17 @@ def _width(data: ReportData, main: ArmSummary) -> Advice | None:
     if estimate.lower is None or estimate.upper is None or (estimate.upper - estimate.lower) / 2 <= _WIDE:
         return None
     half = 100 * (estimate.upper - estimate.lower) / 2
-    return Advice(f"{counted(main.questions, 'question')} leave ±{half:.0f} points of doubt: ask more.", "plan")
+    questions = counted(main.questions, "question")
+    return Advice(f"With {questions} the rate is uncertain by ±{half:.0f} points. Add more questions.", "plan")
 
 
 def _labels(data: ReportData) -> Advice | None:
     if data.corrected is not None and data.corrected.run is not None:
         return None
     if data.scored is not None:
-        return None if data.scored.labelled else Advice("The verifier's own errors are unknown: label answers.", "read")
-    return Advice("The verifier's own errors are unknown: label a random part of the answers.", "label")
+        return (
+            None
+            if data.scored.labelled
+            else Advice("The verifier's error rate is unknown. Label some answers.", "read")
+        )
+    return Advice("The verifier's error rate is unknown. Label a random sample of the answers.", "label")

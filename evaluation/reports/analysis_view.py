@@ -148,7 +148,7 @@ def _drift_chart(drift: ArmDrift) -> NamedChart | None:
     step = max(1, (positions + 9) // 10)
     ticks = tuple((float(k), str(k)) for k in range(1, positions + 1, step))
     axis = Axis(0.5, positions + 0.5, ticks, "position of the claim in the response")
-    caption = "Later positions are those of longer responses only; each line's band holds for all positions together."
+    caption = "Only longer responses have later positions. Each line's band holds for all positions together."
     return NamedChart(drift.arm, line_chart(lines, axis), caption)
 
 
@@ -170,7 +170,7 @@ def _calibration_chart(arm: ArmCalibration) -> NamedChart | None:
     if not points:
         return None
     axis = Axis(
-        0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "P(c | x): share of other samples that say it"
+        0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "P(c | x): share of other samples that state it"
     )
     chart = line_chart([Line("mean V(c) of the claims in a bin", points, dotted=True)], axis, diagonal=True)
     return NamedChart(arm.arm, chart, "On the diagonal, P(c) equals the share of true claims.")
@@ -184,5 +184,7 @@ def _signal_chart(arm: ArmSignals) -> NamedChart | None:
     ]
     if not lines:
         return None
-    axis = Axis(0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "share of questions answered, surest first")
+    axis = Axis(
+        0.0, 1.0, tuple((t / 4, f"{25 * t} %") for t in range(5)), "share of questions answered, most confident first"
+    )
     return NamedChart(arm.arm, line_chart(lines, axis), "Hallucinated share of the answers given.")

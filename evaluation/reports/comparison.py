@@ -36,7 +36,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
     shared = [q for q in run.questions if q.id in against_questions and against_questions[q.id].text == q.text]
     reworded = sum(i in against_questions and against_questions[i].text != q.text for i, q in run_questions.items())
     if not shared:
-        more = f" ({reworded} ids are shared, but their questions have other words)" if reworded else ""
+        more = f" ({reworded} questions have the same ID but different text)" if reworded else ""
         raise EvaluationError(
             f"the runs {run_name} and {against_name} share no question{more}: compare runs of the same questions"
         )
@@ -68,7 +68,7 @@ def compare_runs(run: ReportData, against: ReportData, run_name: str, against_na
         notes.append(left_out_note(len(excluded)))
     references = sum(q.references != against_questions[q.id].references for q in shared)
     if references:
-        notes.append(f"{references} shared questions have other reference answers in the two runs.")
+        notes.append(f"{references} shared questions have different reference answers in the two runs.")
     config = replace(
         run.config,
         title=f"{run.config.title} against {against.config.title}",
@@ -117,8 +117,8 @@ def _differences(run: ReportData, against: ReportData, run_name: str, against_na
     judged = [n for n in ("verifier", "threshold", "trusted generation") if n in names]
     if judged:
         notes.append(
-            f"The runs were judged differently ({', '.join(judged)} differ): part of every difference, possibly all "
-            "of it, is due to the verification."
+            f"The runs were judged differently (by {', '.join(judged)}). This may explain a part of every difference, "
+            "or all of it."
         )
     return notes
 

@@ -110,8 +110,8 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
         notes.append(f"Labels do not correct the rates yet: {figures.reason}.")
     else:
         notes.append(
-            f"Corrected by labels of {figures.source}; labels are human opinions, not the truth, and the "
-            "corrected rate estimates the rate by such labels."
+            f"Corrected by labels of {figures.source}. Labels are human judgements and can be wrong: the corrected "
+            "rate estimates the rate that such labels would give."
         )
         notes += _other_questions(figures.run)
         unsure = [a for a in figures.run.arms if a.undecided]
@@ -119,15 +119,15 @@ def notes_of(figures: CorrectedFigures) -> tuple[str, ...]:
             counts = ", ".join(f"{a.undecided} in {a.arm}" for a in unsure)
             rates = "; ".join(f"{a.arm} {figure(a.if_undecided_hallucinated)}" for a in unsure)
             notes.append(
-                f"People could not tell of some responses ({counts}): these count as not hallucinated; if all of them "
-                f"were, the corrected rates would be {rates}."
+                f"People could not judge some responses ({counts}). These count as not hallucinated. If all of them "
+                f"were hallucinated, the corrected rates would be {rates}."
             )
     if 0 < figures.used < figures.wanted:
-        notes.append(f"{figures.used} of the {figures.wanted} questions that are to be labelled are.")
+        notes.append(f"{figures.used} of the {figures.wanted} questions to be labelled are labelled.")
     if figures.ties:
         notes.append(
-            f"On {figures.ties} responses annotators are evenly divided and no adjudicator decided "
-            "(adjudication): they count as 'cannot tell'."
+            f"On {figures.ties} responses annotators are evenly divided and no adjudicator has decided. They count as "
+            "'cannot tell'."
         )
     return tuple(notes)
 
@@ -144,8 +144,8 @@ def _other_questions(run: CorrectedRun) -> list[str]:
     if not other:
         return []
     return [
-        "Uncorrected figures are those of the tables above, of all questions of an arm or a pair; corrected ones are "
-        f"of the questions that labels were drawn from. Questions: {'; '.join(other)}."
+        "Uncorrected figures are for all questions of an arm or a pair, as in the tables above. Corrected figures are "
+        f"for the questions from which labels were drawn. Numbers of questions: {'; '.join(other)}."
     ]
 
 

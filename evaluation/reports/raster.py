@@ -33,13 +33,13 @@ def write_pngs(plots: Sequence[Path]) -> Rasters:
     try:
         from resvg_py import svg_to_bytes
     except ImportError:
-        return Rasters((), "plots are SVG only: PNG needs pip install 'plumbline-rag[plots]'")
+        return Rasters((), "only SVG plots were written: for PNG, run pip install 'plumbline-rag[plots]'")
     blank, letter = _EMPTY.format(""), _EMPTY.format(_LETTER)
     blank_image = svg_to_bytes(svg_string=blank)
     fit = (name for name in _SANS_SERIF if svg_to_bytes(svg_string=letter, sans_serif_family=name) != blank_image)
     family = next(fit, None)
     if family is None:
-        return Rasters((), "plots are SVG only: this machine has no fonts to draw PNG with (install DejaVu, for one)")
+        return Rasters((), "only SVG plots were written: PNG needs a font such as DejaVu, and this machine has none")
     written = []
     for plot in plots:
         target = plot.with_suffix(".png")

@@ -36,7 +36,7 @@ def own_text(name: str) -> str:
     """Return a packaged style sheet or script for embedding. Raises ValueError if it cannot be embedded in HTML."""
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     if "</" in text or "<!--" in text:
-        raise ValueError(f"{name} contains a closing tag or comment: it could not be embedded in HTML as it is")
+        raise ValueError(f"{name} contains a closing tag or a comment, so it cannot be embedded in HTML")
     return text
 
 
@@ -110,5 +110,5 @@ def write_report(path: Path, run: ReportData) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise EvaluationError(
-            f"cannot write the report to {path}: {error.strerror}. Name a folder that exists"
+            f"cannot write the report to {path}: {error.strerror}. Choose an existing folder"
         ) from error

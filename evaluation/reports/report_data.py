@@ -217,6 +217,6 @@ def left_out_note(questions: int) -> str:
     have, their, they = one if questions == 1 else several
     return (
         f"{questions} {have} neither reference answers nor an answer in the documents. {their} answers were judged by "
-        "whether the chunks they were given support them (faithfulness), and are unscored where no chunks were given. "
-        f"{they} in each arm's own rates, and in no difference between arms."
+        "the chunks in their prompts (faithfulness), and are unscored without chunks. "
+        f"{they} in each arm's own rates, but not in differences between arms."
     )

@@ -187,7 +187,7 @@ def _verdict(pair: PairSummary) -> str:
     if e.upper < 0:
         return f"{pair.other} hallucinated more often than {pair.baseline}: the interval lies below zero."
     arms = f"{pair.baseline} and {pair.other}"
-    return f"The interval contains zero: this run does not tell which of {arms} hallucinates less."
+    return f"The interval contains zero, so this run does not show which of {arms} hallucinates less."
 
 
 def left_out_text(pair: PairSummary) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from evaluation.reports.report_data import ReportData
 ARMS = {
     "closed_book": "the model alone, without any passage",
     "rag": "the model with the passages that the search found",
-    "oracle": "the model with the passages that hold the answer, as the question set names them",
+    "oracle": "the model with the passages that contain the answer, as the question set names them",
 }
 """Definitions of the base arms. docs/arms.md describes the others."""
 OUTCOMES = {

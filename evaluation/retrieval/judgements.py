@@ -53,8 +53,8 @@ def read_qrels(path: Path) -> Judgements:
     if problems:
         listed = "\n".join(f"  {problem}" for problem in problems[:_SHOWN])
         raise EvaluationError(
-            f"{len(problems)} bad lines in {path}; it must hold TREC's four columns (question, 0, document, grade) or "
-            f"BEIR's three (query-id, corpus-id, score) separated by tabs:\n{listed}"
+            f"{path} has {len(problems)} invalid lines. It must have TREC's four columns (question, 0, document, "
+            f"grade) or BEIR's three (query-id, corpus-id, score), separated by tabs:\n{listed}"
         )
     return Judgements(grades, str(path))
 
@@ -103,19 +103,19 @@ def judged_questions(
     missing = [key for key in judgements.grades if key not in ids]
     if missing:
         raise EvaluationError(
-            f"{judgements.where} judges {len(missing)} questions that are not among the {len(ids)} given, the first "
-            f"{', '.join(map(repr, missing[:_SHOWN]))}: give the queries that belong to it"
+            f"{judgements.where} judges {len(missing)} questions that are not in the question file with its {len(ids)} "
+            f"questions, such as {', '.join(map(repr, missing[:_SHOWN]))}: use the queries that belong to it"
         )
     unknown = judgements.document_ids - known_documents
     if judgements.document_ids and len(unknown) == len(judgements.document_ids):
         raise EvaluationError(
-            f"none of the {len(unknown)} documents that {judgements.where} judges is in the collection (the first is "
-            f"{min(unknown)!r}, the collection holds {min(known_documents, default='nothing')!r}): the ids do not match"
+            f"none of the {len(unknown)} documents that {judgements.where} judges is in the collection, so their IDs "
+            f"do not match (judged: {min(unknown)!r}, in the collection: {min(known_documents, default='nothing')!r})"
         )
     kept = tuple(question for question in questions if judgements.relevant(question.id))
     if not kept:
         raise EvaluationError(
-            f"{judgements.where} calls no document relevant to any question: there is nothing to find"
+            f"{judgements.where} judges no document as relevant: at least one question needs a relevant document"
         )
     notes = []
     if unknown:
@@ -123,7 +123,7 @@ def judged_questions(
         named = ", ".join(map(repr, sorted(unknown)[:_SHOWN]))
         notes.append(
             f"{share} judged documents are not in the collection and count as missed ({named}"
-            f"{', ...' if len(unknown) > _SHOWN else ''}): indexing reports which documents it refused, and why"
+            f"{', ...' if len(unknown) > _SHOWN else ''}). Indexing reports which documents it refused, and why"
         )
     if len(judgements.grades) > len(kept):
         notes.append(

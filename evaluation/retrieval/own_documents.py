@@ -58,7 +58,7 @@ def own_documents(
     if any(grades.get(name, {}).get(name, 0) > 0 for name in texts):
         note = (
             f"{len(texts)} questions have the id of a document (first {first!r}), which is judged relevant to some of "
-            "them: nothing is left out"
+            "them. No document is left out"
         )
         return OwnDocuments(notes=(note,))
     similar = sum(_shares_words(by_id[name].text, " ".join(excerpts)) for name, excerpts in texts.items())

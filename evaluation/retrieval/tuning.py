@@ -102,7 +102,7 @@ def tune(
             f"{questions} questions with judgements are too few to tune on: at least {FEWEST_QUESTIONS}, better 50"
         )
     if not 2 <= folds <= questions:
-        raise EvaluationError(f"{folds} folds do not fit {questions} questions: take from 2 to {questions}")
+        raise EvaluationError(f"{folds} folds do not fit {questions} questions: choose from 2 to {questions}")
     fold = folds_of(questions, folds, resampling.seed)
     held_out = np.empty(questions)
     by_fold = []

@@ -86,7 +86,7 @@ def prepare_arm(arm: Arm, pending: Sequence[Question], questions: Sequence[Quest
 
 def _checked_k(k: int, arm: str) -> int:
     if k < 1:
-        raise EvaluationError(f"k is {k} for the arm {arm}: it must show at least one chunk")
+        raise EvaluationError(f"k is {k} for the arm {arm}: k must be at least 1")
     return k
 
 
@@ -175,8 +175,8 @@ class Oracle:
         if not chosen:
             named = question.relevant_document_ids or tuple(s.document_id for s in question.evidence)
             raise MissingGoldError(
-                f"the collection holds none of the gold passages of question {question.id!r} (documents "
-                f"{', '.join(dict.fromkeys(named))}): index the documents the questions were written for"
+                f"the collection contains none of the gold passages of question {question.id!r} (documents "
+                f"{', '.join(dict.fromkeys(named))}): index the documents for which the questions were written"
             )
         return tuple(RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chosen, start=1))
 

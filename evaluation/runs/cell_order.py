@@ -45,7 +45,7 @@ def drawn_cells(
     if elsewhere is None:
         return _one_by_one(cells, pending)
     if any(isinstance(arm, PolicyArm) for _, arm in pending):
-        raise ValueError("arms with policies cannot be drawn elsewhere")
+        raise ValueError("arms with policies cannot be drawn in other processes")
     return _several(cells, pending, elsewhere)
 
 

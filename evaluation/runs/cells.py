@@ -244,7 +244,7 @@ class CellDrawer:
         try:
             found = self._verifier.verify(items) if items else ()
             if [tuple(v.claim for v in verdict) for verdict in found] != [item.claims for item in items]:
-                raise EvaluationError("its verdicts do not belong to the claims it was given")
+                raise EvaluationError("its verdicts do not match the claims")
         except WorkerError:
             raise
         except Exception as error:  # the samples become unscored with the reason

@@ -184,7 +184,7 @@ def _check(
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
-            raise EvaluationError(f"the question id {question.id!r} occurs twice: ids must differ")
+            raise EvaluationError(f"the question id {question.id!r} occurs twice: give each question its own ID")
         if len(question.id) > 255:
             raise EvaluationError(f"the question id {question.id[:40]!r}... is longer than 255 characters: shorten it")
         seen.add(question.id)
@@ -230,8 +230,8 @@ def _commit(run_id: str, drawn: Iterable[DrawnCell], runs: RunStore, tally: _Tal
                 if len(waiting) >= FAILURES_IN_A_ROW:
                     raise EvaluationError(
                         f"the generator failed on {len(waiting)} cells in a row, last on question {question.id!r} in "
-                        f"arm {arm.name}: {records[0].evaluation.reason}. What was committed before is kept: repair "
-                        "the generator and run again to go on"
+                        f"arm {arm.name}: {records[0].evaluation.reason}. Committed cells are kept: repair the "
+                        "generator and run the command again to continue"
                     )
                 continue
             committer.put((*waiting, records))

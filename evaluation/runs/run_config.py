@@ -109,7 +109,7 @@ class RunConfig:
                 raise EvaluationError(f"the arm's name {name!r} must have 1 to 64 characters")
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
-            raise EvaluationError(f"the arm {repeated[0]!r} is named twice: give each arm a name of its own")
+            raise EvaluationError(f"the arm {repeated[0]!r} is named twice: give each arm a different name")
         if self.samples < 1:
             raise EvaluationError(f"{self.samples} samples per question: at least one must be drawn")
         if not 0 <= self.seed < 2**63:

@@ -186,8 +186,8 @@ class RunStore:
             )
         except (KeyError, TypeError, ValueError) as error:
             raise EvaluationError(
-                f"a sample of run {info.id} in {self._store.name} cannot be read ({error}): the database was changed "
-                "by something else, or is of another version"
+                f"a sample of run {info.id} in {self._store.name} cannot be read ({error}): another program "
+                "changed the database, or another version of Plumbline wrote it"
             ) from error
 
     def load_questions(self, run_id: str) -> tuple[Question, ...]:

@@ -137,7 +137,9 @@ def _tie_ends(ordered: Floats) -> Ints:
 def _areas(values: Floats, bad: Bools, group: Ints, draws: Draws) -> tuple[ScoreEstimate, ScoreEstimate]:
     value = auroc(-values, ~bad)
     if value is None:
-        one = undefined(f"every answer is {'hallucinated' if bad.all() else 'supported'}: two classes are compared")
+        one = undefined(
+            f"every answer is {'hallucinated' if bad.all() else 'supported'}, so the classes cannot be compared"
+        )
         return one, one
     carrying = min(int(bad.sum()), int((~bad).sum()))
     area = draws.over(lambda w: weighted_auroc(-values, ~bad, w[:, group]), values.size)

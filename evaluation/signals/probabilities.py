@@ -9,7 +9,7 @@ import numpy as np
 from evaluation.signals.samples import SampledAnswer, SignalValue
 
 NO_LOGPROBS = "the generator gives no token probabilities"
-NO_SAMPLING_LOGPROBS = "probabilities under the distribution that was sampled from are not known"
+NO_SAMPLING_LOGPROBS = "the probabilities under the sampling distribution are unknown"
 EMPTY = "the answer has no tokens"
 
 

@@ -15,7 +15,7 @@ class SignalValue:
 
     def __post_init__(self) -> None:
         if self.value is None and not self.reason:
-            raise ValueError("a signal that is absent must say why")
+            raise ValueError("a signal without a value needs a reason")
         if self.value is not None and not math.isfinite(self.value):
             raise ValueError(f"a signal is {self.value}: it must be finite, or None with a reason")
 

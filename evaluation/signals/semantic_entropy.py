@@ -47,7 +47,7 @@ def semantic_entropy(question: str, samples: Sequence[SampledAnswer], entails: E
         otherwise evaluate its own signal.
     """
     if not samples:
-        raise EvaluationError("semantic entropy needs samples: there are none")
+        raise EvaluationError("there are no samples to compute semantic entropy")
     clusters = cluster(question, [s.text for s in samples], entails)
     meanings = max(clusters) + 1
     counts = np.bincount(clusters, minlength=meanings).astype(np.float64)

@@ -57,7 +57,7 @@ class HallucinationEstimate:
         if not all(math.isfinite(v) for v in (rate, lower, upper)) or not -1.0 <= lower <= rate <= upper <= 1.0:
             raise ValueError(f"rate {rate} with limits [{lower}, {upper}]: they must be finite, ordered and in [-1, 1]")
         if not self.reliable and not self.reason:
-            raise ValueError("an estimate that is not reliable must say why")
+            raise ValueError("an unreliable estimate needs a reason")
 
     @property
     def defined(self) -> bool:

@@ -139,7 +139,7 @@ def measure_ratio_difference(
     """
     settings = resampler.settings
     if not a1.size or a1.sum() <= 0 or a2.sum() <= 0:
-        return unmeasured(settings.level, "one of the arms answered nothing")
+        return unmeasured(settings.level, "one of the arms has no answers")
     limits = ratio_difference_limits(h1, a1, float(responses1), h2, a2, float(responses2), settings.level)
     rate = float(ratio(h1, a1) - ratio(h2, a2))
     z = linearised(h1, a1) - linearised(h2, a2)

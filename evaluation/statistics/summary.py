@@ -128,10 +128,12 @@ def _arm_summary(arm: ArmCounts, resampler: Resampler) -> ArmSummary:
 def _compare(one: ArmCounts, two: ArmCounts, excluded: frozenset[str], resampler: Resampler) -> PairSummary | None:
     """Compare two arms. Returns None if they share questions but none of these can be compared."""
     if one.arm == two.arm:
-        raise EvaluationError(f"arm {one.arm!r} is to be compared with itself: name two arms")
+        raise EvaluationError(f"arm {one.arm!r} cannot be compared with itself: name two different arms")
     shared = set(one.question_ids) & set(two.question_ids)
     if not shared:
-        raise EvaluationError(f"arms {one.arm!r} and {two.arm!r} have no question in common: run both on the same ones")
+        raise EvaluationError(
+            f"arms {one.arm!r} and {two.arm!r} have no question in common: run both on the same questions"
+        )
     ids = sorted(shared - excluded)
     if not ids:
         return None

@@ -64,7 +64,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
     if chosen is not None:
         return chosen
     if _is_origin(a.tokens, q, start, end):
-        return Match("unverifiable", HALF, "the answer names the reference as where something came from")
+        return Match("unverifiable", HALF, "the answer names the reference only as an origin")
     own_overlap = _weight(a, q, start, end)
     for clause in _clauses(a.tokens):
         tokens = a.tokens[clause.start : clause.stop]
@@ -73,7 +73,7 @@ def outranked_phrase(a: Reading, r: Reading, q: Reading, start: int, end: int) -
             and _overlap(tokens, q) > own_overlap
             and _has_rival(tokens, r, q, 0)
         ):
-            return Match("unverifiable", HALF, "the answering clause names another")
+            return Match("unverifiable", HALF, "the answering clause gives another name")
     sentences = _sentences(a.tokens)
     sentence_index = next((i for i, s in enumerate(sentences) if s.start <= start < s.stop), 0)
     if sentence_index == 0:

@@ -7,14 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
-from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
+from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 LIMIT = 200_000
 """Maximum number of cached scores (about 30 MB). The least recently used entries are evicted."""
 
 
-class CachedScorer(ScorerInFront):
+class CachedScorer(WrappingScorer):
     """A PairScorer that caches the scores of another one. It has the other's name, because it gives the same scores.
 
     It is thread-safe if the wrapped scorer is, and then calls the wrapped scorer from several threads at a time.

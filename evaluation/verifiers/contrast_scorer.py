@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
-from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
+from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
 from model.pairs.scoring import Pair, PairScorer
 
 VERSION = 1
@@ -22,7 +22,7 @@ RULES = f"+rules:{VERSION}"
 """Suffix of the name of a scorer with these rules."""
 
 
-class ContrastScorer(ScorerInFront):
+class ContrastScorer(WrappingScorer):
     """A PairScorer that lowers or raises the scores of another one by rule."""
 
     def __init__(self, scorer: PairScorer) -> None:

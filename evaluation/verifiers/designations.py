@@ -58,7 +58,7 @@ def _compare_pattern(pattern: re.Pattern[str], answer: str, reference: str, kind
         return Match("contradicted", 0.0, "the answer denies the reference")
     other_offsets = [offset for value, offset in candidates if value.lower() != reference.lower()]
     if any(not _DENIES.search(answer[:offset].lower()) for offset in other_offsets):
-        return Match("unverifiable", HALF, f"the answer gives several {kind}s")
+        return Match("unverifiable", HALF, f"the answer gives several {kind}{'es' if kind == 'address' else 's'}")
     return Match("supported", 1.0, f"gives the reference's {kind}")
 
 

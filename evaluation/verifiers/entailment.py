@@ -95,7 +95,9 @@ class EntailmentVerifier(EvidenceVerifier):
             raise EvaluationError(f"the entailment threshold is {threshold}: it must be above 0 and at most 1")
         self._scorer, self._evidence = scorer, evidence
         if together and not answer_tokens(scorer):
-            raise EvaluationError(f"{scorer.name} reads every claim by itself: it cannot read an answer's together")
+            raise EvaluationError(
+                f"{scorer.name} reads each claim alone: it cannot read the claims of an answer together"
+            )
         self._together = together
         self._scoring, self._without_reader = SupportScoring(scorer, join), SupportScoring(without_reader(scorer), join)
         how = ("" if join else " single") + split_name(split) + (TOGETHER if together else "")

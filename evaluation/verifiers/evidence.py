@@ -70,7 +70,7 @@ class SearchedEvidence:
         Raises EvaluationError for k < 1.
         """
         if k < 1:
-            raise EvaluationError(f"k is {k} for the evidence of a claim: at least one chunk must be looked at")
+            raise EvaluationError(f"k is {k} for the evidence of a claim: k must be at least 1")
         self._searcher, self._k = searcher, k
         self._hash = collection_hash[:12]
         if settings:

@@ -71,7 +71,7 @@ class FactVerifier:
             return Verdict(claim, "unscored", None, "the claim is empty: no letter or digit is left", (), self._name)
         named_facts = facts_named_by(facts, plain, question.text)
         if not named_facts:
-            reason = "the fact table holds nothing on this"
+            reason = "the fact table has no fact on this claim"
             return Verdict(claim, "unverifiable", 0.0, reason, (), self._name)
         matches = [(self._match(fact, plain, question.text), fact) for fact in named_facts]
         match, fact = max(

@@ -23,12 +23,12 @@ from model.pairs.scoring import PairScorer
 
 VERSION = 1
 NOTHING_TO_JUDGE_BY = (
-    "the question has neither a reference answer nor an answer in the documents, and the answer was given no chunks "
-    "that it could be faithful to"
+    "the question has neither a reference answer nor an answer in the documents, and the prompt had no chunks by which "
+    "the answer could be judged"
 )
 
 
-def nothing_else_judges(question: Question) -> bool:
+def is_judged_by_prompt(question: Question) -> bool:
     """Return whether the question is marked as not answered by the documents.
 
     A question without this mark is judged by the trusted collection.

@@ -55,7 +55,7 @@ class LabelVerifier:
         if label is None:
             return Verdict(claim, "unscored", None, "this answer has no label", (), self._name)
         if label.label == "abstained":
-            return Verdict(claim, "unscored", None, "people say that this claims nothing", (), self._name)
+            return Verdict(claim, "unscored", None, "it is labelled as making no claim", (), self._name)
         support = 1.0 if label.label == "supported" else 0.0
         reason = f"labelled by a person ({label.where})" + (f": {label.note}" if label.note else "")
         return Verdict(claim, label.label, support, reason, (), self._name)

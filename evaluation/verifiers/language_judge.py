@@ -69,7 +69,7 @@ class LanguageJudge(EvidenceVerifier):
         if not 0.0 < threshold <= 1.0:
             raise EvaluationError(f"the judge's threshold is {threshold}: it must be above 0 and at most 1")
         if votes < 1:
-            raise EvaluationError(f"the judge votes {votes} times: at least once is needed")
+            raise EvaluationError(f"the judge has {votes} votes: at least 1 is needed")
         self._generator, self._evidence, self._votes = generator, evidence, votes
         model = f"{generator.name[-60:]}/{generator.fingerprint[:12]}"
         name = f"judge/{VERSION} {model} votes={votes} >={threshold:g} {evidence.name}{split_name(split)}"
@@ -181,7 +181,7 @@ def _result_of(prompt: Prompt, drawn: Sequence[tuple[Completion, ...] | str]) ->
     if support is None or not math.isfinite(support):
         unreadable = next((c.text for c in completions if not vote_of(c.text)), "")
         return _ClaimResult(None, f"the judge says neither yes nor no, but {unreadable.strip()[:80]!r}", ())
-    kind = "by probability" if votes.chances is not None else "by votes"
+    kind = "by probability" if votes.probabilities is not None else "by votes"
     evidence = tuple(
         Evidence(
             p.retrieved.chunk.document_id, p.retrieved.chunk.start + p.start, p.retrieved.chunk.start + p.end, p.text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from model.pairs.scoring import PairScorer, answer_tokens, languages_read
 
 
-class ScorerInFront:
+class WrappingScorer:
     """Base class of a PairScorer that wraps an inner one.
 
     It passes everything except ``name`` and ``score`` on to the inner scorer.
@@ -50,4 +50,4 @@ def without_reader(scorer: PairScorer) -> PairScorer:
 
     A reader that answers such a question is confident in its answer and would confirm it.
     """
-    return scorer.network if isinstance(scorer, ScorerInFront) else scorer
+    return scorer.network if isinstance(scorer, WrappingScorer) else scorer

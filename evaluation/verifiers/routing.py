@@ -21,7 +21,7 @@ from evaluation.errors import EvaluationError
 from evaluation.outcomes import UNRESPONSIVE, Claim, Verdict
 from evaluation.verifiers.additions import additions
 from evaluation.verifiers.entailment import EntailmentVerifier
-from evaluation.verifiers.faithful import nothing_else_judges
+from evaluation.verifiers.faithful import is_judged_by_prompt
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.unresponsive import is_unresponsive
 from evaluation.verifiers.verifier import VerificationItem
@@ -52,7 +52,7 @@ def excluded_from_differences(verifier: str, question: Question) -> bool:
     Such a question is excluded from differences between arms. Only stored runs of an earlier version have such
     verifiers.
     """
-    return verifier.startswith(_FAITHFUL) and nothing_else_judges(question)
+    return verifier.startswith(_FAITHFUL) and is_judged_by_prompt(question)
 
 
 class RoutedVerifier:

@@ -18,7 +18,7 @@ from functools import lru_cache
 
 from evaluation.errors import EvaluationError
 from evaluation.language.normalise import token_f1
-from evaluation.verifiers.layered_scorer import ScorerInFront
+from evaluation.verifiers.layered_scorer import WrappingScorer
 from generation.errors import GenerationError
 from generation.reader.answer_likelihood import MAX_TOKENS, AnswerLikelihoods, answer_likelihoods
 from generation.reader.reader import EmbeddedReader
@@ -69,7 +69,7 @@ class ReadingUse:
         return _sigmoid(read + self.network * logit(other) + self.intercept)
 
 
-class ShortAnswerScorer(ScorerInFront):
+class ShortAnswerScorer(WrappingScorer):
     """A PairScorer that reads short answers found in their evidence. The wrapped scorer judges everything else.
 
     ``ReadingUse.network`` is the weight of the wrapped scorer for short answers. A short answer has a question and at

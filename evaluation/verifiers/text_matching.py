@@ -87,9 +87,9 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
         reason = blocked_by(a, r, q, start, end)
         in_date = any(v.date is not None and v.start <= start < v.end for v in a.values)
         if reason is None and not in_date and _designated(a.tokens, end):
-            reason = Match("unverifiable", HALF, "the answer names another thing of the same name")
+            reason = Match("unverifiable", HALF, "the answer names another entity with the same name")
         if reason is None and not r.values and phrase_is_enumerated(a.tokens, start, end):
-            reason = Match("unverifiable", HALF, "the answer names several")
+            reason = Match("unverifiable", HALF, "the answer names several alternatives")
         if reason is None:
             reason = outranked_phrase(a, r, q, start, end)
         if reason is None:
@@ -102,7 +102,7 @@ def compare_texts(a: Reading, r: Reading, q: Reading, threshold: float) -> Match
     if blocked is not None:
         return Match(blocked.label, min(blocked.support, f1), blocked.reason) if f1 >= HALF else _weak(f1)
     if _carries(a, r, q):
-        return Match("supported", 1.0, "stands in the reference and carries its content")
+        return Match("supported", 1.0, "is a part of the reference with most of its content")
     answer_content, reference_content = Counter(content_of(a.words)), Counter(content_of(r.words))
     if (answer_content - reference_content and reference_content - answer_content) or _numbers(a) != _numbers(r):
         return _weak(min(f1, HALF))

@@ -130,7 +130,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, expected: Value, granularity
     if any(only_less_specific(expected, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
     if any(nearly_same(expected, v) for v in candidates):
-        return Match("unverifiable", HALF, "gives the reference's value in another sense")
+        return Match("unverifiable", HALF, "gives the reference's number with another meaning")
     if any(comparable(expected, v) for v in candidates):
         return Match("contradicted", 0.0, "gives another value than the reference")
     return Match("unverifiable", 0.0, "gives no value, but the reference has one")

@@ -20,12 +20,12 @@ _READABLE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class VoteCount:
-    """Counted votes. chances: probabilities of the observed yes, no and neither; None if unknown."""
+    """Counted votes. probabilities: probabilities of the observed yes, no and neither; None if unknown."""
 
     yes: int
     no: int
     neither: int
-    chances: tuple[float, float, float] | None
+    probabilities: tuple[float, float, float] | None
 
 
 def vote_of(text: str) -> Vote:
@@ -49,8 +49,8 @@ def count_votes(completions: Sequence[Completion]) -> VoteCount:
         word = next(iter(completion.text.split()), "")
         seen.setdefault(word, (reading, min(1.0, math.exp(completion.token_logprobs[0]))))
     totals = tuple(sum(p for r, p in seen.values() if r == kind) for kind in ("yes", "no", ""))
-    chances = (totals[0], totals[1], totals[2]) if known and completions else None
-    return VoteCount(votes["yes"], votes["no"], votes[""], chances)
+    probabilities = (totals[0], totals[1], totals[2]) if known and completions else None
+    return VoteCount(votes["yes"], votes["no"], votes[""], probabilities)
 
 
 def support_of(votes: VoteCount) -> float | None:
@@ -58,8 +58,8 @@ def support_of(votes: VoteCount) -> float | None:
 
     With probabilities, the unobserved mass is split evenly between yes and no. With votes, it is the share of votes.
     """
-    if votes.chances is not None:
-        yes, no, neither = votes.chances
+    if votes.probabilities is not None:
+        yes, no, neither = votes.probabilities
         unseen = max(0.0, 1.0 - yes - no - neither)
         readable = yes + no
         if readable <= 0.0 or readable < _READABLE * (readable + neither):

@@ -18,7 +18,7 @@ from app.scoring.score import ScorePlan, score
 from data.answer_records import AnswerRecord
 from data.answers import AnswerFile, answers_from_rows
 from evaluation.detection.baselines import TokenOverlapScorer
-from evaluation.verifiers.layered_scorer import ScorerInFront
+from evaluation.verifiers.layered_scorer import WrappingScorer
 from model.errors import ModelError
 from model.pairs.scoring import Pair
 
@@ -98,7 +98,7 @@ def test_references_judge_factuality_without_a_model_and_both_are_never_mixed() 
     assert (third.measure, third.kind, outcomes(third)) == ("factuality", "references", ["supported", "hallucinated"])
 
 
-class Reading(ScorerInFront):
+class Reading(WrappingScorer):
     """A scorer that supports every claim, like a reader that gave the answer itself."""
 
     name = "reading"

@@ -18,7 +18,7 @@ from app.judging.verification import ClaimChecker, ClaimPair, pairs_of
 from data.refused import Refused
 from evaluation.detection.baselines import TokenOverlapScorer
 from evaluation.verifiers.evidence import EvidenceText
-from evaluation.verifiers.layered_scorer import ScorerInFront
+from evaluation.verifiers.layered_scorer import WrappingScorer
 from model.pairs.scoring import Pair
 
 NOTE = "Batteries are not covered. The warranty of the Heron 4 lasts for three years."
@@ -83,7 +83,7 @@ def test_pairs_stream_in_order(
     assert out(capsys) == found
 
 
-class Reading(ScorerInFront):
+class Reading(WrappingScorer):
     """A scorer that supports every claim, like a reader that gave the answer itself."""
 
     name = "reading"

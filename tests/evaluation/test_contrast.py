@@ -9,7 +9,7 @@ import pytest
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.restated import restated
 from evaluation.verifiers.contrast_scorer import CONTRASTED, RESTATED, ContrastScorer
-from evaluation.verifiers.layered_scorer import ScorerInFront, without_reader
+from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
 from model.pairs.scoring import Pair
 
 # evidence, claim, whether the claim has another meaning
@@ -155,7 +155,7 @@ def test_what_is_no_number_stays_none() -> None:
 def test_what_reads_no_short_answers_has_the_rules_too() -> None:
     inner = Constant(0.5)
 
-    class Front(ScorerInFront):
+    class Front(WrappingScorer):
         name = "front"
 
         def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> tuple[float, ...]:

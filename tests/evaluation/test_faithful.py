@@ -12,7 +12,7 @@ from evaluation.outcomes import outcome_of
 from evaluation.statistics.counts import OutcomeRecord, OutcomeTable
 from evaluation.statistics.measure import Settings
 from evaluation.statistics.summary import summarise
-from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY, FaithfulVerifier, nothing_else_judges
+from evaluation.verifiers.faithful import NOTHING_TO_JUDGE_BY, FaithfulVerifier, is_judged_by_prompt
 from evaluation.verifiers.reference_verifier import ReferenceVerifier
 from evaluation.verifiers.routing import excluded_from_differences, has_references, judged_by_entailment
 from evaluation.verifiers.verifier import VerificationItem
@@ -59,7 +59,7 @@ def test_stored_runs_that_were_judged_by_chunks_shown_are_read_as_they_were() ->
     assert [judged_by_entailment(old, q) for q in (KNOWN, KILN, BARE)] == [False, False, True]
     assert not excluded_from_differences(ReferenceVerifier().name, KILN)
     assert not excluded_from_differences("routed/3 reference/3 f1>=0.8 | entailment/2 x", KILN)
-    assert nothing_else_judges(KILN) and has_references(KILN) and not nothing_else_judges(BARE)
+    assert is_judged_by_prompt(KILN) and has_references(KILN) and not is_judged_by_prompt(BARE)
 
 
 def test_a_threshold_that_cannot_be_is_refused(overlap: Any) -> None:

@@ -88,7 +88,7 @@ def test_advice_names_what_limits_the_report_most() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("oracle", "passages that hold the answer"),
+        ("oracle", "passages that contain the answer"),
         ("rag+distractors:3", "changed by distractors:3"),
         ("rag @tiny", "in the run tiny"),
         ("my own system", ""),

@@ -156,4 +156,4 @@ def test_support_counts_what_is_neither() -> None:
     assert support_of(VoteCount(6, 2, 2, None)) == 0.75
     assert support_of(VoteCount(1, 0, 1, (0.2, 0.0, 0.7))) is None
     assert support_of(VoteCount(1, 1, 0, (0.6, 0.4, 0.0))) == pytest.approx(0.6)
-    assert count_votes([]).chances is None and support_of(count_votes([])) is None
+    assert count_votes([]).probabilities is None and support_of(count_votes([])) is None

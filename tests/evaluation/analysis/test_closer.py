@@ -26,7 +26,7 @@ from evaluation.runs.records import ObservedEvent
 from evaluation.runs.run_config import Decoding
 from evaluation.runs.run_store import RunStore
 from evaluation.statistics.measure import Resampler, Settings
-from evaluation.verifiers.layered_scorer import ScorerInFront
+from evaluation.verifiers.layered_scorer import WrappingScorer
 from model.pairs.scoring import Pair
 from retrieval.chunking.chunks import Chunk
 
@@ -161,7 +161,7 @@ def test_rates_by_the_place_of_the_gold_passage(desk: SimpleNamespace) -> None:
     assert [(r.rank, r.questions, r.hallucinated.rate) for r in part.rows] == [(1, 4, 0.0), (3, 2, 0.0), (None, 3, 1.0)]
 
 
-class Doubting(ScorerInFront):
+class Doubting(WrappingScorer):
     """A wrapper of another scorer that supports nothing."""
 
     name = "doubting"

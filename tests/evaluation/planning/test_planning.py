@@ -95,7 +95,7 @@ def test_bad_plans_are_refused() -> None:
         plan_questions(pilot, "power", 0.8)
     with pytest.raises(ValueError, match=r"target.* 1\b"):
         plan_questions(pilot, "half_width", 1.0)
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least 1"):
         plan_questions(pilot, "half_width", 0.1, [0])
     with pytest.raises(EvaluationError, match="at least 5"):
         PilotData(np.zeros((4, 1)), np.ones((4, 1)))
