@@ -108,7 +108,7 @@ def _decoding(entries: dict[str, str]) -> str:
     parts = ["greedy" if greedy else f"temperature {temperature}"]
     if not greedy and entries.get("top_p", "1.0") != "1.0":
         parts.append(f"top-p {entries['top_p']}")
-    parts.append(f"{samples} {'sample' if samples == '1' else 'samples'} a question")
+    parts.append(f"{samples} {'sample' if samples == '1' else 'samples'} per question")
     parts.append(f"at most {entries.get('max_tokens', '?')} tokens")
     return ", ".join(parts)
 
@@ -140,8 +140,8 @@ def _checked(data: ReportData) -> str:
     """Return a summary of what is known about the verifier's errors."""
     if data.corrected is not None and data.corrected.run is not None:
         run = data.corrected.run
-        wrong = sum(arm.disagreements for arm in run.arms)
-        return f"people labelled {sum(arm.labelled for arm in run.arms)} answers; it was wrong on {wrong} of them"
+        labelled, wrong = sum(arm.labelled for arm in run.arms), sum(arm.disagreements for arm in run.arms)
+        return f"people labelled {labelled} answers; the verifier was wrong on {wrong} of them"
     if data.scored is not None and data.scored.labelled:
         return f"people labelled {data.scored.labelled} of the answers"
     return "not yet: no answers of this run are labelled"

@@ -153,7 +153,7 @@ def as_markdown(data: ReportData) -> str:
     if claims := claims_of(data):
         lines += [
             "",
-            "| arm | claims a response | unsupported claims | soft (mean of 1 - V) |",
+            "| arm | claims per response | unsupported claims | soft (mean of 1 - V) |",
             "|---" + "|---:" * 3 + "|",
         ]
         for c in claims:

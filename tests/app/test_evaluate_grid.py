@@ -54,7 +54,13 @@ def test_arms_and_grid_reach_report_and_json(run: Callable[..., dict], tmp_path:
         ("rag+injection", "obeyed the injected instruction"): 8,
     }
     page = report.read_text("utf-8")
-    for words in ('id="grid"', 'id="observed"', 'id="retrieval"', "Asked in other words", "I think the answer is"):
+    for words in (
+        'id="grid"',
+        'id="observed"',
+        'id="retrieval"',
+        "Text of the question in this arm",
+        "I think the answer is",
+    ):
         assert words in page
     assert "<script src" not in page and "http://" not in page.replace("http://www.w3.org", "")
 

@@ -70,7 +70,7 @@ def test_tables_verdicts_and_the_page(answers: str, tmp_path: Path, capsys: pyte
     )
     assert rows[1]["weak"]
     html = page.read_text()
-    assert "This is faithfulness" in html and "not faithfulness to the chunks" not in html
+    assert "The rates measure faithfulness" in html and "not faithfulness to the chunks" not in html
     assert "<b>founded" not in html and "labelled hallucinated" in html
     assert "AUROC of 1.000" in html and "http" not in html.replace("http-equiv", "")
 

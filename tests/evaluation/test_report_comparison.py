@@ -167,7 +167,7 @@ def test_plots_are_svg_that_any_reader_parses(tmp_path: Path) -> None:
 def test_the_page_of_scored_answers_says_what_was_measured() -> None:
     data = replace(run(entailed=True, a="sh"), scored=ScoredFigures("faithfulness", "contexts", 2))
     page = render_report(data)
-    assert "This is faithfulness" in page and "trusted collection" not in page and "· seed" not in page
+    assert "The rates measure faithfulness" in page and "trusted collection" not in page and "· seed" not in page
     assert "labelled hallucinated" in page and 'id="arm"' in page and "Collections" not in page
     facts = render_report(replace(data, scored=ScoredFigures("factuality", "references")))
-    assert "This is factuality as the references have it" in facts
+    assert "The rates measure factuality by the references" in facts
