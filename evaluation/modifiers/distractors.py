@@ -41,13 +41,13 @@ class DistractorPool:
             )
         return gold
 
-    def best(self, question: Question, count: int, besides: Sequence[Chunk]) -> tuple[RetrievedChunk, ...]:
-        """Return the ``count`` best distractors that are not in ``besides``.
+    def best(self, question: Question, count: int, excluded: Sequence[Chunk]) -> tuple[RetrievedChunk, ...]:
+        """Return the ``count`` best distractors that are not in ``excluded``.
 
         Raises MissingGoldError if there are too few, or if the question has no gold passage, because any chunk may then
         answer it.
         """
-        banned = {c.id for c in besides} | {c.id for c in self.gold(question)}
+        banned = {c.id for c in excluded} | {c.id for c in self.gold(question)}
         found: list[RetrievedChunk] = []
         for retrieved in self._search(question):
             if len(found) == count:

@@ -197,8 +197,8 @@ def plan_labels(
         return found
 
     rng = np.random.default_rng([simulation.seed, questions, refits])
-    around = sorted(needed(verifier.draw(rng)) or questions + 1 for _ in range(refits))
-    low, high = (around[int(q * (refits - 1) + 0.5)] for q in (0.1, 0.9))
+    estimates = sorted(needed(verifier.draw(rng)) or questions + 1 for _ in range(refits))
+    low, high = (estimates[int(q * (refits - 1) + 0.5)] for q in (0.1, 0.9))
     return LabelPlan(
         target,
         questions,

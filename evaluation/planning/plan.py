@@ -169,8 +169,8 @@ def plan_model(
         questions = needed(model, n)
         low = high = None
         if others:
-            around = sorted(needed(m, n) or MOST_QUESTIONS + 1 for m in others)
-            low, high = (_known(around[int(q * (len(around) - 1) + 0.5)]) for q in (0.1, 0.9))
+            estimates = sorted(needed(m, n) or MOST_QUESTIONS + 1 for m in others)
+            low, high = (_known(estimates[int(q * (len(estimates) - 1) + 0.5)]) for q in (0.1, 0.9))
         rows.append(PlanRow(n, questions, low, high, None if questions is None else questions * n))
     expected = model.rates[0] - (model.rates[1] if arms > 1 else 0.0)
     return Plan(goal, target, settings.level, arms > 1, 0, expected, model, tuple(rows), bool(others))

@@ -102,7 +102,8 @@ class _Selection:
     ) -> None:
         self._sources = {source.document_id: source for source in sources}
         self._check, self._settings, self._journal = check, settings, journal
-        # A near miss is similar to its source question by design, so only questions of the same kind are compared.
+        # A near miss is similar to its source question by design, so answerable and
+        # unanswerable questions are compared separately.
         self._embedded = {True: AcceptedQuestions(encoder), False: AcceptedQuestions(encoder)}
         self._rng = random.Random(f"question set:{settings.seed}")
         self._pools: dict[QuestionKind, dict[str, list[Candidate]]] = {kind: defaultdict(list) for kind in KINDS}

@@ -82,7 +82,7 @@ def score_reader_answers(
     sources = sorted({row.source for row in rows})
     blocks = np.array_split(np.array([answer.seconds for answer in answers]), min(_SPEED_BLOCKS, max(1, len(answers))))
     answered = [i for i, row in enumerate(rows) if not row.refused and answers[i].fitted]
-    sure = np.array([answers[i].confidence for i in answered])
+    confidences = np.array([answers[i].confidence for i in answered])
     return ReaderReport(
         overall=_scores("all", rows),
         sources=tuple(_scores(source, [row for row in rows if row.source == source]) for source in sources),
@@ -90,14 +90,16 @@ def score_reader_answers(
             [block.size for block in blocks], [float(block.sum()) for block in blocks], "answers", seed
         ),
         misfits=sum(not answer.fitted for answer in answers),
-        risk=risk_coverage(sure.tolist(), [1.0 - rows[i].f1 for i in answered]) if answered else None,
-        confidence_error=_confidence_error(sure, np.array([rows[i].em > 0 for i in answered])) if answered else None,
+        risk=risk_coverage(confidences.tolist(), [1.0 - rows[i].f1 for i in answered]) if answered else None,
+        confidence_error=_confidence_error(confidences, np.array([rows[i].em > 0 for i in answered]))
+        if answered
+        else None,
     )
 
 
-def _confidence_error(sure: Floats, right: Bools) -> float:
-    gaps = calibration_gaps(sure, right, equal_mass_bins(sure))
-    return float(calibration_error(gaps.sum(axis=0), np.array(float(len(sure)))))
+def _confidence_error(confidences: Floats, correct: Bools) -> float:
+    gaps = calibration_gaps(confidences, correct, equal_mass_bins(confidences))
+    return float(calibration_error(gaps.sum(axis=0), np.array(float(len(confidences)))))
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,8 +99,8 @@ def read_answers(
             yield ReaderAnswer("", False, False, time.perf_counter() - started)
         else:
             seconds = time.perf_counter() - started
-            sure = math.exp(sum(completion.token_logprobs)) if completion.token_logprobs else 0.0
-            yield ReaderAnswer(without_citations(completion), is_refusal(completion.text), True, seconds, sure)
+            confidence = math.exp(sum(completion.token_logprobs)) if completion.token_logprobs else 0.0
+            yield ReaderAnswer(without_citations(completion), is_refusal(completion.text), True, seconds, confidence)
         if progress is not None:
             progress(index + 1, len(examples))
 

@@ -51,12 +51,12 @@ def risk_coverage(confidence: Sequence[float], wrong: Sequence[float]) -> RiskCo
     """
     if len(confidence) != len(wrong) or not confidence:
         raise EvaluationError(f"{len(confidence)} confidences for {len(wrong)} losses: at least one of each is needed")
-    sure, loss = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
-    order = np.argsort(-sure, kind="stable")
-    _, tie = np.unique(-sure[order], return_inverse=True)
+    confidences, loss = np.asarray(confidence, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
+    order = np.argsort(-confidences, kind="stable")
+    _, tie = np.unique(-confidences[order], return_inverse=True)
     tied = (np.bincount(tie, weights=loss[order]) / np.bincount(tie))[tie]
     risk = np.cumsum(tied) / np.arange(1, len(tied) + 1)
     best = np.cumsum(np.sort(loss)) / np.arange(1, len(loss) + 1)
     counts = [max(1, round(len(loss) * tenth / 10)) for tenth in range(1, 11)]
-    points = tuple(CoveragePoint(n / len(loss), float(risk[n - 1]), float(sure[order][n - 1])) for n in counts)
+    points = tuple(CoveragePoint(n / len(loss), float(risk[n - 1]), float(confidences[order][n - 1])) for n in counts)
     return RiskCoverage(points, float(risk.mean()), float(best.mean()), float(loss.mean()))

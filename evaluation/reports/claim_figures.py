@@ -65,23 +65,30 @@ def softness(sample: ReportSample) -> float | None:
 def _claims(arm: str, answered: Sequence[tuple[ReportSample, ...]], resampler: Resampler) -> ArmClaims:
     labels = [[v.label for s in samples for v in s.verdicts] for samples in answered]
     scored = np.array([sum(n != "unscored" for n in found) for found in labels], dtype=np.float64)
-    wrong = np.array([sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64)
+    unsupported = np.array(
+        [sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64
+    )
     claims, responses = sum(map(len, labels)), sum(map(len, answered))
     soft = [[u for s in samples if (u := softness(s)) is not None] for samples in answered]
     # Every question has the same weight, whatever its number of samples, as in the headline.
     sizes = np.array([len(samples) for samples in answered], dtype=np.float64)
-    given = np.array([len(found) for found in soft], dtype=np.float64)
-    lost = np.array([sum(found) for found in soft], dtype=np.float64)
+    scored_responses = np.array([len(found) for found in soft], dtype=np.float64)
+    soft_sums = np.array([sum(found) for found in soft], dtype=np.float64)
     level = resampler.settings.level
     return ArmClaims(
         arm,
         responses,
         claims,
         claims / responses if responses else None,
-        measure_ratio(wrong, scored, int(scored.sum()), resampler).default
+        measure_ratio(unsupported, scored, int(scored.sum()), resampler).default
         if claims
         else undefined(level, "no claim was made"),
-        measure_ratio(np.minimum(lost, given) / sizes, given / sizes, int(given.sum()), resampler).default
+        measure_ratio(
+            np.minimum(soft_sums, scored_responses) / sizes,
+            scored_responses / sizes,
+            int(scored_responses.sum()),
+            resampler,
+        ).default
         if responses
         else undefined(level, "no response falls in the denominator"),
     )

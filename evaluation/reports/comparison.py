@@ -93,14 +93,21 @@ def _arm_pairs(run: ReportData, against: ReportData, run_name: str, against_name
 
 
 def _joined(
-    mine: ReportQuestion, theirs: ReportQuestion, pairs: Iterable[tuple[str, str]], run_name: str, against_name: str
+    question: ReportQuestion,
+    against_question: ReportQuestion,
+    pairs: Iterable[tuple[str, str]],
+    run_name: str,
+    against_name: str,
 ) -> ReportQuestion:
     arms: list[ReportArm] = []
     for new, old in pairs:
-        arms.extend(replace(a, arm=f"{old} @{against_name}") for a in theirs.arms if a.arm == old)
-        arms.extend(replace(a, arm=f"{new} @{run_name}") for a in mine.arms if a.arm == new)
-    entailed, excluded = mine.by_entailment and theirs.by_entailment, mine.excluded or theirs.excluded
-    return replace(mine, arms=tuple(arms), by_entailment=entailed, excluded=excluded)
+        arms.extend(replace(a, arm=f"{old} @{against_name}") for a in against_question.arms if a.arm == old)
+        arms.extend(replace(a, arm=f"{new} @{run_name}") for a in question.arms if a.arm == new)
+    entailed, excluded = (
+        question.by_entailment and against_question.by_entailment,
+        question.excluded or against_question.excluded,
+    )
+    return replace(question, arms=tuple(arms), by_entailment=entailed, excluded=excluded)
 
 
 def _entries(data: ReportData) -> dict[str, str]:

@@ -126,10 +126,15 @@ def _rows(
 
 def _row(name: str, by_question: Mapping[str, Sequence[Outcome]], resampler: Resampler) -> Row:
     ones = np.ones(len(by_question))
-    responses = sum(len(mine) for mine in by_question.values())
+    responses = sum(len(question_outcomes) for question_outcomes in by_question.values())
 
     def share(outcome: Outcome) -> HallucinationEstimate:
-        h = np.array([sum(o == outcome for o in mine) / len(mine) for mine in by_question.values()])
+        h = np.array(
+            [
+                sum(o == outcome for o in question_outcomes) / len(question_outcomes)
+                for question_outcomes in by_question.values()
+            ]
+        )
         return measure_ratio(h, ones, responses, resampler, event=f"a response that is {outcome}").default
 
     return Row(name, len(by_question), responses, share("hallucinated"), share("supported"))

@@ -36,15 +36,17 @@ def pass_rates(
     clusters: cluster of each question, by question ID. Paraphrases share a cluster, whose share is the mean over its
         questions. A question without an entry is its own cluster.
     """
-    scored = {q: [o for o in mine if o != "unscored"] for q, mine in outcomes.items()}
-    scored = {q: mine for q, mine in scored.items() if mine}
-    fewest = min((len(mine) for mine in scored.values()), default=0)
+    scored = {q: [o for o in question_outcomes if o != "unscored"] for q, question_outcomes in outcomes.items()}
+    scored = {q: question_outcomes for q, question_outcomes in scored.items() if question_outcomes}
+    fewest = min((len(question_outcomes) for question_outcomes in scored.values()), default=0)
     rates = []
     for k in range(1, fewest + 1):
         by_cluster: dict[str, list[float]] = {}
-        for question, mine in scored.items():
-            right = sum(o == "supported" for o in mine)
-            by_cluster.setdefault(clusters.get(question, question), []).append(comb(right, k) / comb(len(mine), k))
+        for question, question_outcomes in scored.items():
+            supported = sum(o == "supported" for o in question_outcomes)
+            by_cluster.setdefault(clusters.get(question, question), []).append(
+                comb(supported, k) / comb(len(question_outcomes), k)
+            )
         shares = np.array([sum(v) / len(v) for v in by_cluster.values()])
         event = f"{k} supported answers"
         share = measure_ratio(shares, np.ones(len(shares)), len(shares), resampler, event=event).default

@@ -19,13 +19,13 @@ class Committer:
     Use it as a context manager: leaving the block, also by an error or Ctrl-C, first finishes the pending commit.
     """
 
-    def __init__(self, save: Callable[[Records], None], kept: Callable[[Records], None]) -> None:
+    def __init__(self, save: Callable[[Records], None], on_commit: Callable[[Records], None]) -> None:
         """Start the thread.
 
         save: commits a cell or raises.
-        kept: called with each cell after its commit, in the caller's thread.
+        on_commit: called with each cell after its commit, in the caller's thread.
         """
-        self._save, self._kept = save, kept
+        self._save, self._on_commit = save, on_commit
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="commit")
         self._under_way: tuple[Future[None], Records] | None = None
 
@@ -45,7 +45,7 @@ class Committer:
         future, records = self._under_way
         future.result()
         self._under_way = None
-        self._kept(records)
+        self._on_commit(records)
 
     def __enter__(self) -> Committer:
         return self

@@ -32,9 +32,9 @@ class ExtraVerdicts:
             known = self.load(run_id, verifier)
             rows = [
                 verdict_row(run_id, key, number, verdict) | {"verifier": verifier}
-                for key, mine in judged
+                for key, sample_verdicts in judged
                 if key not in known
-                for number, verdict in enumerate(mine)
+                for number, verdict in enumerate(sample_verdicts)
             ]
             if rows:
                 connection.execute(insert(verdicts), rows)

@@ -115,15 +115,15 @@ def weighted_risk_area(values: Floats, bad: Bools, weights: Floats) -> Floats:
     ends = _tie_ends(values[order])
     w = weights[:, order]
     after = np.cumsum(w, axis=1)[:, ends]
-    lost = np.cumsum(np.where(bad[order], w, 0.0), axis=1)[:, ends]
+    losses = np.cumsum(np.where(bad[order], w, 0.0), axis=1)[:, ends]
     before = np.concatenate([np.zeros((len(w), 1)), after[:, :-1]], axis=1)
-    lost_before = np.concatenate([np.zeros((len(w), 1)), lost[:, :-1]], axis=1)
+    losses_before = np.concatenate([np.zeros((len(w), 1)), losses[:, :-1]], axis=1)
     count = after - before
-    mean = np.divide(lost - lost_before, count, out=np.zeros_like(count), where=count > 0)
+    mean = np.divide(losses - losses_before, count, out=np.zeros_like(count), where=count > 0)
     # sum_{j=1..T} (L + j m) / (A + j) = T m + (L - A m) (H_{A+T} - H_A), where H are the harmonic numbers.
     harmonic = np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, int(after[:, -1].max()) + 1))])
     difference = harmonic[after.astype(np.intp)] - harmonic[before.astype(np.intp)]
-    summed = (count * mean + (lost_before - before * mean) * difference).sum(axis=1)
+    summed = (count * mean + (losses_before - before * mean) * difference).sum(axis=1)
     result: Floats = summed / after[:, -1]
     return result
 

@@ -135,10 +135,10 @@ class SupportScoring:
 
     def score(self, cases: Sequence[ClaimCase]) -> tuple[Support, ...]:
         """Return one Support per case, in order. Raises the errors of the scorer."""
-        cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]] = {}
+        windows_by_source: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]] = {}
         answers = {answer: self._parts(answer) for answer in dict.fromkeys(case.answer for case in cases)}
         full_texts: dict[tuple[EvidenceText, ...], str] = {}
-        prepared = [self._read(case, cut, full_texts, answers[case.answer]) for case in cases]
+        prepared = [self._read(case, windows_by_source, full_texts, answers[case.answer]) for case in cases]
         best = self._best(prepared)
         if self._join:
             best = self._joined(prepared, best)
@@ -161,7 +161,7 @@ class SupportScoring:
     def _read(
         self,
         case: ClaimCase,
-        cut: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]],
+        windows_by_source: dict[tuple[EvidenceText, int], tuple[_EvidenceWindow, ...]],
         full_texts: dict[tuple[EvidenceText, ...], str],
         together: Sequence[tuple[str, ...]],
     ) -> _PreparedCase:
@@ -179,9 +179,9 @@ class SupportScoring:
             room -= room % _ROOM_STEP
         windows: list[_EvidenceWindow] = []
         for source in case.evidence:
-            if (source, room) not in cut:
-                cut[source, room] = self._windows(source, room)
-            windows.extend(cut[source, room])
+            if (source, room) not in windows_by_source:
+                windows_by_source[source, room] = self._windows(source, room)
+            windows.extend(windows_by_source[source, room])
         if case.evidence not in full_texts:  # claims with the same evidence share one text
             full_texts[case.evidence] = "\n".join(f"{s.title}\n{read_evidence(s.text).text}" for s in case.evidence)
         full_text = full_texts[case.evidence] if len(windows) > 1 else ""
@@ -205,7 +205,7 @@ class SupportScoring:
         return tuple(_EvidenceWindow(source, reading, w, title) for w in windows)
 
     def _best(self, prepared: Sequence[_PreparedCase]) -> list[_Best]:
-        scores = iter(self._ask([r.pair((p,), part) for r in prepared for part in r.parts for p in r.windows]))
+        scores = iter(self._scores([r.pair((p,), part) for r in prepared for part in r.parts for p in r.windows]))
         best = []
         for r in prepared:
             found = []
@@ -235,7 +235,7 @@ class SupportScoring:
         pairs = [
             r.pair(windows, b.part) for windows, b, r, fits in zip(both, best, prepared, ready, strict=True) if fits
         ]
-        scores = iter(self._ask(pairs))
+        scores = iter(self._scores(pairs))
         results = []
         for windows, b, fits in zip(both, best, ready, strict=True):
             joint = next(scores) if fits else -1.0
@@ -252,7 +252,7 @@ class SupportScoring:
             for s in sentences
             if len(sentences) > 1
         ]
-        scores = iter(self._ask(pairs))
+        scores = iter(self._scores(pairs))
         results = []
         for windows in inside:
             found = []
@@ -263,7 +263,7 @@ class SupportScoring:
             results.append(tuple(found))
         return results
 
-    def _ask(self, pairs: Sequence[Pair]) -> Sequence[float]:
+    def _scores(self, pairs: Sequence[Pair]) -> Sequence[float]:
         """Return the score of each pair; NaN if the scorer does not return a number in [0, 1]."""
         if not pairs:
             return ()

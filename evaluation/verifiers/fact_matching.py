@@ -124,9 +124,9 @@ def _near(value: Value, other: Value, allowed: Fraction) -> bool:
     if value.number is None or other.number is None or (value.units and other.units and not shared):
         return False
     one, two = shared[0] if shared else (None, None)
-    own = one.factor if one else (value.units[0].factor if value.units else Fraction(1))
-    theirs = two.factor if two else own
-    return abs(value.number.value * own - other.number.value * theirs) <= allowed
+    value_factor = one.factor if one else (value.units[0].factor if value.units else Fraction(1))
+    other_factor = two.factor if two else value_factor
+    return abs(value.number.value * value_factor - other.number.value * other_factor) <= allowed
 
 
 def _base(value: Value) -> Fraction:

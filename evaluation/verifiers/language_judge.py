@@ -101,9 +101,9 @@ class LanguageJudge(EvidenceVerifier):
         results, position = [], 0
         for prompt in prompts:
             if isinstance(prompt, Prompt):
-                mine = drawn[position : position + self._rounds]
+                results_of_claim = drawn[position : position + self._rounds]
                 position += self._rounds
-                results.append(_result_of(prompt, mine))
+                results.append(_result_of(prompt, results_of_claim))
             else:
                 results.append(_ClaimResult(None, prompt or "", (), prompt is None))
         return results

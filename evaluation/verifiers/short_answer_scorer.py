@@ -120,9 +120,9 @@ class ShortAnswerScorer(WrappingScorer):
                 progress(len(pairs) * done // steps, len(pairs))
 
         read: dict[Pair, float] = {}
-        for (question, evidence), mine in reading.items():
-            logs = self.log_expected(question, evidence, [pair.claim for pair in mine])
-            read.update((pair, x) for pair, x in zip(mine, logs, strict=True) if not math.isnan(x))
+        for (question, evidence), window_pairs in reading.items():
+            logs = self.log_expected(question, evidence, [pair.claim for pair in window_pairs])
+            read.update((pair, x) for pair, x in zip(window_pairs, logs, strict=True) if not math.isnan(x))
             report(len(scores_by_pair) + len(read))
         to_score = [p for p in unique if p not in scores_by_pair and (p not in read or self._use.network)]
         before = steps - len(to_score)
