@@ -105,7 +105,7 @@ def test_the_report_shows_thresholds_claims_and_weak_words() -> None:
     text = render_report(dataclasses.replace(data, questions=(shown, *data.questions[1:])))
     assert '<span class="unverifiable weak">rye</span>' in text
     assert "0.55 (this run)" in text and "claims per response" in text
-    assert "is the same one that is searched" in text
+    assert "against the same collection that is searched" in text
     assert [p.text for p in pieces(marked, {}) if p.weak] == ["rye"]
     assert worst_first(data)[0].id in ("a", "b")
 

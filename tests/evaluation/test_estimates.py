@@ -32,7 +32,7 @@ def test_limits_that_make_no_sense_are_refused(values: tuple[float, float, float
 
 
 def test_unreliable_must_say_why() -> None:
-    with pytest.raises(ValueError, match="say why"):
+    with pytest.raises(ValueError, match="needs a reason"):
         HallucinationEstimate(0.5, 0.1, 0.9, 0.95, 3, 3, 1, 2, "bca", reliable=False)
 
 

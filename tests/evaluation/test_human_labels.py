@@ -73,7 +73,7 @@ def test_claims_of_an_answer(tmp_path: Path) -> None:
     found = judged(verifier, text)
     assert [v.label for v in found.verdicts] == ["supported", "contradicted", "unscored", "unscored"]
     assert [text[v.claim.start : v.claim.end] for v in found.verdicts] == [v.claim.text for v in found.verdicts]
-    assert "claims nothing" in found.verdicts[3].reason
+    assert "no claim" in found.verdicts[3].reason
 
 
 def test_names_follow_the_labels(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def test_without_any_font_of_the_list_svg_stay_alone_and_say_so(
 ) -> None:
     monkeypatch.setattr("evaluation.reports.raster._SANS_SERIF", ("No Such Font", "Nor This One"))
     found = write_pngs([plot(tmp_path, "a.svg", "x")])
-    assert found.files == () and "no fonts" in found.reason
+    assert found.files == () and "needs a font" in found.reason
     monkeypatch.setattr("evaluation.reports.raster._SANS_SERIF", ("No Such Font", *_SANS_SERIF))
     assert write_pngs([plot(tmp_path, "a.svg", "x")]).files
 

@@ -161,9 +161,11 @@ def test_it_says_what_it_must() -> None:
         "note plain",
     ):
         assert expected in text
-    assert "is the same one that is searched" in text
+    assert "against the same collection that is searched" in text
     other = render_report(report_data(same=False))
-    assert "is the same one that is searched" not in other and "reference answers of the question set" in other
+    assert (
+        "against the same collection that is searched" not in other and "reference answers of the question set" in other
+    )
 
 
 def test_worst_first_and_the_changes_lead_to_the_answers() -> None:

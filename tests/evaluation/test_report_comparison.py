@@ -95,7 +95,7 @@ def test_runs_that_cannot_be_compared_are_refused() -> None:
         compare_runs(run(rag="s-"), run(rag="-h"), "a", "b")
     reworded = run(rag="sh")
     reworded = replace(reworded, questions=tuple(replace(q, text="other") for q in reworded.questions))
-    with pytest.raises(EvaluationError, match="2 ids"):
+    with pytest.raises(EvaluationError, match="2 questions have the same ID"):
         compare_runs(run(rag="sh"), reworded, "a", "b")
     with pytest.raises(EvaluationError, match=r"arm.*rag, oracle.*closed_book"):
         compare_runs(run(rag="s", oracle="s"), run(closed_book="s"), "a", "b")

@@ -134,7 +134,7 @@ def test_signals_without_a_model_or_probabilities_say_why(desk: SimpleNamespace)
     (arm,) = run_signals(config, made, {}, None)
     absent = {d.signal: d.absent for d in arm.detectors if not d.questions}
     assert absent["semantic entropy, discrete"] == ((NO_ENTAILMENT_MODEL, 1),)
-    assert "sampled from are not known" in absent["predictive entropy"][0][0]  # drawn at temperature 0.7
+    assert "sampling distribution are unknown" in absent["predictive entropy"][0][0]  # drawn at temperature 0.7
     assert run_signals(desk.config(samples=3), made, {}, None) == ()
     assert run_signals(desk.config(samples=1, grid=(GREEDY,)), made, {}, None) == ()
 

@@ -101,7 +101,7 @@ def test_bad_plans_are_refused() -> None:
         PilotData(np.zeros((4, 1)), np.ones((4, 1)))
     with pytest.raises(ValueError, match="hallucinated"):
         PilotData(np.full((10, 1), 2.0), np.ones((10, 1)))
-    with pytest.raises(ValueError, match="fit"):
+    with pytest.raises(ValueError, match="exceeds"):
         VerifierPilot(3, 2, 1, 1)
     with pytest.raises(ValueError, match="at least 10"):
         LabelSimulation(QuestionModel((0.3,), (0.5,), 0.0), 5, 1)

@@ -36,7 +36,7 @@ def test_trec_and_beir_qrels_read_alike(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "says"),
-    [("", "empty"), ("q1 a 1\n", "1 bad.*four"), ("q1 0 a x\n", "grade 'x'"), ("q\td\tx\n", "grade")],
+    [("", "empty"), ("q1 a 1\n", "1 invalid.*four"), ("q1 0 a x\n", "grade 'x'"), ("q\td\tx\n", "grade")],
 )
 def test_bad_qrels_are_refused(tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "q").write_text(content)
@@ -54,7 +54,7 @@ def test_judgements_must_fit_questions_and_collection() -> None:
         judged_questions(QUESTIONS[:1], GRADES, frozenset("abcd"))
     with pytest.raises(EvaluationError, match="4 documents"):
         judged_questions(QUESTIONS, GRADES, frozenset("xyz"))
-    with pytest.raises(EvaluationError, match="nothing"):
+    with pytest.raises(EvaluationError, match="no document as relevant"):
         judged_questions(QUESTIONS, Judgements({"q1": {"a": 0}}, "here"), frozenset("a"))
     own = judged_by_questions((Question("q", "t", relevant_document_ids=("a",)), QUESTIONS[0]), "f")
     assert own.grades == {"q": {"a": 1}}

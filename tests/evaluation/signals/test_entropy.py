@@ -64,10 +64,10 @@ def test_without_sampling_probabilities_only_the_discrete_one_is_left() -> None:
     warm = SampledAnswer("Paris", (-0.1,), None)
     found = semantic_entropy(QUESTION, [warm, SampledAnswer("Rome", (-2.0,), None)], capitals)
     assert found.discrete.value == pytest.approx(math.log(2))
-    assert found.likelihood.value is None and "sampled from" in found.likelihood.reason
+    assert found.likelihood.value is None and "sampling distribution" in found.likelihood.reason
     bare = semantic_entropy(QUESTION, [SampledAnswer("Paris")], capitals)
     assert bare.discrete.value == 0.0 == bare.bias and "no token probabilities" in bare.likelihood.reason
-    with pytest.raises(EvaluationError, match="none"):
+    with pytest.raises(EvaluationError, match="no samples"):
         semantic_entropy(QUESTION, [], capitals)
 
 
@@ -95,13 +95,13 @@ def test_absent_signals_say_why(answer: SampledAnswer, reason: str) -> None:
 
 def test_samples_that_cannot_be_used_say_why() -> None:
     assert "no samples" in predictive_entropy([]).reason
-    assert "sampled from" in predictive_entropy([SampledAnswer("a", (-1.0,))]).reason
+    assert "sampling distribution" in predictive_entropy([SampledAnswer("a", (-1.0,))]).reason
     assert "no tokens" in predictive_entropy([SampledAnswer("a", (), ())]).reason
     assert "probability 0" in predictive_entropy([SampledAnswer("a", None, (-math.inf,))]).reason
     for bad in (0.5, math.nan):
         with pytest.raises(ValueError, match="at most 0"):
             SampledAnswer("a", (bad,))
-    with pytest.raises(ValueError, match="say why"):
+    with pytest.raises(ValueError, match="needs a reason"):
         SignalValue(None)
     with pytest.raises(ValueError, match="finite"):
         SignalValue(math.inf)
