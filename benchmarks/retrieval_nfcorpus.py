@@ -190,7 +190,7 @@ def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: N
             for found in items
         ]
         table.add(f"hybrid: MMR {weight}", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in diverse])
-    single = [without_duplicates(found, 0.9, enough=10) for found in items]
+    single = [without_duplicates(found, 0.9, max_count=10) for found in items]
     table.add(
         "hybrid: duplicates 0.9 left out", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in single]
     )

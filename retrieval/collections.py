@@ -84,13 +84,14 @@ def list_collections(store: Store, tenant: str | None = None) -> tuple[Collectio
     tenant: list only this tenant's collections ("" is the local user).
     """
     c = collections.c
-    wanted = select(c.name, c.created_at, c.label, c.tenant).order_by(c.name)
+    query = select(c.name, c.created_at, c.label, c.tenant).order_by(c.name)
     if tenant is not None:
-        wanted = wanted.where(c.tenant == tenant)
+        query = query.where(c.tenant == tenant)
     with store.read() as connection:
-        rows = connection.execute(wanted).all()
+        rows = connection.execute(query).all()
         return tuple(
-            replace(_listed(connection, name, at), label=label, tenant=owner) for name, at, label, owner in rows
+            replace(_info_or_name(connection, name, created_at), label=label, tenant=owner)
+            for name, created_at, label, owner in rows
         )
 
 
@@ -100,10 +101,10 @@ def collection_info(store: Store, name: str) -> CollectionInfo:
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
             raise unknown_collection(connection, name)
-        return _listed(connection, name, created_at)
+        return _info_or_name(connection, name, created_at)
 
 
-def _listed(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
+def _info_or_name(connection: Connection, name: str, created_at: datetime) -> CollectionInfo:
     try:
         return _info(connection, name, created_at)
     except RetrievalError:  # one damaged collection must not hide the others; opening or checking it reports the error
@@ -169,8 +170,8 @@ def _manifest(published: PublishedGeneration, name: str) -> Manifest:
     manifest = Manifest.from_json(published.manifest, f"the published index of {name!r}")
     if manifest.hash != published.hash:
         raise RetrievalError(
-            f"the database says that {name!r} answers from the generation {published.hash[:12]} and gives the manifest "
-            f"of {manifest.hash[:12]}; index the same sources again"
+            f"the database row of {name!r} names the generation {published.hash[:12]}, but has the manifest of "
+            f"{manifest.hash[:12]}; index the same sources again"
         )
     return manifest
 
@@ -181,7 +182,7 @@ def check_collection(store: Store, home: Path, name: str, engines: Engines = LOC
         created_at = connection.execute(select(collections.c.created_at).where(collections.c.name == name)).scalar()
         if created_at is None:
             raise unknown_collection(connection, name)
-        info = _listed(connection, name, created_at)
+        info = _info_or_name(connection, name, created_at)
     try:
         snapshot = _snapshot(store, name)
         manifest = _manifest(snapshot.published, name)
@@ -210,9 +211,9 @@ def delete_collection(store: Store, home: Path, name: str, engines: Engines = LO
             key = collection_key(connection, name)
             if key is None:
                 raise unknown_collection(connection, name)
-            mine = select(generations.c.id).where(generations.c.collection_id == key)
+            owned = select(generations.c.id).where(generations.c.collection_id == key)
             connection.execute(update(collections).where(collections.c.id == key).values(current_generation_id=None))
-            connection.execute(delete(generation_documents).where(generation_documents.c.generation_id.in_(mine)))
+            connection.execute(delete(generation_documents).where(generation_documents.c.generation_id.in_(owned)))
             connection.execute(delete(generations).where(generations.c.collection_id == key))
             connection.execute(delete(documents).where(documents.c.collection_id == key))
             connection.execute(delete(collections).where(collections.c.id == key))

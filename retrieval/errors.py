@@ -50,7 +50,8 @@ class UnpublishedCollectionError(RetrievalError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(
-            f"the collection {name!r} has no published index: its indexing did not end; index the same sources again",
+            f"the collection {name!r} has no published index, because its indexing was not completed; "
+            "index the same sources again",
             parameter="collection",
         )
 

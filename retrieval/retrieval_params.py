@@ -55,11 +55,11 @@ class RetrievalParams:
             raise ValueError(f"neighbours must not be negative, not {self.neighbours}")
 
     @property
-    def considered(self) -> int:
+    def min_candidates(self) -> int:
         """Smallest number of fused chunks that reranking and MMR need; the search uses k if k is larger."""
-        wanted = [1]
+        depths = [1]
         if self.rerank is not None:
-            wanted.append(self.rerank.depth)
+            depths.append(self.rerank.depth)
         if self.mmr is not None:
-            wanted.append(self.mmr.depth)
-        return max(wanted)
+            depths.append(self.mmr.depth)
+        return max(depths)

@@ -26,7 +26,7 @@ from retrieval.sparse.tokenising import tokenise
 
 __all__ = ["Candidates", "Fusion", "Mode", "RetrievalParams", "Retriever"]
 
-_MASKS_KEPT = 8
+_CACHED_MASKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +97,8 @@ class Retriever:
 
     def position(self, chunk: Chunk) -> int:
         """Return the index of the chunk in ``chunks``. Raises RetrievalError if it is not in this index."""
-        wanted = (chunk.document_id, chunk.start, chunk.end)
-        index = bisect_left(self._chunks, wanted, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
+        key = (chunk.document_id, chunk.start, chunk.end)
+        index = bisect_left(self._chunks, key, key=lambda chunk: (chunk.document_id, chunk.start, chunk.end))
         if index == len(self._chunks) or self._chunks[index].id != chunk.id:
             raise RetrievalError(f"the chunk {chunk.id!r} is not in this index")
         return index
@@ -156,7 +156,7 @@ class Retriever:
         for k below 1, and for filter keys that no document has.
         """
         if k < 1:
-            raise RetrievalError(f"k must be at least 1, not {k}: ask for the number of chunks that you want")
+            raise RetrievalError(f"k must be at least 1, not {k}: it is the number of chunks to return")
         params = replace(params, depth=max(params.depth, k))
         found = self.candidates_many(queries, params, vectors)
         return tuple(self.fuse(candidates, k, params) for candidates in found)
@@ -183,16 +183,16 @@ class Retriever:
             _ranked_scores(one, best.positions) for one in (Hits.of(candidates.dense), Hits.of(candidates.sparse))
         )
         retrieved: list[RetrievedChunk] = []
-        for rank, (hit, by_dense, by_sparse) in enumerate(zip(best, dense, sparse, strict=True), start=1):
+        for rank, (hit, in_dense, in_sparse) in enumerate(zip(best, dense, sparse, strict=True), start=1):
             retrieved.append(
                 RetrievedChunk(
                     chunk=self._chunks[hit.position],
                     score=hit.score,
                     rank=rank,
-                    dense_rank=by_dense.rank,
-                    dense_score=by_dense.score,
-                    sparse_rank=by_sparse.rank,
-                    sparse_score=by_sparse.score,
+                    dense_rank=in_dense.rank,
+                    dense_score=in_dense.score,
+                    sparse_rank=in_sparse.rank,
+                    sparse_score=in_sparse.score,
                 )
             )
         return tuple(retrieved)
@@ -213,7 +213,7 @@ class Retriever:
         if mask is None:
             mask = self.filters.allowed(filters)
             with self._lock:
-                while len(self._masks) >= _MASKS_KEPT:
+                while len(self._masks) >= _CACHED_MASKS:
                     self._masks.pop(next(iter(self._masks)))
                 self._masks[filters] = mask
         return mask
@@ -240,16 +240,16 @@ class _RankedScore(NamedTuple):
     score: float | None
 
 
-def _ranked_scores(hits: Hits, wanted: NDArray[np.int64]) -> list[_RankedScore]:
-    """Return the rank and score in ``hits`` of each position in ``wanted``."""
+def _ranked_scores(hits: Hits, positions: NDArray[np.int64]) -> list[_RankedScore]:
+    """Return the rank and score of each position in ``hits``."""
     order = np.argsort(hits.positions)
-    at = np.searchsorted(hits.positions, wanted, sorter=order)
-    ranks = np.append(order, -1)[at]  # after the last one: not found
+    insertions = np.searchsorted(hits.positions, positions, sorter=order)
+    ranks = np.append(order, -1)[insertions]  # -1 for a position after the last one
     return [
         _RankedScore(rank + 1, float(hits.scores[rank]))
         if rank >= 0 and hits.positions[rank] == position
         else _NOT_RANKED
-        for rank, position in zip(ranks.tolist(), wanted.tolist(), strict=True)
+        for rank, position in zip(ranks.tolist(), positions.tolist(), strict=True)
     ]
 
 
@@ -263,5 +263,5 @@ def _check(query: str) -> None:
         query.encode()
     except UnicodeEncodeError as error:
         raise RetrievalError(
-            "the query holds half of a surrogate pair, which is no character; repair its encoding"
+            "the query contains an unpaired surrogate, which is not a valid character: correct its encoding"
         ) from error

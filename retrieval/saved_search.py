@@ -20,7 +20,7 @@ from retrieval.errors import RetrievalError
 from retrieval.generations.collection_folder import collection_folder
 from retrieval.retrieval_params import RetrievalParams
 
-_MOST_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _FIELDS = ("mode", "fusion", "depth", "dense_weight", "rrf_constant")
 
 
@@ -68,12 +68,12 @@ def search_fields(params: RetrievalParams) -> dict[str, Any]:
 def save_search(home: Path, collection: str, saved: SavedSearch) -> Path:
     """Write the saved search atomically and return its path. The collection must exist."""
     path = settings_path(home, collection)
-    aside = path.with_suffix(".json.new")
-    with naming_file(path), open(aside, "w", encoding="utf-8", opener=private_opener) as file:
+    temporary = path.with_suffix(".json.new")
+    with naming_file(path), open(temporary, "w", encoding="utf-8", opener=private_opener) as file:
         json.dump({**saved.to_json(), "saved_at": utc_now().isoformat()}, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
-    aside.replace(path)
+    temporary.replace(path)
     return path
 
 
@@ -81,7 +81,7 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
     """Return the saved search, None if there is none. Raises RetrievalError, naming the file, if it is unreadable."""
     path = settings_path(home, collection)
     try:
-        return SavedSearch.from_json(json.loads(read_plain_text(path, _MOST_BYTES)))
+        return SavedSearch.from_json(json.loads(read_plain_text(path, _MAX_BYTES)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
@@ -93,9 +93,9 @@ def saved_search(home: Path, collection: str) -> SavedSearch | None:
 def forget_search(home: Path, collection: str) -> bool:
     """Remove the saved search, and return whether there was one."""
     path = settings_path(home, collection)
-    there = path.exists()
+    existed = path.exists()
     path.unlink(missing_ok=True)
-    return there
+    return existed
 
 
 def search_params(home: Path, collection: str, **given: Any) -> RetrievalParams:
@@ -114,15 +114,15 @@ def with_given(base: RetrievalParams, **given: Any) -> RetrievalParams:
     A given fusion implies hybrid mode. If the fusion changes, or no fusion is used, its weight and constant return to
     their defaults, so that equal searches have equal parameters. Raises ValueError for invalid values.
     """
-    wanted = {name: value for name, value in given.items() if value is not None}
+    values = {name: value for name, value in given.items() if value is not None}
     default = RetrievalParams()
-    fusion = wanted.get("fusion")
+    fusion = values.get("fusion")
     if fusion is not None:
-        wanted.setdefault("mode", "hybrid")
+        values.setdefault("mode", "hybrid")
     if fusion not in (None, base.fusion):
-        wanted.setdefault("dense_weight", default.dense_weight)
-        wanted.setdefault("rrf_constant", default.rrf_constant)
-    params = replace(base, **wanted)
+        values.setdefault("dense_weight", default.dense_weight)
+        values.setdefault("rrf_constant", default.rrf_constant)
+    params = replace(base, **values)
     if params.mode == "hybrid":
         return params
     return replace(params, fusion=default.fusion, dense_weight=default.dense_weight, rrf_constant=default.rrf_constant)

@@ -55,7 +55,7 @@ class Search:
         self._helpers = helpers or SearchComponents()
         if self._params.rerank is not None and self._helpers.scorer is None:
             raise RetrievalError(
-                "reranking needs a cross-encoder: name one, or leave reranking out", parameter="rerank"
+                "reranking needs a cross-encoder: name one, or switch reranking off", parameter="rerank"
             )
 
     @property
@@ -69,8 +69,8 @@ class Search:
         return self._params
 
     @property
-    def departures(self) -> str:
-        """``settings``, or "" if all are defaults, for identifiers that a default must leave unchanged."""
+    def non_default_settings(self) -> str:
+        """``settings``, or "" at the defaults. It is part of identifiers, which the defaults must not change."""
         return "" if self.settings == Search(self._retriever).settings else self.settings
 
     @property
@@ -107,31 +107,31 @@ class Search:
         ask = self._helpers.ask_again
         if ask is not None:
             budget = self._helpers.budget
-            return tuple(retrieve_in_hops(self._wordings, query, k, ask, budget).found for query in queries)
-        return self._wordings(queries, k)
+            return tuple(retrieve_in_hops(self._search_rewrites, query, k, ask, budget).found for query in queries)
+        return self._search_rewrites(queries, k)
 
-    def _wordings(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+    def _search_rewrites(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
         """Return the results of each query; those of its rewrites, if any, are fused with its own."""
         rewrite = self._helpers.rewrite
         if rewrite is None:
-            return self._ranked(queries, k)
+            return self._retrieve_and_rerank(queries, k)
         expanded = [_with_rewrites(query, rewrite) for query in queries]
-        found = iter(self._ranked([wording for wordings in expanded for wording in wordings], k))
-        return tuple(fuse_runs([next(found) for _ in wordings], k) for wordings in expanded)
+        found = iter(self._retrieve_and_rerank([text for rewrites in expanded for text in rewrites], k))
+        return tuple(fuse_runs([next(found) for _ in rewrites], k) for rewrites in expanded)
 
-    def _ranked(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
+    def _retrieve_and_rerank(self, queries: Sequence[str], k: int) -> tuple[tuple[RetrievedChunk, ...], ...]:
         params, retriever = self._params, self._retriever
-        wide = max(k, params.considered)
+        count = max(k, params.min_candidates)
         if params.deduplicate is not None:
             # Fetch extra chunks to replace those that are dropped, but not more than the depth: that would change the
             # normalised scores.
-            wide = max(wide, min(2 * wide, params.depth))
-        found = retriever.fused_many(queries, wide if k >= 1 else k, params, self._imagined(queries))
+            count = max(count, min(2 * count, params.depth))
+        found = retriever.fused_many(queries, count if k >= 1 else k, params, self._query_vectors(queries))
         if params.rerank is not None and self._helpers.scorer is not None:
             found = rerank_many(queries, found, self._helpers.scorer, params.rerank)
-        return tuple(self._selected(items, k) for items in found)
+        return tuple(self._select(items, k) for items in found)
 
-    def _selected(self, found: Sequence[RetrievedChunk], k: int) -> tuple[RetrievedChunk, ...]:
+    def _select(self, found: Sequence[RetrievedChunk], k: int) -> tuple[RetrievedChunk, ...]:
         params, retriever = self._params, self._retriever
         items = tuple(found)
         if params.deduplicate is not None:
@@ -144,7 +144,7 @@ class Search:
             items = with_neighbours(items, retriever.chunks, retriever.position, params.neighbours)
         return items
 
-    def _imagined(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
+    def _query_vectors(self, queries: Sequence[str]) -> NDArray[np.float32] | None:
         """Return the (Q, E) unit-length means of each query's vector and its hypothetical passages' vectors.
 
         Returns None if the step is off.

@@ -29,7 +29,7 @@ def verified(
     """
     started = perf_counter()
     search = pipeline.search(pipeline.collection_name(collection or result.collection))
-    evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
+    evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.non_default_settings)
     verifier = EntailmentVerifier(scorer or load_scorer(None, pipeline.device), evidence)
     question = AnsweredQuestion("0", result.request.question)
     extractions = [verifier.extract(question, answer.text) for answer in result.answers]

@@ -109,7 +109,7 @@ def open_judge(
     retriever = search.retriever
     evidence = GoldOrSearchedEvidence(
         GoldEvidence(Passages(retriever), search, plan.k),
-        SearchedEvidence(search, retriever.generation_hash, plan.k, search.departures),
+        SearchedEvidence(search, retriever.generation_hash, plan.k, search.non_default_settings),
     )
     labels = (
         ("trusted", name),

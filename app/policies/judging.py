@@ -96,7 +96,7 @@ class PolicyJudge:
     def _searching(self, search: Search) -> EntailmentVerifier:
         evidence = GoldOrSearchedEvidence(
             GoldEvidence(Passages(search.retriever), search, DEFAULT_K),
-            SearchedEvidence(search, search.retriever.generation_hash, DEFAULT_K, search.departures),
+            SearchedEvidence(search, search.retriever.generation_hash, DEFAULT_K, search.non_default_settings),
         )
         return EntailmentVerifier(self._scorer, evidence, THRESHOLD)
 

@@ -68,7 +68,7 @@ class _Makers:
             return ClosedBook()
         if base == "rag":
             return Rag(self._search, self._k, self._search.settings)
-        return Oracle(self._passages, self._k, self._search, settings=self._search.departures)
+        return Oracle(self._passages, self._k, self._search, settings=self._search.non_default_settings)
 
     def _modifier(self, name: ModifierName) -> Modifier:
         if name.kind == "sycophancy":

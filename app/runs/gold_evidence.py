@@ -56,7 +56,7 @@ def judge_gold(
     scorer = CachedScorer(load_scorer(labels.get("verifier model") or None, pipeline.device))
     threshold, k = float(labels.get("threshold", THRESHOLD)), int(labels.get("evidence k", DEFAULT_K))
     passages = Passages(search.retriever)
-    fetched = SearchedEvidence(search, generation, k, search.departures)
+    fetched = SearchedEvidence(search, generation, k, search.non_default_settings)
     sources = two_sources(
         scorer,
         threshold,

@@ -55,7 +55,9 @@ def chunk_spans(
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"the text holds half of a surrogate pair at character {error.start}: repair it") from None
+        raise ValueError(
+            f"the text contains an unpaired surrogate at character {error.start}: correct its encoding"
+        ) from None
     match params.strategy:
         case "sentences":
             return by_sentences(text, count, params, outline.headings if outline else ())

@@ -20,15 +20,15 @@ class AdaptableEncoder(Encoder, Protocol):
     """An Encoder that supports several modes of encoding passages. ``encode_passages`` uses one of them."""
 
     @property
-    def ways(self) -> tuple[str, ...]:
+    def passage_modes(self) -> tuple[str, ...]:
         """Fingerprints of the supported modes. The mode that suits new collections on this machine best is first."""
 
     @property
     def serves(self) -> frozenset[str]:
         """Fingerprints of all encoders whose passages this encoder's queries can be compared with."""
 
-    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """Return the (N, E) vectors of passages. way: fingerprint of the mode, one of ``ways``."""
+    def encode_passages_as(self, texts: Sequence[str], mode: str) -> NDArray[np.float32]:
+        """Return the (N, E) vectors of passages. mode: fingerprint of the mode, one of ``passage_modes``."""
 
     def portable_counter(self) -> TokenCounter:
         """Return a picklable version of ``count_tokens``."""
@@ -42,22 +42,22 @@ def adapted(encoder: Encoder, indexed_with: str | None) -> Encoder:
     """
     if not isinstance(encoder, AdaptableEncoder):
         return encoder
-    way = indexed_with if indexed_with in encoder.ways else encoder.ways[0]
-    return encoder if way == encoder.fingerprint else AdaptedEncoder(encoder, way)
+    mode = indexed_with if indexed_with in encoder.passage_modes else encoder.passage_modes[0]
+    return encoder if mode == encoder.fingerprint else AdaptedEncoder(encoder, mode)
 
 
 class AdaptedEncoder:
     """An adaptable encoder fixed to one of its modes. Errors are those of the wrapped encoder."""
 
-    def __init__(self, encoder: AdaptableEncoder, way: str) -> None:
-        """way: one of ``encoder.ways``."""
+    def __init__(self, encoder: AdaptableEncoder, mode: str) -> None:
+        """mode: fingerprint of the mode, one of ``encoder.passage_modes``."""
         self._encoder = encoder
-        self._way = way
+        self._mode = mode
 
     @property
     def fingerprint(self) -> str:
         """Fingerprint of the mode."""
-        return self._way
+        return self._mode
 
     @property
     def serves(self) -> frozenset[str]:
@@ -76,13 +76,13 @@ class AdaptedEncoder:
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of passages."""
-        return self._encoder.encode_passages_as(texts, self._way)
+        return self._encoder.encode_passages_as(texts, self._mode)
 
-    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], mode: str) -> Iterator[NDArray[np.float32]]:
         """Yield the (N, E) vectors of each call's passages, in order. Calls run concurrently if the encoder can."""
         if isinstance(self._encoder, ConcurrentEncoder):
-            return self._encoder.encode_calls_as(calls, way)
-        return (self._encoder.encode_passages_as(texts, way) for texts in calls)
+            return self._encoder.encode_calls_as(calls, mode)
+        return (self._encoder.encode_passages_as(texts, mode) for texts in calls)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of queries, which are the same in every mode."""
@@ -96,7 +96,7 @@ class AdaptedEncoder:
         """Return a picklable version of ``count_tokens``."""
         return self._encoder.portable_counter()
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Release the wrapped encoder's memory, if it supports that."""
         if isinstance(self._encoder, ReleasableEncoder):
-            self._encoder.rest()
+            self._encoder.release()

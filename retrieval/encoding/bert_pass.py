@@ -21,11 +21,11 @@ from retrieval.encoding.bert import Bert, bert_config
 from retrieval.encoding.text_kinds import Kind
 
 _TOKENS_PER_BATCH = 2048
-_TEXTS_AT_ONCE = 4096
+_TEXTS_PER_SORT = 4096
 """Number of texts that are tokenized and sorted by length together, which limits the memory for tokens."""
 _PLAIN_MODULES = ("Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
 _PROBES = ("  Ünïcode, CAPITALS and 1,000.50\n\tblanks ", "one word after another " * 400)
-_CLOSE = 1e-4
+_TOLERANCE = 1e-4
 
 Pool = Callable[[Tensor, Tensor], Tensor]
 
@@ -65,17 +65,17 @@ class BertPass:
         """Return the (N, E) vectors of N texts. bf16: whether to use bf16 products."""
         bert = self._coarse if bf16 and self._coarse is not None else self._bert
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
-        for start in range(0, len(texts), _TEXTS_AT_ONCE):
-            prompted = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_AT_ONCE]]
+        for start in range(0, len(texts), _TEXTS_PER_SORT):
+            prompted = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_PER_SORT]]
             with panics_named():
                 rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prompted)]
             for indices in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
-                vectors = self._embedded([rows[index] for index in indices], bert)
+                vectors = self._embed_batch([rows[index] for index in indices], bert)
                 found[[start + index for index in indices]] = vectors
         return found
 
     @torch.inference_mode()
-    def _embedded(self, rows: Sequence[Sequence[int]], bert: Bert) -> NDArray[np.float32]:
+    def _embed_batch(self, rows: Sequence[Sequence[int]], bert: Bert) -> NDArray[np.float32]:
         lengths = np.asarray([len(row) for row in rows])
         attention = torch.from_numpy((np.arange(lengths.max()) < lengths[:, None]).astype(np.int64))  # (B, T)
         ids = torch.full(attention.shape, self._pad, dtype=torch.int64)
@@ -153,7 +153,7 @@ def _reproduces(model: Any, bert: BertPass, kind: Kind) -> bool:
         return False
     found = bert(_PROBES, kind)
     distance = np.abs(found - expected).max() if found.shape == expected.shape else np.inf
-    return bool(distance <= _CLOSE * np.abs(expected).max())
+    return bool(distance <= _TOLERANCE * np.abs(expected).max())
 
 
 def _prompt(model: Any, names: Sequence[str]) -> str:

@@ -23,11 +23,11 @@ class _Encoded(NamedTuple):
     fingerprint: str
 
 
-class _Served:
+class _EncoderWorker:
     """The function that runs in a worker. It opens the encoder and answers calls; None requests its properties."""
 
-    def __init__(self, make: Callable[[], Encoder]) -> None:
-        self._encoder = make()
+    def __init__(self, open_encoder: Callable[[], Encoder]) -> None:
+        self._encoder = open_encoder()
 
     def __call__(self, call: EncoderCall | None) -> EncoderProperties | _Encoded:
         if call is None:
@@ -38,38 +38,39 @@ class _Served:
 class DistributedEncoder(ServedEncoder):
     """An Encoder that runs in the workers of an executor. The vectors are the same as in this process.
 
-    The first use starts the workers, and ``rest`` ends them. Thread-safe.
+    The first use starts the workers, and ``release`` ends them. Thread-safe.
     """
 
-    def __init__(self, executor: BlockExecutor, make: Callable[[], Encoder]) -> None:
-        """make: picklable function that opens the encoder in a worker. The encoder's token counter must be picklable.
+    def __init__(self, executor: BlockExecutor, open_encoder: Callable[[], Encoder]) -> None:
+        """open_encoder: picklable function that opens the encoder in a worker.
 
-        The first use raises what ``make`` raises in a worker. All uses raise WorkerError if a worker fails, and
-        RetrievalError if two workers open encoders with different fingerprints.
+        The encoder's token counter must be picklable. The first use raises what ``open_encoder`` raises in a worker.
+        All uses raise WorkerError if a worker fails, and RetrievalError if two workers open encoders with different
+        fingerprints.
         """
-        self._executor, self._make = executor, make
-        self._known: EncoderProperties | None = None
+        self._executor, self._open_encoder = executor, open_encoder
+        self._properties: EncoderProperties | None = None
         self._workers: BlockWorkers[EncoderCall | None, EncoderProperties | _Encoded] | None = None
         self._lock = threading.Lock()
 
     def properties(self) -> EncoderProperties:
         """Return the encoder's properties, which a worker reports on the first call."""
-        if self._known is None:
+        if self._properties is None:
             found = self._started().submit(None).result()
             if not isinstance(found, EncoderProperties):
-                raise TypeError(f"a worker gave {type(found).__name__}, not the encoder's properties")
-            self._known = found
-        return self._known
+                raise TypeError(f"a worker returned {type(found).__name__}, not the encoder's properties")
+            self._properties = found
+        return self._properties
 
     def call(self, call: EncoderCall) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of the call's texts, computed by one worker."""
         return next(self._calls((call,)))
 
-    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], mode: str) -> Iterator[NDArray[np.float32]]:
         """Yield the (N, E) vectors of each call's passages; see ``ConcurrentEncoder``."""
-        return self._calls(EncoderCall(list(texts), way) for texts in calls)
+        return self._calls(EncoderCall(list(texts), mode) for texts in calls)
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """End the workers and release their memory. The next call starts new workers."""
         with self._lock:
             workers, self._workers = self._workers, None
@@ -79,17 +80,17 @@ class DistributedEncoder(ServedEncoder):
     def _started(self) -> BlockWorkers[EncoderCall | None, EncoderProperties | _Encoded]:
         with self._lock:
             if self._workers is None:
-                self._workers = self._executor.workers(partial(_Served, self._make))
+                self._workers = self._executor.workers(partial(_EncoderWorker, self._open_encoder))
             return self._workers
 
     def _calls(self, calls: Iterable[EncoderCall]) -> Iterator[NDArray[np.float32]]:
-        known = self.properties()
+        properties = self.properties()
         for found in in_order(self._started(), calls):
             if not isinstance(found, _Encoded):
-                raise TypeError(f"a worker gave {type(found).__name__}, not vectors")
-            if found.fingerprint != known.fingerprint:
+                raise TypeError(f"a worker returned {type(found).__name__}, not vectors")
+            if found.fingerprint != properties.fingerprint:
                 raise RetrievalError(
                     f"a worker's encoder has the fingerprint {found.fingerprint[:12]}, another's "
-                    f"{known.fingerprint[:12]}: all workers need the same model files"
+                    f"{properties.fingerprint[:12]}: all workers need the same model files"
                 )
             yield np.asarray(found.vectors, dtype=np.float32)

@@ -33,7 +33,7 @@ class CompatibleQueries(Protocol):
 class ReleasableEncoder(Protocol):
     """An encoder that can release its memory between calls."""
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """Release the memory. The next call allocates it again."""
 
 
@@ -41,10 +41,10 @@ class ReleasableEncoder(Protocol):
 class ConcurrentEncoder(Protocol):
     """An encoder that runs several calls concurrently."""
 
-    def encode_calls_as(self, calls: Iterable[Sequence[str]], way: str) -> Iterator[NDArray[np.float32]]:
+    def encode_calls_as(self, calls: Iterable[Sequence[str]], mode: str) -> Iterator[NDArray[np.float32]]:
         """Yield the (N, E) vectors of each call's passages, in order; the same as for sequential calls.
 
-        way: fingerprint of the passage mode.
+        mode: fingerprint of the passage mode.
         """
 
 
@@ -94,14 +94,17 @@ def unit_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: 
     everything, and no search would report the error.
     """
     if vectors.shape != (len(texts), dimension):
-        raise RetrievalError(f"the encoder gave vectors of shape {vectors.shape} for {len(texts)} texts of {dimension}")
+        raise RetrievalError(
+            f"the encoder returned vectors of the shape {vectors.shape} for {len(texts)} texts, but has {dimension} "
+            "dimensions"
+        )
     # Computed in float64, because squares of large float32 values overflow, and an infinite norm would give a vector 0.
     norms = np.sqrt((vectors.astype(np.float64) ** 2).sum(axis=1))
     bad = np.flatnonzero(~np.isfinite(norms) | (norms == 0))
     if bad.size:
         text = texts[int(bad[0])]
         raise RetrievalError(
-            f"the encoder gave no usable vector for {bad.size} of {len(texts)} texts, the first of them {text[:80]!r}; "
-            "check its weights, and its precision on this device"
+            f"the encoder returned no usable vector for {bad.size} of {len(texts)} texts, the first of them "
+            f"{text[:80]!r}; check its weights, and its precision on this device"
         )
     return np.asarray(vectors / norms[:, None], dtype=np.float32)

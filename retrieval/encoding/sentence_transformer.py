@@ -35,7 +35,7 @@ class SentenceTransformerEncoder:
     library (retrieval/encoding/packaged.py).
 
     The precision applies to passages. Queries are always embedded in fp32, so that they can be compared with
-    collections of either precision. With "auto", the precision of the collection is used; see ``ways``.
+    collections of either precision. With "auto", the precision of the collection is used; see ``passage_modes``.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SentenceTransformerEncoder:
         return frozenset((self._fingerprint, self._rounded))
 
     @property
-    def ways(self) -> tuple[str, ...]:
+    def passage_modes(self) -> tuple[str, ...]:
         """Fingerprints of the supported passage modes.
 
         With "auto" these are both precisions, with the one that is faster on this machine first. Otherwise it is only
@@ -109,14 +109,14 @@ class SentenceTransformerEncoder:
         """
         return self.encode_passages_as(texts, self.fingerprint)
 
-    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
+    def encode_passages_as(self, texts: Sequence[str], mode: str) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of passages in a given mode.
 
-        way: fingerprint of the mode. Raises RetrievalError if it is not one of ``ways``.
+        mode: fingerprint of the mode. Raises RetrievalError if it is not one of ``passage_modes``.
         """
-        if way != self.fingerprint and way not in self.ways:
-            raise RetrievalError(f"the encoder {self._name!r} has no passage mode with the fingerprint {way[:12]}")
-        return self._encode(texts, "passage", bf16=way == self._rounded)
+        if mode != self.fingerprint and mode not in self.passage_modes:
+            raise RetrievalError(f"the encoder {self._name!r} has no passage mode with the fingerprint {mode[:12]}")
+        return self._encode(texts, "passage", bf16=mode == self._rounded)
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of queries. Raises RetrievalError, naming the text, if one is not finite."""

@@ -20,49 +20,51 @@ from retrieval.errors import RetrievalError
 class EncoderProperties:
     """Properties of an encoder that runs in another process. Picklable.
 
-    serves, ways: see ``AdaptableEncoder``. counter: its token counter, which runs in this process.
+    serves, passage_modes: see ``AdaptableEncoder``. counter: its token counter, which runs in this process.
     """
 
     fingerprint: str
     dimension: int
     max_tokens: int
     serves: frozenset[str]
-    ways: tuple[str, ...]
+    passage_modes: tuple[str, ...]
     counter: TokenCounter
 
 
 class EncoderCall(NamedTuple):
-    """Texts to encode. way: fingerprint of the passage mode; None for queries."""
+    """Texts to encode. mode: fingerprint of the passage mode; None for queries."""
 
     texts: list[str]
-    way: str | None
+    mode: str | None
 
 
 def encoder_properties(encoder: Encoder) -> EncoderProperties:
     """Return the properties of an encoder. Raises RetrievalError if its token counter cannot be pickled."""
     if not isinstance(encoder, PicklableCounting):
-        raise RetrievalError("this encoder's counting cannot be sent to another process, so it cannot work in one")
+        raise RetrievalError(
+            "this encoder's token counter cannot be sent to another process, so the encoder cannot run in one"
+        )
     serves = encoder.serves if isinstance(encoder, CompatibleQueries) else frozenset((encoder.fingerprint,))
     return EncoderProperties(
         encoder.fingerprint,
         encoder.dimension,
         encoder.max_tokens,
         serves,
-        _ways(encoder),
+        _passage_modes(encoder),
         encoder.portable_counter(),
     )
 
 
-def _ways(encoder: Encoder) -> tuple[str, ...]:
-    return encoder.ways if isinstance(encoder, AdaptableEncoder) else (encoder.fingerprint,)
+def _passage_modes(encoder: Encoder) -> tuple[str, ...]:
+    return encoder.passage_modes if isinstance(encoder, AdaptableEncoder) else (encoder.fingerprint,)
 
 
 def answer_call(encoder: Encoder, call: EncoderCall) -> NDArray[np.float32]:
     """Return the (N, E) vectors of the call's texts. Raises what the encoder raises."""
-    if call.way is None:
+    if call.mode is None:
         return encoder.encode_queries(call.texts)
     if isinstance(encoder, AdaptableEncoder):
-        return encoder.encode_passages_as(call.texts, call.way)
+        return encoder.encode_passages_as(call.texts, call.mode)
     return encoder.encode_passages(call.texts)
 
 
@@ -101,17 +103,17 @@ class ServedEncoder(ABC):
         return self.properties().serves
 
     @property
-    def ways(self) -> tuple[str, ...]:
+    def passage_modes(self) -> tuple[str, ...]:
         """Fingerprints of the supported passage modes, the preferred one first. Raises what ``properties`` raises."""
-        return self.properties().ways
+        return self.properties().passage_modes
 
     def encode_passages(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of passages. Raises what ``call`` raises."""
         return self.encode_passages_as(texts, self.fingerprint)
 
-    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        """Return the (N, E) unit vectors of passages. way: fingerprint of the mode. Raises what ``call`` raises."""
-        return self.call(EncoderCall(list(texts), way))
+    def encode_passages_as(self, texts: Sequence[str], mode: str) -> NDArray[np.float32]:
+        """Return the (N, E) unit vectors of passages. mode: fingerprint of the mode. Raises what ``call`` raises."""
+        return self.call(EncoderCall(list(texts), mode))
 
     def encode_queries(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of queries. Raises what ``call`` raises."""

@@ -34,18 +34,18 @@ class _Running(NamedTuple):
 class SubprocessEncoder(ServedEncoder):
     """An Encoder that runs in a separate process. The vectors are the same as in this process.
 
-    The first call starts the process; ``rest`` and ``close`` end it. If this process is killed, the other one ends too,
-    because its pipe closes. Thread-safe: one call runs at a time.
+    The first call starts the process; ``release`` and ``close`` end it. If this process is killed, the other one ends
+    too, because its pipe closes. Thread-safe: one call runs at a time.
     """
 
-    def __init__(self, make: Callable[[], Encoder]) -> None:
-        """make: picklable function that opens the encoder. The encoder's token counter must be picklable.
+    def __init__(self, open_encoder: Callable[[], Encoder]) -> None:
+        """open_encoder: picklable function that opens the encoder. The encoder's token counter must be picklable.
 
-        The process is not started yet. The first use raises a RetrievalError or ModelError of ``make``, and a
+        The process is not started yet. The first use raises a RetrievalError or ModelError of ``open_encoder``, and a
         RuntimeError with the traceback for any other exception.
         """
-        self._make = make
-        self._known: EncoderProperties | None = None
+        self._open_encoder = open_encoder
+        self._properties: EncoderProperties | None = None
         self._running: _Running | None = None
         self._lock = threading.RLock()
 
@@ -62,7 +62,7 @@ class SubprocessEncoder(ServedEncoder):
         """Whether the process is running."""
         return self._running is not None
 
-    def rest(self) -> None:
+    def release(self) -> None:
         """End the process and release its memory. The next call that needs vectors starts a new one."""
         with self._lock:
             running, self._running = self._running, None
@@ -72,18 +72,18 @@ class SubprocessEncoder(ServedEncoder):
             end(running.process)
 
     def close(self) -> None:
-        """End the process, as ``rest`` does."""
-        self.rest()
+        """End the process, as ``release`` does."""
+        self.release()
 
     def properties(self) -> EncoderProperties:
         """Return the encoder's properties.
 
-        Raises what ``make`` raises, and RetrievalError if the process ended unexpectedly.
+        Raises what ``open_encoder`` raises, and RetrievalError if the process ended unexpectedly.
         """
-        if self._known is not None:  # without the lock, because an embedding call holds it for seconds
-            return self._known
+        if self._properties is not None:  # without the lock, because an embedding call holds it for seconds
+            return self._properties
         with self._lock:
-            return self._known or self._start()[1]
+            return self._properties or self._start()[1]
 
     def call(self, call: EncoderCall) -> NDArray[np.float32]:
         """Return the (N, E) unit vectors of the call's texts.
@@ -97,31 +97,34 @@ class SubprocessEncoder(ServedEncoder):
             except (RetrievalError, ModelError):
                 raise
             except BaseException:  # after an interrupt, the next call would receive the pending reply
-                self.rest()
+                self.release()
                 raise
 
     def _start(self) -> tuple[_Running, EncoderProperties]:
         # Use spawn, because a forked child would inherit the locks of SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
-        pipe, theirs = context.Pipe()
+        pipe, child_pipe = context.Pipe()
         running = self._running = _Running(
-            context.Process(target=_serve, args=(theirs, self._make), name="plumbline-encoder", daemon=True), pipe
+            context.Process(
+                target=_serve, args=(child_pipe, self._open_encoder), name="plumbline-encoder", daemon=True
+            ),
+            pipe,
         )
         try:
             start_without_sigint(running.process)
-            theirs.close()
-            known: EncoderProperties = self._reply(running, None)
-            before = self._known or known
-            if (known.fingerprint, known.dimension) != (before.fingerprint, before.dimension):
+            child_pipe.close()
+            properties: EncoderProperties = self._reply(running, None)
+            expected = self._properties or properties
+            if (properties.fingerprint, properties.dimension) != (expected.fingerprint, expected.dimension):
                 raise RetrievalError(
-                    f"the encoder has changed (fingerprint {known.fingerprint[:12]}, at first "
-                    f"{before.fingerprint[:12]}); run the same command again"
+                    f"the encoder has changed (fingerprint {properties.fingerprint[:12]}, at first "
+                    f"{expected.fingerprint[:12]}); run the same command again"
                 )
         except BaseException:
-            self.rest()
+            self.release()
             raise
-        self._known = known
-        return running, known
+        self._properties = properties
+        return running, properties
 
     def _reply(self, running: _Running, call: EncoderCall | None) -> Any:
         """Send a call and return the reply. If the call is None, return the message sent after the start."""
@@ -132,7 +135,7 @@ class SubprocessEncoder(ServedEncoder):
         except (EOFError, OSError) as error:
             running.process.join(5)
             code = running.process.exitcode
-            self.rest()
+            self.release()
             raise RetrievalError(
                 f"the encoder's process ended unexpectedly (exit code {code}; -9 usually means out of memory); "
                 "embedded texts are kept: run the same command again"
@@ -142,30 +145,30 @@ class SubprocessEncoder(ServedEncoder):
         return answer
 
 
-def _serve(pipe: Connection[Any, Any], make: Callable[[], Encoder]) -> None:
+def _serve(pipe: Connection[Any, Any], open_encoder: Callable[[], Encoder]) -> None:
     """Open the encoder, send its properties, and answer calls until the pipe closes. Runs in the subprocess."""
     work_quietly()
     bound_kernel_caches()
     with suppress(EOFError, OSError):  # the parent has ended or closed the pipe
         try:
-            encoder = make()
-            known = encoder_properties(encoder)
+            encoder = open_encoder()
+            properties = encoder_properties(encoder)
         except Exception as error:
             leave_quietly()  # the receiver terminates this process
-            pipe.send(_portable(error))
+            pipe.send(_picklable(error))
             return
-        pipe.send(known)
+        pipe.send(properties)
         while True:
             call: EncoderCall = pipe.recv()
             answer: Any
             try:
                 answer = answer_call(encoder, call)
             except Exception as error:  # raised again in the caller
-                answer = _portable(error)
+                answer = _picklable(error)
             pipe.send(answer)
 
 
-def _portable(error: Exception) -> Exception:
+def _picklable(error: Exception) -> Exception:
     """Convert an error for the parent process, which cannot unpickle every error of a library."""
     if type(error) in (RetrievalError, ModelError):
         return error

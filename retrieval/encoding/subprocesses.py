@@ -30,7 +30,7 @@ def start_without_sigint(process: BaseProcess) -> None:
 def work_quietly() -> None:
     """Ignore Ctrl-C, which the parent handles, and exit cleanly on SIGTERM. Call it in the subprocess."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, _leave)
+    signal.signal(signal.SIGTERM, _exit_cleanly)
     sys.unraisablehook = _unraisable
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
@@ -51,14 +51,14 @@ def end(process: BaseProcess, seconds: float = 5.0) -> None:
         process.join()
 
 
-def _unraisable(found: sys.UnraisableHookArgs) -> None:
+def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
     """Exit if SIGTERM's SystemExit was raised in a destructor or callback, where Python would print and ignore it."""
-    if issubclass(found.exc_type, SystemExit):
+    if issubclass(unraisable.exc_type, SystemExit):
         os._exit(0)
-    sys.__unraisablehook__(found)
+    sys.__unraisablehook__(unraisable)
 
 
-def _leave(number: int, frame: FrameType | None) -> NoReturn:
+def _exit_cleanly(number: int, frame: FrameType | None) -> NoReturn:
     leave_quietly()
     if sys.is_finalizing():
         os._exit(0)

@@ -54,14 +54,14 @@ class Engines:
         self._open: dict[tuple[str, str], IndexEngine] = {}
         self._lock = Lock()
 
-    def record(self, name: EngineName, known: str = "") -> EngineRecord:
+    def record(self, name: EngineName, recorded: str = "") -> EngineRecord:
         """Return a record for a new generation. Raises EngineError if the engine has no address.
 
-        known: recorded address of the collection's last generation; used if no address was given for the engine.
+        recorded: recorded address of the collection's last generation; used if no address was given for the engine.
         """
-        given = self._given[name] or known
+        given = self._given[name] or recorded
         if not given and not self._defaults[name]:
-            raise _unaddressed(name)
+            raise _no_address_error(name)
         return new_record(name, self._engine(name, given).recorded if given else "")
 
     def of(self, record: EngineRecord) -> IndexEngine:
@@ -86,14 +86,14 @@ class Engines:
     def _engine(self, name: EngineName, address: str) -> IndexEngine:
         address = address or self._defaults[name]
         if not address:
-            raise _unaddressed(name)
+            raise _no_address_error(name)
         with self._lock:
             engine = self._open.get((name, address))
             if engine is None:
-                engine = self._open[name, address] = self._make(name, address)
+                engine = self._open[name, address] = self._open_engine(name, address)
         return engine
 
-    def _make(self, name: EngineName, address: str) -> IndexEngine:
+    def _open_engine(self, name: EngineName, address: str) -> IndexEngine:
         if name == "milvus":
             from retrieval.engines.milvus_engine import MilvusEngine
 
@@ -103,9 +103,9 @@ class Engines:
         return PgVectorEngine(address)
 
 
-def _unaddressed(name: EngineName) -> EngineError:
-    needed = "a Milvus server, or a file ending in .db" if name == "milvus" else "a PostgreSQL database"
-    error = EngineError(name, "", f"it has no address: give that of {needed}")
+def _no_address_error(name: EngineName) -> EngineError:
+    server = "a Milvus server, or a file name that ends in .db" if name == "milvus" else "a PostgreSQL database"
+    error = EngineError(name, "", f"its address is not set: give the address of {server}")
     error.parameter = f"{name}_url"
     return error
 

@@ -18,7 +18,14 @@ from typing import Any
 import numpy as np
 
 from retrieval.engines.engine import BuiltVectors, IndexFacts, IndexWriter, OpenIndexes, VectorProgress
-from retrieval.engines.milvus_search import ANSWER_S, DEEPEST, MilvusVectors, MilvusWords, vectors_name, words_name
+from retrieval.engines.milvus_search import (
+    MAX_SEARCH_DEPTH,
+    REQUEST_TIMEOUT_S,
+    MilvusVectors,
+    MilvusWords,
+    vectors_name,
+    words_name,
+)
 from retrieval.errors import EngineError, EngineUnavailableError, GenerationGoneError
 from retrieval.sparse.lexical import LexicalIndex
 from retrieval.sparse.params import Bm25Params
@@ -26,14 +33,14 @@ from retrieval.sparse.served import Bm25Index, load_vocabulary
 from retrieval.vectors.building import vector_blocks
 from retrieval.vectors.faiss_index import Vectors
 from retrieval.vectors.params import DenseParams, resolved_kind
-from retrieval.vectors.search_depth import deepened, recall_trial
+from retrieval.vectors.search_depth import recall_trial, tune_search_depth
 
 NAME = "milvus"
 _FILE = ".db"
-_WORK_S = 3_600.0
+_BUILD_TIMEOUT_S = 3_600.0
 """Timeout in seconds of an insert, a flush or an index build."""
-_ROWS = 1_000
-_LINKS_UP_TO = 2_048
+_ROWS_PER_INSERT = 1_000
+_MAX_LINKS = 2_048
 _NOT_FOUND = 100
 _UNAVAILABLE = (1, 2)
 """Milvus error codes of a failed connection."""
@@ -79,7 +86,7 @@ class MilvusEngine:
         if problem:
             raise EngineError(NAME, self.address, problem)
         with self.connected() as client:
-            client.list_collections(timeout=ANSWER_S)
+            client.list_collections(timeout=REQUEST_TIMEOUT_S)
 
     @contextmanager
     def writer(self, build_id: str, folder: Path, generation: str, collection: str) -> Iterator[IndexWriter]:
@@ -95,8 +102,8 @@ class MilvusEngine:
         """See ``IndexEngine.open``. The vectors are written last, so their number shows that the build is complete."""
         name = vectors_name(build_id)
         with self.connected(name) as client:
-            client.load_collection(name, timeout=_WORK_S)
-            client.load_collection(words_name(build_id), timeout=_WORK_S)
+            client.load_collection(name, timeout=_BUILD_TIMEOUT_S)
+            client.load_collection(words_name(build_id), timeout=_BUILD_TIMEOUT_S)
             # Milvus Lite loads its sparse index on the first search, which takes over 15 s for 100,000 chunks.
             client.search(
                 words_name(build_id),
@@ -104,25 +111,25 @@ class MilvusEngine:
                 limit=1,
                 anns_field="words",
                 search_params={"metric_type": "IP"},
-                timeout=_WORK_S,
+                timeout=_BUILD_TIMEOUT_S,
             )
             rows = client.query(
-                name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=ANSWER_S
+                name, filter="", output_fields=["count(*)"], consistency_level="Strong", timeout=REQUEST_TIMEOUT_S
             )
         if int(rows[0]["count(*)"]) != facts.chunks:
-            raise self.gone(name)
+            raise self.missing_error(name)
         dense = MilvusVectors(self, build_id, facts.chunks, facts.dimension, facts.kind == "hnsw")
         if facts.kind == "hnsw" and facts.search_depth is not None:
-            dense.deepen(facts.search_depth)
+            dense.set_search_depth(facts.search_depth)
         return OpenIndexes(dense, MilvusWords(self, build_id, load_vocabulary(folder)))
 
     def drop(self, build_id: str) -> None:
         """See ``IndexEngine.drop``."""
         with self.connected() as client:
-            there = set(client.list_collections(timeout=ANSWER_S))
+            existing = set(client.list_collections(timeout=REQUEST_TIMEOUT_S))
             for name in (vectors_name(build_id), words_name(build_id)):
-                if name in there:
-                    client.drop_collection(name, timeout=ANSWER_S)
+                if name in existing:
+                    client.drop_collection(name, timeout=REQUEST_TIMEOUT_S)
 
     @contextmanager
     def connected(self, name: str = "") -> Iterator[Any]:
@@ -135,19 +142,19 @@ class MilvusEngine:
         from pymilvus.exceptions import MilvusException
 
         try:
-            yield self._opened()
+            yield self._open_client()
         except MilvusException as error:
             if error.code == _NOT_FOUND and name:
-                raise self.gone(name) from error
+                raise self.missing_error(name) from error
             if error.code in _UNAVAILABLE or isinstance(error.__cause__, grpc.RpcError):
-                raise self._unavailable(str(error.message)) from error
+                raise self._unavailable_error(str(error.message)) from error
             raise EngineError(NAME, self.address, f"it failed: {error.message}") from error
         except (grpc.RpcError, grpc.FutureTimeoutError, ValueError) as error:
             # A closed channel raises ValueError.
             details = error.details() if isinstance(error, grpc.Call) else str(error)
-            raise self._unavailable(str(details)) from error
+            raise self._unavailable_error(str(details)) from error
 
-    def gone(self, name: str) -> GenerationGoneError:
+    def missing_error(self, name: str) -> GenerationGoneError:
         """Return the error for a Milvus collection that does not exist or lacks rows."""
         reason = (
             f"there is no complete collection {name} of this generation; open the collection again if a newer "
@@ -166,7 +173,7 @@ class MilvusEngine:
             reason = f"its client is not installed ({error}): run pip install 'plumbline-rag[milvus]'"
             raise EngineError(NAME, self.address, reason) from error
 
-    def _opened(self) -> Any:
+    def _open_client(self) -> Any:
         with self._lock:
             if self._client is not None:
                 return self._client
@@ -179,14 +186,16 @@ class MilvusEngine:
             # A dedicated connection does not share gRPC's back-off after a failure, so it finds a restarted server.
             # Pings are rare, because a server closes a connection that pings often during a long index build.
             options = {"grpc.use_local_subchannel_pool": 1, "grpc.keepalive_time_ms": 600_000}
-            alone = {"dedicated": True, "grpc_options": options}
-            self._client = MilvusClient(self.address, token=self._token, timeout=ANSWER_S, **alone)
+            connection_options = {"dedicated": True, "grpc_options": options}
+            self._client = MilvusClient(
+                self.address, token=self._token, timeout=REQUEST_TIMEOUT_S, **connection_options
+            )
             if self.address.endswith(_FILE):
                 with _files_lock:
                     _files[self.address] += 1
             return self._client
 
-    def _unavailable(self, reason: str) -> EngineUnavailableError:
+    def _unavailable_error(self, reason: str) -> EngineUnavailableError:
         if not self.address.endswith(_FILE):
             self.close()  # the old client would not find a restarted server
         advice = "Check that the server runs and the address is right"
@@ -219,7 +228,7 @@ class _Writer:
         for start, end in zip(starts, ends, strict=False):
             weighted = dict(zip(words[start:end].tolist(), weights[start:end].tolist(), strict=True))
             rows.append({"position": int(chunks[start]), "words": weighted})
-            if len(rows) == _ROWS:
+            if len(rows) == _ROWS_PER_INSERT:
                 self._insert(name, rows)
                 rows = []
         self._insert(name, rows)
@@ -235,9 +244,9 @@ class _Writer:
         name = vectors_name(self._build_id)
         self._create(name, "vector", DataType.FLOAT_VECTOR, {"dim": dimension})
         for start, block in vector_blocks(vectors):
-            for at in range(0, len(block), _ROWS):
-                part = block[at : at + _ROWS]
-                rows = [{"position": start + at + row, "vector": vector} for row, vector in enumerate(part)]
+            for offset in range(0, len(block), _ROWS_PER_INSERT):
+                part = block[offset : offset + _ROWS_PER_INSERT]
+                rows = [{"position": start + offset + row, "vector": vector} for row, vector in enumerate(part)]
                 self._insert(name, rows)
             progress(start + len(block), count)
         if kind == "flat":
@@ -247,7 +256,7 @@ class _Writer:
         if count < 2:
             return BuiltVectors("hnsw", None)
         index = MilvusVectors(self._engine, self._build_id, count, dimension, graph=True)
-        return BuiltVectors("hnsw", deepened(index, recall_trial(vectors), params, 32))
+        return BuiltVectors("hnsw", tune_search_depth(index, recall_trial(vectors), params, 32))
 
     def _create(self, name: str, field: str, kind: Any, options: dict[str, Any]) -> None:
         from pymilvus import DataType
@@ -258,30 +267,30 @@ class _Writer:
             )
             schema.add_field("position", DataType.INT64, is_primary=True)
             schema.add_field(field, kind, **options)
-            client.create_collection(name, schema=schema, consistency_level="Strong", timeout=ANSWER_S)
+            client.create_collection(name, schema=schema, consistency_level="Strong", timeout=REQUEST_TIMEOUT_S)
 
     def _insert(self, name: str, rows: list[dict[str, Any]]) -> None:
         if rows:
             with self._engine.connected(name) as client:
-                client.insert(name, rows, timeout=_WORK_S)
+                client.insert(name, rows, timeout=_BUILD_TIMEOUT_S)
 
     def _index(self, name: str, field: str, kind: str, options: dict[str, Any]) -> None:
         with self._engine.connected(name) as client:
-            client.flush(name, timeout=_WORK_S)
-            wanted = client.prepare_index_params()
-            wanted.add_index(field, index_type=kind, metric_type="IP", params=options)
-            client.create_index(name, wanted, timeout=_WORK_S)
-            client.load_collection(name, timeout=_WORK_S)
+            client.flush(name, timeout=_BUILD_TIMEOUT_S)
+            index_params = client.prepare_index_params()
+            index_params.add_index(field, index_type=kind, metric_type="IP", params=options)
+            client.create_index(name, index_params, timeout=_BUILD_TIMEOUT_S)
+            client.load_collection(name, timeout=_BUILD_TIMEOUT_S)
 
 
 def _unsupported(params: DenseParams, bm25: Bm25Params) -> str:
     """Return why Milvus does not support these indexes, "" if it does."""
     if params.quantisation != "none":
-        return "Plumbline stores no vectors of 8 bits there: use an index without int8, or local files"
+        return "8-bit vectors are not supported: use an index without int8, or local files"
     if params.kind == "ivf":
-        return "Plumbline builds flat and hnsw indexes there: use one of them, or local files"
+        return "ivf indexes are not supported: use a flat or hnsw index, or local files"
     if bm25.weighting != "lucene" or bm25.backend != "bm25s":
-        return f"it holds the BM25 weighting 'lucene' only, not {bm25.weighting!r} of {bm25.backend}: use local files"
-    if params.kind != "flat" and (params.links > _LINKS_UP_TO or (params.search_depth or 0) > DEEPEST):
-        return f"HNSW supports {_LINKS_UP_TO} links, and a search depth of {DEEPEST}"
+        return f"BM25 supports only 'lucene' of bm25s, not {bm25.weighting!r} of {bm25.backend}: use local files"
+    if params.kind != "flat" and (params.links > _MAX_LINKS or (params.search_depth or 0) > MAX_SEARCH_DEPTH):
+        return f"HNSW supports at most {_MAX_LINKS} links and a search depth of at most {MAX_SEARCH_DEPTH}"
     return ""

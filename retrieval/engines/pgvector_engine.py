@@ -16,7 +16,7 @@ from sqlalchemy import Engine, create_engine, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from retrieval.engines.engine import BuiltVectors, IndexFacts, IndexWriter, OpenIndexes, VectorProgress
-from retrieval.engines.pgvector_search import DEEPEST, PgVectors, PgWords, vectors_table, words_table
+from retrieval.engines.pgvector_search import MAX_SEARCH_DEPTH, PgVectors, PgWords, vectors_table, words_table
 from retrieval.errors import EngineError, EngineUnavailableError, GenerationGoneError
 from retrieval.sparse.lexical import LexicalIndex
 from retrieval.sparse.params import Bm25Params
@@ -24,20 +24,21 @@ from retrieval.sparse.served import Bm25Index, load_vocabulary
 from retrieval.vectors.building import vector_blocks
 from retrieval.vectors.faiss_index import Vectors
 from retrieval.vectors.params import DenseParams, resolved_kind
-from retrieval.vectors.search_depth import deepened, recall_trial
+from retrieval.vectors.search_depth import recall_trial, tune_search_depth
 
 NAME = "pgvector"
-_CONNECT_S = 10
-_POOL = 16
-_PLAIN_UP_TO = 2_000
+_EXAMPLE_URL = "postgresql+psycopg://user@host/name"
+_CONNECT_TIMEOUT_S = 10
+_POOL_SIZE = 16
+_MAX_INLINE_DIMENSION = 2_000
 """Greatest dimension of a vector that fits in a page of 8 kB, so that it need not be stored out of line."""
-_GRAPH_UP_TO = 2_000
+_MAX_GRAPH_DIMENSION = 2_000
 """Greatest dimension that pgvector's HNSW supports."""
-_LINKS_UP_TO = 100
-_BUILD_DEPTH_UP_TO = 1_000
-_BLOCK = 1 << 16
+_MAX_LINKS = 100
+_MAX_BUILD_DEPTH = 1_000
+_POSTINGS_PER_ROW = 1 << 16
 """Greatest number of postings in a row of the table."""
-_MOST_BUILD_MIB = 2_048
+_MAX_BUILD_MIB = 2_048
 
 
 class PgVectorEngine:
@@ -49,9 +50,9 @@ class PgVectorEngine:
             parsed = make_url(url)
             backend = parsed.get_backend_name()
         except (ArgumentError, ValueError) as error:
-            raise EngineError(NAME, "", "the URL cannot be read: postgresql+psycopg://user@host/name") from error
+            raise EngineError(NAME, "", f"the URL is invalid: give one such as {_EXAMPLE_URL}") from error
         if backend != "postgresql":
-            raise EngineError(NAME, "", f"the URL names {backend!r}: postgresql+psycopg://user@host/name is needed")
+            raise EngineError(NAME, "", f"the URL is for {backend!r}: give one such as {_EXAMPLE_URL}")
         self.address = parsed.render_as_string(hide_password=True)
         self.recorded = parsed._replace(password=None).render_as_string()
         try:
@@ -59,10 +60,10 @@ class PgVectorEngine:
 
             self._engine: Engine = create_engine(
                 parsed.set(drivername="postgresql+psycopg"),
-                pool_size=_POOL,
+                pool_size=_POOL_SIZE,
                 max_overflow=0,
                 pool_pre_ping=True,
-                connect_args={"connect_timeout": _CONNECT_S, "autocommit": True},
+                connect_args={"connect_timeout": _CONNECT_TIMEOUT_S, "autocommit": True},
             )
         except (ImportError, NoSuchModuleError) as error:
             reason = f"its driver is not installed ({error}): run pip install 'plumbline-rag[pgvector]'"
@@ -86,28 +87,28 @@ class PgVectorEngine:
         """Write in one transaction, which begins with the first table. See ``IndexEngine.writer``."""
         self._create_extension()
         with self.connection() as connection, connection.transaction():
-            written = _Writer(self, connection, build_id, folder)
-            yield written
-            content = {"collection": collection, "generation": generation, **written.content}
+            index_writer = _Writer(self, connection, build_id, folder)
+            yield index_writer
+            content = {"collection": collection, "generation": generation, **index_writer.content}
             comment = f"Plumbline: {json.dumps(content, sort_keys=True)}"
             for table in (vectors_table(build_id), words_table(build_id)):
-                connection.execute(_with_literal(f"COMMENT ON TABLE {table} IS ", comment))
+                connection.execute(_sql_with_literal(f"COMMENT ON TABLE {table} IS ", comment))
 
     def open(self, build_id: str, folder: Path, facts: IndexFacts) -> OpenIndexes:
         """See ``IndexEngine.open``."""
         with self.connection() as connection:
             for table in (vectors_table(build_id), words_table(build_id)):
-                found = connection.execute("SELECT obj_description(to_regclass(%s), 'pg_class')", (table,)).fetchone()[
-                    0
-                ]
+                comment = connection.execute(
+                    "SELECT obj_description(to_regclass(%s), 'pg_class')", (table,)
+                ).fetchone()[0]
                 expected = {"generation": facts.hash, "chunks": facts.chunks, "dimension": facts.dimension}
-                if found is None or not expected.items() <= _parsed(found).items():
-                    raise self.gone(table)
-        known = load_vocabulary(folder)
+                if comment is None or not expected.items() <= _parse_comment(comment).items():
+                    raise self.missing_error(table)
+        vocabulary = load_vocabulary(folder)
         dense = PgVectors(self, build_id, facts.chunks, facts.dimension, facts.kind == "hnsw")
         if facts.kind == "hnsw" and facts.search_depth is not None:
-            dense.deepen(facts.search_depth)
-        return OpenIndexes(dense, PgWords(self, build_id, known, facts.bm25))
+            dense.set_search_depth(facts.search_depth)
+        return OpenIndexes(dense, PgWords(self, build_id, vocabulary, facts.bm25))
 
     def drop(self, build_id: str) -> None:
         """See ``IndexEngine.drop``."""
@@ -137,9 +138,9 @@ class PgVectorEngine:
                 f"it does not answer ({reason}). Check that the server runs and the address is right",
             ) from error
         except psycopg.errors.UndefinedTable as error:
-            raise self.gone(str(error).partition('"')[2].partition('"')[0]) from error
+            raise self.missing_error(str(error).partition('"')[2].partition('"')[0]) from error
         except psycopg.errors.InsufficientPrivilege as error:
-            raise EngineError(NAME, self.address, f"the user may not do that ({_first_line(error)})") from error
+            raise EngineError(NAME, self.address, f"the user lacks a privilege ({_first_line(error)})") from error
         except (psycopg.Error, SQLAlchemyError) as error:
             raise EngineError(NAME, self.address, f"it failed: {_first_line(error)}") from error
 
@@ -152,7 +153,7 @@ class PgVectorEngine:
                 self._register(connection)
                 pooled.info["prepared"] = True
 
-    def gone(self, table: str) -> GenerationGoneError:
+    def missing_error(self, table: str) -> GenerationGoneError:
         """Return the error for a table that does not exist or lacks rows."""
         reason = (
             f"there is no table {table} of this generation; open the collection again if a newer generation was "
@@ -204,9 +205,9 @@ class _Writer:
         ):
             copy.set_types(["int4", "int4", "bytea", "bytea"])
             for word, (start, end) in enumerate(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True)):
-                for block, at in enumerate(range(start, end, _BLOCK)):
-                    part = slice(at, min(at + _BLOCK, end))
-                    copy.write_row((word, block, indices[part].astype("<i4").tobytes(), _little(data[part])))
+                for block, at in enumerate(range(start, end, _POSTINGS_PER_ROW)):
+                    part = slice(at, min(at + _POSTINGS_PER_ROW, end))
+                    copy.write_row((word, block, indices[part].astype("<i4").tobytes(), _little_endian(data[part])))
         lexical.save_vocabulary(self._folder)
 
     def write_vectors(self, vectors: Vectors, params: DenseParams, progress: VectorProgress) -> BuiltVectors:
@@ -216,7 +217,7 @@ class _Writer:
         table = vectors_table(self._build_id)
         execute: Callable[..., Any] = self._connection.execute
         execute(f"CREATE TABLE {table} (position int4 PRIMARY KEY, vector vector({dimension}) NOT NULL)")
-        if dimension <= _PLAIN_UP_TO:
+        if dimension <= _MAX_INLINE_DIMENSION:
             execute(f"ALTER TABLE {table} ALTER vector SET STORAGE PLAIN")
         with (
             self._connection.cursor() as cursor,
@@ -234,7 +235,7 @@ class _Writer:
             return BuiltVectors("flat", None)
         # Memory for the graph: the vectors and the links of two layers, with a margin. The build uses one process,
         # because the server's shared memory may be too small for several.
-        mebibytes = min(_MOST_BUILD_MIB, 64 + count * (4 * dimension + 24 * params.links + 200) * 5 // (4 << 20))
+        mebibytes = min(_MAX_BUILD_MIB, 64 + count * (4 * dimension + 24 * params.links + 200) * 5 // (4 << 20))
         execute(f"SET LOCAL maintenance_work_mem = '{mebibytes}MB'")
         execute("SET LOCAL max_parallel_maintenance_workers = 0")
         execute(
@@ -245,40 +246,40 @@ class _Writer:
         if count < 2:
             return BuiltVectors("hnsw", None)
         index = PgVectors(self._engine, self._build_id, count, dimension, graph=True, connection=self._connection)
-        return BuiltVectors("hnsw", deepened(index, recall_trial(vectors), params, 32))
+        return BuiltVectors("hnsw", tune_search_depth(index, recall_trial(vectors), params, 32))
 
 
 def _unsupported(params: DenseParams, bm25: Bm25Params, dimension: int) -> str:
     """Return why pgvector does not support these indexes, "" if it does."""
     if params.quantisation != "none":
-        return "it has no vectors of 8 bits: use an index without int8, or local files"
+        return "8-bit vectors are not supported: use an index without int8, or local files"
     if params.kind == "ivf":
-        return "Plumbline builds flat and hnsw indexes there: use one of them, or local files"
+        return "ivf indexes are not supported: use a flat or hnsw index, or local files"
     if bm25.backend != "bm25s":
         return f"the BM25 backend {bm25.backend!r} works with local files only"
     if params.kind != "flat":
-        if dimension > _GRAPH_UP_TO:
-            return f"HNSW supports {_GRAPH_UP_TO} dimensions, the encoder has {dimension}: use a flat index"
+        if dimension > _MAX_GRAPH_DIMENSION:
+            return f"HNSW supports at most {_MAX_GRAPH_DIMENSION} dimensions, not {dimension}: use a flat index"
         if (
-            params.links > _LINKS_UP_TO
-            or params.build_depth > _BUILD_DEPTH_UP_TO
-            or (params.search_depth or 0) > DEEPEST
+            params.links > _MAX_LINKS
+            or params.build_depth > _MAX_BUILD_DEPTH
+            or (params.search_depth or 0) > MAX_SEARCH_DEPTH
         ):
-            return f"HNSW supports {_LINKS_UP_TO} links, and depths of {_BUILD_DEPTH_UP_TO}"
+            return f"HNSW supports at most {_MAX_LINKS} links and depths of at most {_MAX_BUILD_DEPTH}"
     return ""
 
 
-def _little(weights: Any) -> bytes:
+def _little_endian(weights: Any) -> bytes:
     return np.ascontiguousarray(weights, dtype=weights.dtype.newbyteorder("<")).tobytes()
 
 
-def _with_literal(statement: str, text: str) -> Any:
+def _sql_with_literal(statement: str, text: str) -> Any:
     from psycopg import sql
 
     return sql.SQL(statement) + sql.Literal(text)  # built from our own names
 
 
-def _parsed(comment: str) -> dict[str, Any]:
+def _parse_comment(comment: str) -> dict[str, Any]:
     try:
         value = json.loads(comment.removeprefix("Plumbline: "))
     except ValueError:

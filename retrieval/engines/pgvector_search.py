@@ -10,19 +10,19 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval.engines.searched import EngineVectors
+from retrieval.engines.engine_vectors import EngineVectors
 from retrieval.errors import RetrievalError
 from retrieval.ranking.hits import NO_HITS, Hits, ranked
 from retrieval.sparse.lexical import Allowed, Words
 from retrieval.sparse.params import Bm25Params
 from retrieval.sparse.served import Bm25Index, Vocabulary
-from retrieval.vectors.faiss_index import Vectors, check_queries, searched_exactly
+from retrieval.vectors.faiss_index import Vectors, check_queries, needs_exact_search
 
-DEEPEST = 1_000
+MAX_SEARCH_DEPTH = 1_000
 """Greatest value of pgvector's hnsw.ef_search, and so the greatest number of results of a graph search."""
-_MORE = 8
+_EXTRA_RESULTS = 8
 """Results fetched beyond k: the server's scores differ from ours in the last bits, so close results may swap ranks."""
-_AT_ONCE = 10_000
+_POSITIONS_PER_QUERY = 10_000
 """Greatest number of positions listed in a query."""
 
 
@@ -36,13 +36,13 @@ def words_table(build_id: str) -> str:
     return f"plumbline_index_{build_id}_words"
 
 
-class Connections(Protocol):
+class ConnectionProvider(Protocol):
     """A provider of psycopg connections; see ``PgVectorEngine``."""
 
     def connection(self) -> AbstractContextManager[Any]:
         """Return a context manager for a connection in autocommit mode."""
 
-    def gone(self, table: str) -> Exception:
+    def missing_error(self, table: str) -> Exception:
         """Return the error for a table that does not exist or lacks rows."""
 
 
@@ -50,14 +50,14 @@ class PgVectors(EngineVectors):
     """A VectorIndex on a table of vectors, searched by an exact scan or by pgvector's HNSW."""
 
     def __init__(
-        self, engine: Connections, build_id: str, size: int, dimension: int, graph: bool, connection: Any = None
+        self, engine: ConnectionProvider, build_id: str, size: int, dimension: int, graph: bool, connection: Any = None
     ) -> None:
         """size: number of vectors. graph: whether the table has an HNSW graph.
 
         connection: open connection to use instead of the engine's, for a search inside its transaction.
         """
         self._engine, self._table, self._connection = engine, vectors_table(build_id), connection
-        super().__init__(size, dimension, graph, DEEPEST)
+        super().__init__(size, dimension, graph, MAX_SEARCH_DEPTH)
 
     def search(self, queries: Vectors, k: int, allowed: Allowed | None = None) -> tuple[Hits, ...]:
         """See ``VectorIndex.search``. The search is exact if few chunks are allowed, or if k is above 1,000."""
@@ -66,54 +66,62 @@ class PgVectors(EngineVectors):
         k = min(k, found)
         if k <= 0 or not len(queries):
             return (NO_HITS,) * len(queries)
-        exact = self._depth is None or k > DEEPEST or (allowed is not None and searched_exactly(found, self._size))
-        with self._connected() as connection:
+        exact = (
+            self._depth is None
+            or k > MAX_SEARCH_DEPTH
+            or (allowed is not None and needs_exact_search(found, self._size))
+        )
+        with self._open_connection() as connection:
             hits = []
             for query in np.ascontiguousarray(queries, dtype=np.float32):
-                one = None if exact else self._by_graph(connection, query, k, allowed, found)
-                hits.append(self._by_scan(connection, query, k, allowed, found) if one is None else one)
+                one = None if exact else self._search_graph(connection, query, k, allowed, found)
+                hits.append(self._search_by_scan(connection, query, k, allowed, found) if one is None else one)
         return tuple(hits)
 
     def vectors(self, positions: NDArray[np.int64]) -> Vectors:
         """Return the stored vectors (P, E) at these positions. Raises GenerationGoneError if rows are missing."""
-        wanted, inverse = np.unique(np.asarray(positions, dtype=np.int64), return_inverse=True)
-        stored = np.empty((len(wanted), self._dimension), dtype=np.float32)
-        with self._connected() as connection:
-            for start in range(0, len(wanted), _AT_ONCE):
-                part = wanted[start : start + _AT_ONCE]
-                at, rows = self._rows(connection, "WHERE position = ANY(%s) ORDER BY position", (part.tolist(),))
-                if not np.array_equal(at, part):
-                    raise self._engine.gone(self._table)
+        unique, inverse = np.unique(np.asarray(positions, dtype=np.int64), return_inverse=True)
+        stored = np.empty((len(unique), self._dimension), dtype=np.float32)
+        with self._open_connection() as connection:
+            for start in range(0, len(unique), _POSITIONS_PER_QUERY):
+                part = unique[start : start + _POSITIONS_PER_QUERY]
+                fetched, rows = self._fetch_vectors(
+                    connection, "WHERE position = ANY(%s) ORDER BY position", (part.tolist(),)
+                )
+                if not np.array_equal(fetched, part):
+                    raise self._engine.missing_error(self._table)
                 stored[start : start + len(part)] = rows
         return stored[inverse]
 
-    def _by_scan(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits:
-        where, values = _restriction(allowed, found)
+    def _search_by_scan(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits:
+        where, values = _where_clause(allowed, found)
         rest = f"{where} ORDER BY vector <#> %s, position LIMIT %s"
         with connection.transaction():
             if self._depth is not None:
                 connection.execute("SET LOCAL enable_indexscan = off")
-            positions, stored = self._rows(connection, rest, (*values, query, k + _MORE))
-        if len(positions) < min(k + _MORE, found):
-            raise self._engine.gone(self._table)
-        return _scored(query, positions, stored)[:k]
+            positions, stored = self._fetch_vectors(connection, rest, (*values, query, k + _EXTRA_RESULTS))
+        if len(positions) < min(k + _EXTRA_RESULTS, found):
+            raise self._engine.missing_error(self._table)
+        return _score(query, positions, stored)[:k]
 
-    def _by_graph(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits | None:
+    def _search_graph(self, connection: Any, query: Any, k: int, allowed: Allowed | None, found: int) -> Hits | None:
         """Search the graph. Returns None if fewer than k of its candidates pass the filter."""
-        where, values = _restriction(allowed, found)
+        where, values = _where_clause(allowed, found)
         # pgvector filters the graph's candidates afterwards, so more candidates are needed with a filter.
-        wanted = max(self._depth or 0, k + _MORE if allowed is None else int(1.3 * k * self._size / found))
+        depth = max(self._depth or 0, k + _EXTRA_RESULTS if allowed is None else int(1.3 * k * self._size / found))
         with connection.transaction():
-            connection.execute(f"SET LOCAL hnsw.ef_search = {min(wanted, DEEPEST)}")
+            connection.execute(f"SET LOCAL hnsw.ef_search = {min(depth, MAX_SEARCH_DEPTH)}")
             connection.execute("SET LOCAL enable_seqscan = off")
             connection.execute("SET LOCAL enable_bitmapscan = off")
             rest = f"{where} ORDER BY vector <#> %s LIMIT %s"
-            positions, stored = self._rows(connection, rest, (*values, query, min(k + _MORE, DEEPEST)))
+            positions, stored = self._fetch_vectors(
+                connection, rest, (*values, query, min(k + _EXTRA_RESULTS, MAX_SEARCH_DEPTH))
+            )
         if len(positions) < k and (allowed is not None or not len(positions)):
             return None
-        return _scored(query, positions, stored)[:k]
+        return _score(query, positions, stored)[:k]
 
-    def _rows(self, connection: Any, rest: str, values: tuple[Any, ...]) -> tuple[NDArray[np.int64], Vectors]:
+    def _fetch_vectors(self, connection: Any, rest: str, values: tuple[Any, ...]) -> tuple[NDArray[np.int64], Vectors]:
         """Return the positions (P,) and vectors (P, E) of the selected rows. rest: end of the SQL statement."""
         with connection.cursor(binary=True) as cursor:
             # The table's name is safe: EngineRecord checks that the build ID is twelve hexadecimal digits.
@@ -124,7 +132,7 @@ class PgVectors(EngineVectors):
         return np.asarray([position for position, _ in rows], dtype=np.int64), stored
 
     @contextmanager
-    def _connected(self) -> Iterator[Any]:
+    def _open_connection(self) -> Iterator[Any]:
         with self._engine.connection() if self._connection is None else nullcontext(self._connection) as connection:
             yield connection
 
@@ -132,10 +140,10 @@ class PgVectors(EngineVectors):
 class PgWords:
     """A LexicalIndex on a table of postings. Reads the postings of a query's words and sums them as for local files."""
 
-    def __init__(self, engine: Connections, build_id: str, known: Vocabulary, params: Bm25Params) -> None:
-        self._engine, self._table, self._size = engine, words_table(build_id), known.size
-        self._words = {word: number for number, word in enumerate(known.words)}
-        self._absent = known.absent
+    def __init__(self, engine: ConnectionProvider, build_id: str, vocabulary: Vocabulary, params: Bm25Params) -> None:
+        self._engine, self._table, self._size = engine, words_table(build_id), vocabulary.size
+        self._words = {word: number for number, word in enumerate(vocabulary.words)}
+        self._absent = vocabulary.absent
         self._weights = np.dtype("<f4" if params.weighting == "lucene" else "<f8")
 
     @property
@@ -145,21 +153,21 @@ class PgWords:
 
     def scores(self, query: Words) -> NDArray[np.float64]:
         """Return the (N,) scores; see ``LexicalIndex``."""
-        return self._holding(query).scores(query)
+        return self._local_index(query).scores(query)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """Return at most k chunks with at least one query word, best first, ties by position."""
-        return self._holding(query).search(query, k, allowed) if k > 0 else NO_HITS
+        return self._local_index(query).search(query, k, allowed) if k > 0 else NO_HITS
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
-        return self._holding(list(query)).search_weighted(query, k, allowed) if k > 0 else NO_HITS
+        return self._local_index(list(query)).search_weighted(query, k, allowed) if k > 0 else NO_HITS
 
     def save(self, folder: Path) -> None:
         """Write this index as the files of a local index."""
-        self._holding(list(self._words)).save(folder)
+        self._local_index(list(self._words)).save(folder)
 
-    def _holding(self, query: Words) -> Bm25Index:
+    def _local_index(self, query: Words) -> Bm25Index:
         """Return a local index of the query's words only. Raises GenerationGoneError if postings are missing."""
         words = [word for word in dict.fromkeys(query) if word in self._words]
         numbers = {self._words[word]: column for column, word in enumerate(words)}
@@ -167,32 +175,34 @@ class PgWords:
         weights: list[list[bytes]] = [[] for _ in words]
         if words:
             with self._engine.connection() as connection, connection.cursor(binary=True) as cursor:
-                wanted = f"SELECT word, positions, weights FROM {self._table} WHERE word = ANY(%s) ORDER BY word, block"  # noqa: S608
-                cursor.execute(wanted, (list(numbers),))
-                for number, at, values in cursor:
-                    positions[numbers[number]].append(at)
+                query_sql = (
+                    f"SELECT word, positions, weights FROM {self._table} WHERE word = ANY(%s) ORDER BY word, block"  # noqa: S608
+                )
+                cursor.execute(query_sql, (list(numbers),))
+                for number, chunk_positions, values in cursor:
+                    positions[numbers[number]].append(chunk_positions)
                     weights[numbers[number]].append(values)
         if not all(positions):
-            raise self._engine.gone(self._table)
+            raise self._engine.missing_error(self._table)
         columns = [np.frombuffer(b"".join(parts), dtype="<i4") for parts in positions]
         data = np.frombuffer(b"".join(b"".join(parts) for parts in weights), dtype=self._weights)
         indices = np.concatenate([np.zeros(0, dtype=np.int32), *columns])
         indptr = np.cumsum([0, *(len(column) for column in columns)], dtype=np.int64)
         if len(data) != len(indices) or (len(indices) and not 0 <= indices.min() <= indices.max() < self._size):
-            raise RetrievalError(f"the postings in {self._table} do not fit each other; index the collection again")
+            raise RetrievalError(f"the postings in {self._table} are inconsistent; index the collection again")
         absent = None if self._absent is None else self._absent[[self._words[word] for word in words]]
         return Bm25Index(data, indices, indptr, words, self._size, absent)
 
 
-def _restriction(allowed: Allowed | None, found: int) -> tuple[str, tuple[Any, ...]]:
+def _where_clause(allowed: Allowed | None, found: int) -> tuple[str, tuple[Any, ...]]:
     """Return the WHERE clause of a mask and its values: a list of positions if they are few, else a bit per chunk."""
     if allowed is None:
         return "", ()
-    if found <= _AT_ONCE:
+    if found <= _POSITIONS_PER_QUERY:
         return "WHERE position = ANY(%s)", (np.flatnonzero(allowed).tolist(),)
     return "WHERE get_bit(%s::bytea, position) = 1", (np.packbits(allowed, bitorder="little").tobytes(),)
 
 
-def _scored(query: Any, positions: NDArray[np.int64], stored: Vectors) -> Hits:
+def _score(query: Any, positions: NDArray[np.int64], stored: Vectors) -> Hits:
     """Return the hits with one sum for each pair, as FaissIndex computes it (docs/decisions/0009)."""
     return ranked(positions, np.einsum("e,ke->k", query, stored))

@@ -22,7 +22,7 @@ It is written before the engine receives anything, so that the remains of a kill
 """
 
 _BUILD_ID = re.compile(r"[0-9a-f]{12}")
-_MOST_BYTES = 1 << 14
+_MAX_BYTES = 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class EngineRecord:
         """Parse the output of ``to_json``. Raises TypeError, KeyError or ValueError if it is invalid."""
         name, address, build_id = str(value["name"]), str(value["address"]), str(value["build_id"])
         if name not in ENGINE_NAMES or name == "local" or not _BUILD_ID.fullmatch(build_id):
-            raise ValueError(f"{value!r} names no engine and build")
+            raise ValueError(f"{value!r} is not the record of an engine")
         return cls(cast(EngineName, name), address, build_id)
 
 
@@ -64,7 +64,7 @@ def write_record(folder: Path, record: EngineRecord) -> None:
 def read_record(folder: Path) -> EngineRecord | None:
     """Return the record in a generation's folder; None for local files or an unreadable record."""
     try:
-        value: Mapping[str, Any] = json.loads(read_plain_text(folder / RECORD, _MOST_BYTES))
+        value: Mapping[str, Any] = json.loads(read_plain_text(folder / RECORD, _MAX_BYTES))
         return EngineRecord.from_json(value)
     except (OSError, ValueError, KeyError, TypeError):
         return None

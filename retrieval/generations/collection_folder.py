@@ -60,9 +60,9 @@ def collection_lock(store: Store, home: Path, collection: str) -> Iterator[Lock]
                 "wait for it, or stop it"
             ) from error
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        me = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
+        owner = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": now})
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, me.encode(), 0)
+        os.pwrite(descriptor, owner.encode(), 0)
         with _database_lock(store, collection) as lock:
             yield lock
     finally:

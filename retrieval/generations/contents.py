@@ -17,7 +17,7 @@ from retrieval.generations.document_versions import DOCUMENT_COLUMNS, readable_r
 
 MOST_SORTED = 50_000
 """Greatest number of documents for which numbers in IDs sort by value. All IDs are read for every page."""
-_AT_ONCE = 500
+_IDS_PER_QUERY = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,42 +64,44 @@ def list_documents(store: Store, name: str, limit: int, offset: int = 0) -> Docu
     d = documents.c
     columns = (d.document_id, d.title, func.length(d.text).label("characters"), d.sha256, d.created_at)
     with store.read() as connection, readable_rows("documents"):
-        total = int(connection.execute(_held(name, func.count())).scalar_one())
+        total = int(connection.execute(_select_published(name, func.count())).scalar_one())
         if total > MOST_SORTED:
-            rows = connection.execute(_held(name, *columns).order_by(d.document_id).limit(limit).offset(offset)).all()
+            rows = connection.execute(
+                _select_published(name, *columns).order_by(d.document_id).limit(limit).offset(offset)
+            ).all()
             return DocumentPage(tuple(DocumentFacts(*row) for row in rows), total)
-        ids = sorted(connection.execute(_held(name, d.document_id)).scalars().all(), key=natural_key)
+        ids = sorted(connection.execute(_select_published(name, d.document_id)).scalars().all(), key=natural_key)
         page = ids[offset : offset + limit]
         facts: dict[str, DocumentFacts] = {}
-        for at in range(0, len(page), _AT_ONCE):
-            wanted = _held(name, *columns).where(d.document_id.in_(page[at : at + _AT_ONCE]))
-            facts.update((row[0], DocumentFacts(*row)) for row in connection.execute(wanted).all())
+        for start in range(0, len(page), _IDS_PER_QUERY):
+            query = _select_published(name, *columns).where(d.document_id.in_(page[start : start + _IDS_PER_QUERY]))
+            facts.update((row[0], DocumentFacts(*row)) for row in connection.execute(query).all())
     return DocumentPage(tuple(facts[one] for one in page), total)
 
 
 def find_document(store: Store, name: str, document_id: str) -> Document | None:
     """Return a document of the published generation, or None. Raises RetrievalError if its row is damaged."""
     with store.read() as connection, readable_rows("documents"):
-        wanted = _held(name, *DOCUMENT_COLUMNS).where(documents.c.document_id == document_id)
-        row = connection.execute(wanted).mappings().first()
+        query = _select_published(name, *DOCUMENT_COLUMNS).where(documents.c.document_id == document_id)
+        row = connection.execute(query).mappings().first()
     return None if row is None else stored_document(row)
 
 
 def list_generations(store: Store, name: str) -> tuple[GenerationFacts, ...]:
     """Return the generations of a collection, newest first. Retired generations no longer answer queries."""
     g = generations.c
-    wanted = (
+    query = (
         select(g.hash, g.status, g.manifest, g.created_at, g.published_at)
         .join(collections, collections.c.id == g.collection_id)
         .where(collections.c.name == name)
         .order_by(g.published_at.desc(), g.id.desc())
     )
     with store.read() as connection, readable_rows("generations"):
-        rows = connection.execute(wanted).mappings().all()
-    return tuple(_facts(row) for row in rows)
+        rows = connection.execute(query).mappings().all()
+    return tuple(_generation_facts(row) for row in rows)
 
 
-def _facts(row: Mapping[Any, Any]) -> GenerationFacts:
+def _generation_facts(row: Mapping[Any, Any]) -> GenerationFacts:
     manifest = row["manifest"] if isinstance(row["manifest"], dict) else {}
     documents_, chunks = (manifest.get(key) for key in ("documents", "chunks"))
     return GenerationFacts(
@@ -113,7 +115,7 @@ def _facts(row: Mapping[Any, Any]) -> GenerationFacts:
     )
 
 
-def _held(name: str, *columns: Any) -> Select[Any]:
+def _select_published(name: str, *columns: Any) -> Select[Any]:
     """Select these columns of the document versions in the published generation."""
     return (
         select(*columns)

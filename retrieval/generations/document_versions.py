@@ -81,12 +81,12 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
     An existing version is reused. Metadata and outline are not part of a version: the newest values overwrite the
     stored ones. The caller must hold the collection's lock.
     """
-    wanted = {document.id: document for document in batch}
+    by_id = {document.id: document for document in batch}
     hashes = {document.id: document.sha256 for document in batch}
     found: dict[str, int] = {}
     reoutlined: set[str] = set()
     with readable_rows("documents"), store.write(exclusive=False) as connection:
-        for ids in batches(tuple(wanted), _BATCH):
+        for ids in batches(tuple(by_id), _BATCH):
             columns = (
                 documents.c.id,
                 documents.c.document_id,
@@ -101,7 +101,7 @@ def store_documents(store: Store, collection_id: int, batch: Sequence[Document])
             for row, document_id, sha256, title, text, metadata, outline in connection.execute(known).all():
                 if sha256 != hashes[document_id]:
                     continue
-                document = wanted[document_id]
+                document = by_id[document_id]
                 found[document_id] = row
                 details = document_details(document)
                 if details != {"metadata": _parsed(metadata), "outline": _parsed(outline)}:
@@ -145,17 +145,19 @@ def read_documents(
     """
     start = 0
     while start < len(versions):
-        end, room = start, characters
-        while end < len(versions) and end - start < _BATCH and (end == start or versions[end].characters <= room):
-            room -= versions[end].characters
+        end, remaining = start, characters
+        while end < len(versions) and end - start < _BATCH and (end == start or versions[end].characters <= remaining):
+            remaining -= versions[end].characters
             end += 1
         part = versions[start:end]
         with store.read() as connection, readable_rows("documents"):
-            wanted = select(*DOCUMENT_COLUMNS).where(documents.c.id.in_([version.row for version in part]))
-            rows = {row["id"]: row for row in connection.execute(wanted).mappings()}
+            query = select(*DOCUMENT_COLUMNS).where(documents.c.id.in_([version.row for version in part]))
+            rows = {row["id"]: row for row in connection.execute(query).mappings()}
         for version in part:
             if version.row not in rows:
-                raise RetrievalError(f"row {version.row} of the table documents is gone; index the same sources again")
+                raise RetrievalError(
+                    f"row {version.row} of the table documents is missing; index the same sources again"
+                )
             yield StoredDocument(version.row, stored_document(rows[version.row]))
         start = end
 
@@ -171,8 +173,8 @@ def readable_rows(table: str) -> Iterator[None]:
         yield
     except IntegrityError as error:
         raise RetrievalError(
-            f"the table {table} in the database does not fit its own index ({error.orig}): restore a backup, or move "
-            "the database away and index again"
+            f"the table {table} in the database is inconsistent with its own index ({error.orig}): restore a backup, "
+            "or move the database away and index again"
         ) from error
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise RetrievalError(

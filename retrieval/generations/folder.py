@@ -153,7 +153,7 @@ def load_generation(folder: Path, manifest: Manifest, engines: Engines = LOCAL) 
     dense, lexical = indexes.dense, indexes.lexical
     counts = {len(table.rows), len(table.texts), dense.size, lexical.size, manifest.chunks}
     if len(counts) != 1 or len(table.versions) != manifest.documents or dense.dimension != manifest.dimension:
-        raise RetrievalError(f"the files in {folder} do not fit each other ({counts}); index the collection again")
+        raise RetrievalError(f"the files in {folder} are inconsistent ({counts} chunks); index the collection again")
     return Generation(manifest, table, dense, lexical)
 
 
@@ -180,8 +180,8 @@ def check_hash(folder: Path, table: ChunkTable, manifest: Manifest) -> None:
     found = generation_hash(table.versions, table.rows, manifest.params, manifest.encoder)
     if found != manifest.hash:
         raise RetrievalError(
-            f"the manifest of {folder} was changed: what it describes has the hash {found[:12]}, not "
-            f"{manifest.hash[:12]}; index the same sources again"
+            f"the manifest of {folder} was changed: its content has the hash {found[:12]}, not {manifest.hash[:12]}; "
+            "index the same sources again"
         )
 
 
@@ -199,7 +199,7 @@ def check_folder(folder: Path, manifest: Manifest) -> None:
         except (OSError, ValueError):
             copy = None
         if copy != json.loads(json.dumps(manifest.to_json())):
-            problems = (f"{folder / MANIFEST} is not what was written",)
+            problems = (f"{folder / MANIFEST} has changed since it was written",)
     if problems:
         raise RetrievalError(
             f"the index is damaged: {'; '.join(problems)}. Index the same sources again: "
@@ -221,7 +221,7 @@ def load_table(folder: Path) -> ChunkTable:
     if rows.ndim != 2 or rows.shape[1] != 3 or rows.dtype != np.int64:
         raise RetrievalError(f"{folder / _CHUNKS} is not a table of three columns; index the collection again")
     if texts.shape != (len(rows), 32) or texts.dtype != np.uint8:
-        raise RetrievalError(f"{folder / _TEXTS} does not hold a hash for each chunk; index the collection again")
+        raise RetrievalError(f"{folder / _TEXTS} does not have a hash for each chunk; index the collection again")
     return ChunkTable(versions, rows, texts)
 
 
@@ -233,7 +233,7 @@ def load_texts(folder: Path, manifest: Manifest) -> NDArray[np.uint8]:
     except OSError:
         intact = False
     if not intact:
-        raise RetrievalError(f"the index is damaged: {folder / _TEXTS} is not what was written")
+        raise RetrievalError(f"the index is damaged: {folder / _TEXTS} has changed since it was written")
     texts: NDArray[np.uint8] = np.load(folder / _TEXTS, allow_pickle=False)
     return texts
 

@@ -27,7 +27,7 @@ FORMAT = 2
 
 MANIFEST = "manifest.json"
 """Name of the file that lists the other files of the folder."""
-MOST_MANIFEST_BYTES = 1 << 20
+MAX_MANIFEST_BYTES = 1 << 20
 """Greatest size of that file in bytes."""
 
 
@@ -103,13 +103,13 @@ class Manifest:
                     "index the collection again"
                 )
             return cls(
-                hash=_hash(value["hash"]),
+                hash=_checked_hash(value["hash"]),
                 params=IndexParams.from_json(value["params"]),
                 encoder=str(value["encoder"]),
                 dimension=int(value["dimension"]),
                 documents=int(value["documents"]),
                 chunks=int(value["chunks"]),
-                files=tuple(_file(entry) for entry in value["files"]),
+                files=tuple(_parse_entry(entry) for entry in value["files"]),
                 index=str(value["index"]),
                 recall=dict(value["recall"]) if value["recall"] is not None else None,
                 format=FORMAT,
@@ -119,14 +119,14 @@ class Manifest:
             raise RetrievalError(f"{where} is not a manifest ({error!r}); index the collection again") from error
 
 
-def _hash(value: Any) -> str:
+def _checked_hash(value: Any) -> str:
     """Return a SHA-256, which becomes a folder name. Raises ValueError if it is invalid."""
     if not isinstance(value, str) or not _SHA256.fullmatch(value):
         raise ValueError(f"{value!r} is not a SHA-256")
     return value
 
 
-def _file(value: Any) -> FileEntry:
+def _parse_entry(value: Any) -> FileEntry:
     """Parse a file entry. Raises ValueError if the name, which is joined to a folder, is not a plain file name."""
     name = str(value["name"])
     if not name or name.startswith(".") or "/" in name or "\0" in name:
@@ -179,7 +179,7 @@ def read_manifest_copy(folder: Path) -> Any:
     Raises OSError if it is unreadable, too large or not a regular file, and ValueError if it is not JSON.
     """
     try:
-        return json.loads(read_plain_text(folder / MANIFEST, MOST_MANIFEST_BYTES))
+        return json.loads(read_plain_text(folder / MANIFEST, MAX_MANIFEST_BYTES))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -189,8 +189,8 @@ def damaged_files(folder: Path, manifest: Manifest) -> tuple[str, ...]:
     problems: list[str] = []
     listed = {entry.name for entry in manifest.files}
     # A file that is not listed was never verified, but could be read.
-    strange = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
-    problems += [f"{folder / name} is not of this index" for name in strange if name != MANIFEST]
+    unexpected = sorted(path.name for path in folder.iterdir() if path.name not in listed) if folder.is_dir() else []
+    problems += [f"{folder / name} does not belong to this index" for name in unexpected if name != MANIFEST]
     for entry in manifest.files:
         path = folder / entry.name
         try:

@@ -83,17 +83,17 @@ def publish_generation(
         "published_at": utc_now(),
     }
     with readable_rows("generations"), store.write(exclusive=False) as connection:
-        same = (generations.c.collection_id == collection_id) & (generations.c.hash == manifest.hash)
-        key = connection.execute(select(generations.c.id).where(same)).scalar()
+        same_hash = (generations.c.collection_id == collection_id) & (generations.c.hash == manifest.hash)
+        key = connection.execute(select(generations.c.id).where(same_hash)).scalar()
         if key is None:
             row = {"collection_id": collection_id, "hash": manifest.hash, **values}
             key = connection.execute(insert(generations).values(row).returning(generations.c.id)).scalar_one()
         else:
             connection.execute(update(generations).where(generations.c.id == key).values(values))
-        mine = generations.c.collection_id == collection_id
-        others = mine & (generations.c.id != key)
+        in_collection = generations.c.collection_id == collection_id
+        others = in_collection & (generations.c.id != key)
         connection.execute(update(generations).where(others).values(status="retired"))
-        in_generation = generation_documents.c.generation_id.in_(select(generations.c.id).where(mine))
+        in_generation = generation_documents.c.generation_id.in_(select(generations.c.id).where(in_collection))
         connection.execute(delete(generation_documents).where(in_generation))
         for part in batches(versions, 10_000):
             connection.execute(

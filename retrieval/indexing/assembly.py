@@ -29,15 +29,15 @@ from retrieval.indexing.vector_file import VectorFile
 from retrieval.sparse.bm25 import Bm25Builder, LexicalIndex
 from retrieval.sparse.tokenising import tokenise_all
 
-_BLOCK = 5000
-_GROUP = 100
+_CHUNKS_PER_BLOCK = 5000
+_DOCUMENTS_PER_READ = 100
 
 
 def chunk_rows(documents: Sequence[ChunkedDocument]) -> NDArray[np.int64]:
     """Return ``ChunkTable.rows`` of these documents, which must be sorted by ID."""
     rows = [
-        np.column_stack([np.full(len(item.spans), place, dtype=np.int64), item.spans])
-        for place, item in enumerate(documents)
+        np.column_stack([np.full(len(item.spans), index, dtype=np.int64), item.spans])
+        for index, item in enumerate(documents)
     ]
     return np.ascontiguousarray(np.concatenate(rows))
 
@@ -71,21 +71,21 @@ class IndexAssembly:
     def write(self, folder: Path) -> WrittenIndexes:
         """Write both indexes, one after the other, so that only one is in memory."""
         return_freed_memory()  # memory of the encoder's batches
-        lexical = self._count_words()
+        lexical = self._build_word_index()
         with nullcontext(LocalWriter(folder)) if self.target is None else self.target.writer(folder) as writer:
             writer.write_words(lexical)
             del lexical
             return_freed_memory()
             return self._write_vectors(folder, writer)
 
-    def _count_words(self) -> LexicalIndex:
+    def _build_word_index(self) -> LexicalIndex:
         builder = Bm25Builder(self.params.bm25)
         total = len(self.documents)
         done = 0
-        for group in batches(self.documents, _GROUP):
+        for group in batches(self.documents, _DOCUMENTS_PER_READ):
             stored = read_documents(self.store, [item.version for item in group])
-            for item, cut in zip(stored, group, strict=True):
-                for tokens in tokenise_all(searchable_texts(item.document, cut.spans), self.params.tokenising):
+            for item, chunked in zip(stored, group, strict=True):
+                for tokens in tokenise_all(searchable_texts(item.document, chunked.spans), self.params.tokenising):
                     builder.add(tokens)
             done += len(group)
             self.words(done, total)
@@ -94,15 +94,14 @@ class IndexAssembly:
     def _write_vectors(self, folder: Path, writer: IndexWriter) -> WrittenIndexes:
         count = sum(len(item.spans) for item in self.documents)
         with VectorFile(folder / "vectors.tmp", count, self.encoder.dimension) as file:
-            missing = self._fill(file)
+            missing = self._copy_vectors(file)
             if missing:
                 # The job of another collection may have removed vectors since they were found.
                 with self.make_embedder() as embedder:
                     embedder.embed(self.documents, missing)
-                if self._fill(file):
+                if self._copy_vectors(file):
                     raise RetrievalError(
-                        f"{len(missing)} vectors that were stored cannot be read back; check the disk, and run the "
-                        "same command again"
+                        f"{len(missing)} stored vectors cannot be read; check the disk, and run the same command again"
                     )
             # Writers use only the parts of an array that VectorFile has: len(), shape, slices and positions.
             vectors = cast(NDArray[np.float32], file)
@@ -110,13 +109,13 @@ class IndexAssembly:
         recall = asdict(built.recall) if built.recall is not None else None
         return WrittenIndexes(self.encoder.dimension, built.kind, recall)
 
-    def _fill(self, file: VectorFile) -> list[MissingVector]:
+    def _copy_vectors(self, file: VectorFile) -> list[MissingVector]:
         """Copy every chunk's stored vector into the file, and return the missing ones."""
         missing: dict[str, MissingVector] = {}
         waiting: list[MissingVector] = []
         written = 0
 
-        def copy() -> None:
+        def copy_waiting() -> None:
             nonlocal written
             keys = sorted({item.text_sha256 for item in waiting})
             found = read_vectors(self.store, self.encoder.fingerprint, keys, self.encoder.dimension)
@@ -131,11 +130,11 @@ class IndexAssembly:
             written += len(waiting)
             waiting.clear()
 
-        for place, document in enumerate(self.documents):
+        for index, document in enumerate(self.documents):
             for chunk, row in enumerate(document.hashes):
-                waiting.append(MissingVector(place, chunk, row.tobytes().hex()))
-                if len(waiting) >= _BLOCK:
-                    copy()
+                waiting.append(MissingVector(index, chunk, row.tobytes().hex()))
+                if len(waiting) >= _CHUNKS_PER_BLOCK:
+                    copy_waiting()
         if waiting:
-            copy()
+            copy_waiting()
         return list(missing.values())

@@ -18,10 +18,10 @@ class BackgroundWorker(Generic[T]):
     exception (such as Ctrl-C) leaves the block, queued items are still processed, because they are already computed.
     """
 
-    def __init__(self, work: Callable[[T], None], most: int) -> None:
-        """most: largest number of queued items; ``put`` blocks at the limit."""
+    def __init__(self, work: Callable[[T], None], limit: int) -> None:
+        """limit: largest number of queued items; ``put`` blocks at the limit."""
         self._work = work
-        self._most = most
+        self._limit = limit
         self._waiting: deque[T] = deque()
         self._changed = threading.Condition()
         self._busy = False
@@ -48,7 +48,7 @@ class BackgroundWorker(Generic[T]):
     def put(self, item: T) -> None:
         """Queue an item. Raises the exception of an earlier item, if there was one."""
         with self._changed:
-            self._changed.wait_for(lambda: len(self._waiting) < self._most or self._error is not None)
+            self._changed.wait_for(lambda: len(self._waiting) < self._limit or self._error is not None)
             self._check()
             self._waiting.append(item)
             self._changed.notify_all()

@@ -39,18 +39,18 @@ class ChunkerPool:
     """
 
     def __init__(
-        self, counter: TokenCounter, params: ChunkingParams, workers: int = 0, worth_characters: int = 100_000
+        self, counter: TokenCounter, params: ChunkingParams, workers: int = 0, min_characters: int = 100_000
     ) -> None:
         """counter: token counter, which must be picklable if there are workers. workers: number of processes.
 
-        worth_characters: number of characters below which a call runs in this process.
+        min_characters: number of characters below which a call runs in this process.
         """
         if workers < 0:
             raise RetrievalError(f"the number of workers must not be negative, not {workers}")
         self._counter = counter
         self._params = params
         self._workers = workers
-        self._worth = worth_characters
+        self._min_characters = min_characters
         self._processes: list[BaseProcess] = []
         self._pipes: list[Connection[Any, Any]] = []
         self._closing = ExitStack()
@@ -67,16 +67,16 @@ class ChunkerPool:
             end(process)
         self._pipes, self._processes = [], []
 
-    def cut(self, texts: Sequence[TextToChunk]) -> list[Spans]:
+    def chunk(self, texts: Sequence[TextToChunk]) -> list[Spans]:
         """Return the spans of each text, in order.
 
         Raises RetrievalError if a worker died, for example for lack of memory.
         """
-        if not self._workers or sum(len(item.text) for item in texts) < self._worth:
-            return [cut_text(item, self._counter, self._params) for item in texts]
+        if not self._workers or sum(len(item.text) for item in texts) < self._min_characters:
+            return [chunk_text(item, self._counter, self._params) for item in texts]
         if not self._processes:
             self._start()
-        parts = _parts(texts, len(self._pipes))
+        parts = _even_parts(texts, len(self._pipes))
         # Each worker gets one task at a time. With more, both ends of a pipe could wait for the other to read.
         try:
             for pipe, part in zip(self._pipes, parts, strict=False):
@@ -100,30 +100,30 @@ class ChunkerPool:
         # Use spawn, because a forked child would inherit the locks of torch's and SQLite's threads in an unknown state.
         context = multiprocessing.get_context("spawn")
         for _ in range(self._workers):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_serve, args=(theirs, self._counter, self._params), daemon=True)
+            pipe, child_pipe = context.Pipe()
+            process = context.Process(target=_serve, args=(child_pipe, self._counter, self._params), daemon=True)
             start_without_sigint(process)
-            theirs.close()
-            self._pipes.append(ours)
+            child_pipe.close()
+            self._pipes.append(pipe)
             self._processes.append(process)
 
 
-def cut_text(item: TextToChunk, counter: TokenCounter, params: ChunkingParams) -> Spans:
+def chunk_text(item: TextToChunk, counter: TokenCounter, params: ChunkingParams) -> Spans:
     """Return the spans of one text."""
     spans = chunk_spans(item.text, counter, params, item.outline)
     return np.asarray([(span.start, span.end) for span in spans], dtype=np.int64).reshape(-1, 2)
 
 
-def _parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
+def _even_parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChunk]]:
     """Split the texts into at most ``count`` non-empty runs of about equal length."""
-    room = sum(len(item.text) for item in texts) / count
+    mean_length = sum(len(item.text) for item in texts) / count
     parts: list[list[TextToChunk]] = [[]]
-    filled = 0
+    length = 0
     for item in texts:
-        if parts[-1] and filled + len(item.text) / 2 > room * len(parts) and len(parts) < count:
+        if parts[-1] and length + len(item.text) / 2 > mean_length * len(parts) and len(parts) < count:
             parts.append([])
         parts[-1].append(item)
-        filled += len(item.text)
+        length += len(item.text)
     return parts
 
 
@@ -137,7 +137,7 @@ def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingPa
             return
         answer: Any
         try:
-            answer = [cut_text(item, counter, params) for item in texts]
+            answer = [chunk_text(item, counter, params) for item in texts]
         except Exception as error:  # raised again in the caller
             answer = error
         try:

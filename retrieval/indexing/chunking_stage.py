@@ -16,7 +16,7 @@ from retrieval.generations.document_versions import StoredVersion, read_document
 from retrieval.generations.folder import ChunkTable
 from retrieval.generations.manifest import DocumentVersion
 from retrieval.indexing.chunker_pool import ChunkerPool, Spans, TextToChunk
-from retrieval.indexing.reading import ReadBatch, cut_otherwise_before
+from retrieval.indexing.reading import ReadBatch, chunked_differently_before
 from retrieval.indexing.vector_cache import TextHashes
 
 
@@ -58,16 +58,15 @@ class KnownSpans:
         self._first: Mapping[DocumentVersion, int] = {}
         if table is not None:
             # Rows are in document order, so each document's rows are contiguous.
-            places = np.arange(len(table.versions) + 1)
-            self._starts = np.searchsorted(self._rows[:, 0], places)
-            self._first = {version: place for place, version in enumerate(table.versions)}
+            self._starts = np.searchsorted(self._rows[:, 0], np.arange(len(table.versions) + 1))
+            self._first = {version: index for index, version in enumerate(table.versions)}
 
     def get(self, version: DocumentVersion) -> Spans | None:
         """Return the document's spans, if known."""
-        place = self._first.get(version)
-        if place is None:
+        index = self._first.get(version)
+        if index is None:
             return None
-        return self._rows[self._starts[place] : self._starts[place + 1], 1:]
+        return self._rows[self._starts[index] : self._starts[index + 1], 1:]
 
 
 def text_hash(text: str) -> bytes:
@@ -77,12 +76,12 @@ def text_hash(text: str) -> bytes:
 
 def searchable_texts(document: Document, spans: Spans) -> list[str]:
     """Return the texts that are embedded and indexed for the document's chunks."""
-    places = [Span(start, end) for start, end in spans.tolist()]
-    return [searchable_text(chunk) for chunk in chunks_from_spans(document, places)]
+    chunks = chunks_from_spans(document, [Span(start, end) for start, end in spans.tolist()])
+    return [searchable_text(chunk) for chunk in chunks]
 
 
-def cut_batches(
-    store: Store, batches: Iterable[ReadBatch], known: KnownSpans, cutters: ChunkerPool, state: ChunkingStage
+def chunk_batches(
+    store: Store, batches: Iterable[ReadBatch], known: KnownSpans, chunkers: ChunkerPool, state: ChunkingStage
 ) -> Iterator[ChunkedBatch]:
     """Chunk stored documents and yield a result for each batch.
 
@@ -94,18 +93,18 @@ def cut_batches(
         todo: list[TextToChunk] = []
         for document, (document_id, version) in zip(documents, batch.versions, strict=True):
             # Earlier versions of Plumbline chunked such documents differently. Chunking them again is cheap.
-            recut = version.reoutlined or cut_otherwise_before(document)
-            found = None if recut else known.get(DocumentVersion(document_id, version.sha256))
+            stale = version.reoutlined or chunked_differently_before(document)
+            found = None if stale else known.get(DocumentVersion(document_id, version.sha256))
             spans.append(found)
             if found is None:
                 todo.append(TextToChunk(document.text, document.outline))
-        fresh = iter(cutters.cut(todo))
+        fresh = iter(chunkers.chunk(todo))
         done: list[ChunkedDocument] = []
         for document, (document_id, version), found in zip(documents, batch.versions, spans, strict=True):
-            places = next(fresh) if found is None else found
-            hashes = b"".join(map(text_hash, searchable_texts(document, places)))
+            document_spans = next(fresh) if found is None else found
+            hashes = b"".join(map(text_hash, searchable_texts(document, document_spans)))
             rows = np.frombuffer(hashes, dtype=np.uint8).reshape(-1, 32)
-            done.append(ChunkedDocument(document_id, version, places, rows))
+            done.append(ChunkedDocument(document_id, version, document_spans, rows))
         state.documents += len(done)
         yield ChunkedBatch(batch.collection_id, tuple(done), batch.refused)
     state.ended = True

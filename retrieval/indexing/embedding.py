@@ -37,10 +37,11 @@ class EmbeddingResult:
 class MissingVector(NamedTuple):
     """A chunk without a stored vector.
 
-    place: index of the document. chunk: index of the chunk in the document. text_sha256: SHA-256 (hex) of its text.
+    document_index: index of the document. chunk: index of the chunk in the document. text_sha256: SHA-256 (hex) of its
+    text.
     """
 
-    place: int
+    document_index: int
     chunk: int
     text_sha256: str
 
@@ -63,7 +64,7 @@ class Embedder:
         self._collection_id = collection_id
         self._texts_per_call = texts_per_call
         self._progress = progress
-        self._writing: BackgroundWorker[dict[str, NDArray[np.float32]]] = BackgroundWorker(self._write, most=4)
+        self._writing: BackgroundWorker[dict[str, NDArray[np.float32]]] = BackgroundWorker(self._write, limit=4)
 
     def __enter__(self) -> Embedder:
         self._writing.__enter__()
@@ -78,12 +79,12 @@ class Embedder:
         found = read_vectors(self._store, self._encoder.fingerprint, sorted(set(hashes)), self._encoder.dimension)
         return set(found)
 
-    def embed(self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]) -> None:
+    def embed(self, documents: Sequence[ChunkedDocument], missing: Sequence[MissingVector]) -> None:
         """Embed the texts of these chunks. Raises RetrievalError for invalid vectors.
 
-        wanted: chunks of ``documents``, sorted by document.
+        missing: chunks of ``documents``, sorted by document.
         """
-        by_length = sorted(self._texts(documents, wanted), key=lambda item: (len(item[0]), item[1]))
+        by_length = sorted(self._texts(documents, missing), key=lambda item: (len(item[0]), item[1]))
         calls = [[text for text, _ in call] for call in batches(by_length, self._texts_per_call)]
         encoded = encode_calls(self._encoder, calls)
         for call, texts, found in zip(batches(by_length, self._texts_per_call), calls, encoded, strict=True):
@@ -92,15 +93,15 @@ class Embedder:
             self._progress(len(call))
 
     def _texts(
-        self, documents: Sequence[ChunkedDocument], wanted: Sequence[MissingVector]
+        self, documents: Sequence[ChunkedDocument], missing: Sequence[MissingVector]
     ) -> Iterator[tuple[str, str]]:
         chunks: dict[int, list[MissingVector]] = {}
-        for item in wanted:
-            chunks.setdefault(item.place, []).append(item)
-        stored = read_documents(self._store, [documents[place].version for place in chunks])
-        for read, (place, wants) in zip(stored, chunks.items(), strict=True):
-            spans = documents[place].spans[[want.chunk for want in wants]]
-            yield from zip(searchable_texts(read.document, spans), (want.text_sha256 for want in wants), strict=True)
+        for item in missing:
+            chunks.setdefault(item.document_index, []).append(item)
+        stored = read_documents(self._store, [documents[document_index].version for document_index in chunks])
+        for read, (document_index, items) in zip(stored, chunks.items(), strict=True):
+            spans = documents[document_index].spans[[item.chunk for item in items]]
+            yield from zip(searchable_texts(read.document, spans), (item.text_sha256 for item in items), strict=True)
 
     def _write(self, by_hash: dict[str, NDArray[np.float32]]) -> None:
         write_vectors(self._store, self._encoder.fingerprint, by_hash, self._collection_id)
@@ -114,15 +115,15 @@ def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimensio
     """
     if vectors.shape != (len(texts), dimension):
         raise RetrievalError(
-            f"the encoder gave vectors of the shape {vectors.shape} for {len(texts)} texts and says that it has "
-            f"{dimension} dimensions; nothing of this call was kept. Check the encoder"
+            f"the encoder returned vectors of the shape {vectors.shape} for {len(texts)} texts, but declares "
+            f"{dimension} dimensions; these vectors were not stored. Check the encoder"
         )
     norms = np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1))
     bad = np.flatnonzero(~(np.abs(norms - 1.0) < 1e-3))
     if bad.size:
         raise RetrievalError(
-            f"the encoder gave no usable vector for {bad.size} of {len(texts)} texts (length {norms[bad[0]]:g}, not "
-            f"1), the first of them {texts[int(bad[0])][:80]!r}; check its weights, and its precision on this device"
+            f"the encoder returned no usable vector for {bad.size} of {len(texts)} texts (length {norms[bad[0]]:g}, "
+            f"not 1), the first of them {texts[int(bad[0])][:80]!r}; check its weights and its precision on this device"
         )
     return np.asarray(vectors, dtype=np.float32)
 
@@ -146,24 +147,24 @@ def embed_stream(
     documents: list[ChunkedDocument] = []
     refused: list[Refused] = []
     window: dict[str, MissingVector] = {}
-    wanted = chunks = 0
+    missing_count = chunks = 0
     with make_embedder(first.collection_id) as embedder:
         for batch in chain((first,), batches_cut):
             hashes = [[row.tobytes().hex() for row in item.hashes] for item in batch.documents]
             known = embedder.known([key for keys in hashes for key in keys if key not in window])
-            for place, keys in enumerate(hashes, start=len(documents)):
+            for document_index, keys in enumerate(hashes, start=len(documents)):
                 for chunk, key in enumerate(keys):
                     if key not in known and key not in window:
-                        window[key] = MissingVector(place, chunk, key)
-                        wanted += 1
+                        window[key] = MissingVector(document_index, chunk, key)
+                        missing_count += 1
                 chunks += len(keys)
             documents.extend(batch.documents)
             refused.extend(batch.refused)
-            progress(wanted)
+            progress(missing_count)
             while len(window) >= texts_per_window:
-                now = list(window.values())[:texts_per_window]
-                embedder.embed(documents, now)
-                for item in now:
+                window_items = list(window.values())[:texts_per_window]
+                embedder.embed(documents, window_items)
+                for item in window_items:
                     del window[item.text_sha256]
         embedder.embed(documents, list(window.values()))
-    return EmbeddingResult(first.collection_id, tuple(documents), tuple(refused), wanted, chunks - wanted)
+    return EmbeddingResult(first.collection_id, tuple(documents), tuple(refused), missing_count, chunks - missing_count)

@@ -24,7 +24,7 @@ from retrieval.generations.manifest import Manifest, generation_hash
 from retrieval.generations.publishing import publish_generation
 from retrieval.indexing.assembly import IndexAssembly, chunk_rows
 from retrieval.indexing.chunker_pool import ChunkerPool
-from retrieval.indexing.chunking_stage import ChunkingStage, KnownSpans, cut_batches
+from retrieval.indexing.chunking_stage import ChunkingStage, KnownSpans, chunk_batches
 from retrieval.indexing.embedding import Embedder, EmbeddingResult, embed_stream
 from retrieval.indexing.index_target import IndexTarget
 from retrieval.indexing.indexed_encoder import indexed_in
@@ -136,12 +136,14 @@ class IndexJob:
                 reading,
             )
             batches = Prefetcher(read, _AHEAD)
-            cut = Prefetcher(cut_batches(self.store, batches, self.known_spans(before), chunkers, chunking), _AHEAD)
+            chunked = Prefetcher(
+                chunk_batches(self.store, batches, self.known_spans(before), chunkers, chunking), _AHEAD
+            )
             # Closed in this order, so that the consumer of the reader receives the end of its items.
-            with cut, batches:
+            with chunked, batches:
                 try:
                     content = embed_stream(
-                        cut, lambda key: self.embedder(key, on_embedded), batching.texts_per_window, on_gathered
+                        chunked, lambda key: self.embedder(key, on_embedded), batching.texts_per_window, on_gathered
                     )
                 except BaseException:
                     reading.stopped = True  # checked for each document, because a batch may contain many large files

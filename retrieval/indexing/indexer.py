@@ -81,7 +81,7 @@ def index_documents(
         content = work.stream(before, source, reading)
         work = replace(work, params=work.params.for_scripts(reading.other_words))
         if isinstance(encoder, ReleasableEncoder):
-            encoder.rest()  # the next stage needs the memory, and a folder watcher may be idle for days
+            encoder.release()  # the next stage needs the memory, and a folder watcher may be idle for days
         same = None if target.rewrite else work.same(before, content, reading.own_ends)
         done = same or work.build(before, content, lock)
     new = {item.document_id: item.version.sha256 for item in content.documents}

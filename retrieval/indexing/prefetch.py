@@ -19,12 +19,12 @@ class Prefetcher(Generic[T]):
     generator's ``finally`` runs in the same thread as its ``try``.
     """
 
-    def __init__(self, source: Iterator[T], most: int) -> None:
-        """most: largest number of prefetched items; the thread pauses at the limit."""
-        if most < 1:
-            raise ValueError(f"at least one item must be allowed to wait, not {most}")
+    def __init__(self, source: Iterator[T], limit: int) -> None:
+        """limit: largest number of prefetched items; the thread pauses at the limit."""
+        if limit < 1:
+            raise ValueError(f"the limit of prefetched items must be at least 1, not {limit}")
         self._source = source
-        self._most = most
+        self._limit = limit
         self._waiting: deque[T] = deque()
         self._changed = threading.Condition()
         self._closed = False
@@ -60,7 +60,7 @@ class Prefetcher(Generic[T]):
         try:
             for item in self._source:
                 with self._changed:
-                    self._changed.wait_for(lambda: len(self._waiting) < self._most or self._closed)
+                    self._changed.wait_for(lambda: len(self._waiting) < self._limit or self._closed)
                     if self._closed:
                         return
                     self._waiting.append(item)

@@ -12,7 +12,7 @@ from retrieval.chunking.scripts import has_other_words, has_own_ends
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import StoredVersion, create_collection, store_documents
 
-_REFUSED_KEPT = 100
+_MAX_REFUSALS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ class Reading:
     other_words: bool = False
     own_ends: bool = False
 
-    def look_at(self, document: Document) -> None:
+    def record_scripts(self, document: Document) -> None:
         """Record the scripts of a document before it is stored."""
         self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
-        self.own_ends = self.own_ends or cut_otherwise_before(document)
+        self.own_ends = self.own_ends or chunked_differently_before(document)
 
 
-def cut_otherwise_before(document: Document) -> bool:
+def chunked_differently_before(document: Document) -> bool:
     """Return whether an earlier version of Plumbline chunked this document differently (sentence ends, headings)."""
     return bool(document.outline.headings) or has_own_ends(document.text)
 
@@ -65,12 +65,12 @@ def read_source(
     """Store the documents of the source in batches, each in one transaction, and yield each batch.
 
     The collection's row is created with the first document. A document with a repeated ID, or one that cannot be
-    encoded as UTF-8, is refused. For each reason, the first ``_REFUSED_KEPT`` refusals are reported, and the number of
+    encoded as UTF-8, is refused. For each reason, the first ``_MAX_REFUSALS`` refusals are reported, and the number of
     the others. state: updated with the progress. Raises RetrievalError at the end if there was no document.
     """
     seen: set[str] = set()
     refused: list[Refused] = []
-    log = RefusalLog(_REFUSED_KEPT)
+    log = RefusalLog(_MAX_REFUSALS)
     waiting: list[Document] = []
     collection_id: int | None = None
     characters = 0
@@ -83,17 +83,17 @@ def read_source(
         state.documents += len(versions)
         return ReadBatch(collection_id, tuple(versions.items()), tuple(refused))
 
-    for item in _closed_at_the_end(source):
+    for item in _closing(source):
         if state.stopped:
             return
-        reason = "" if isinstance(item, Refused) else _unfit(item, item.id in seen)
+        reason = "" if isinstance(item, Refused) else _refusal_reason(item, item.id in seen)
         if isinstance(item, Refused) or reason:
-            one = item if isinstance(item, Refused) else part(f"document {item.id!r}", reason)
-            if log.add(one):
-                refused.append(one)
+            refusal = item if isinstance(item, Refused) else part(f"document {item.id!r}", reason)
+            if log.add(refusal):
+                refused.append(refusal)
             continue
         seen.add(item.id)
-        state.look_at(item)
+        state.record_scripts(item)
         waiting.append(item)
         characters += len(item.text)
         if len(waiting) >= documents_per_commit or characters >= characters_per_commit:
@@ -107,16 +107,16 @@ def read_source(
     state.ended = True
     if collection_id is None:
         groups = [group for group in log.groups() if group.kind != "note"]
-        why = "; ".join(map(str, [one for group in groups for one in group.first][:3]))
+        why = "; ".join(map(str, [refusal for group in groups for refusal in group.first][:3]))
         total_refused = sum(group.count for group in groups)
         raise RetrievalError(
             f"nothing to index for {collection!r}: the source gave no document"
             + (f"; refused: {total_refused} ({why})" if total_refused else "")
-            + "; the collection stays as it was"
+            + "; the collection is unchanged"
         )
 
 
-def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Document | Refused]:
+def _closing(source: Iterable[Document | Refused]) -> Iterator[Document | Refused]:
     """Yield the source's items, and close the source even if the iteration stops early, to end parsing processes."""
     try:
         yield from source
@@ -126,14 +126,14 @@ def _closed_at_the_end(source: Iterable[Document | Refused]) -> Iterator[Documen
             close()
 
 
-def _unfit(document: Document, seen: bool) -> str:
+def _refusal_reason(document: Document, seen: bool) -> str:
     """Return why the document is refused, "" if it is accepted."""
     if seen:
-        return "an earlier document has the same id and is kept; give each its own"
+        return "an earlier document with the same id was kept; give each document a different id"
     try:
         "\0".join(
             (document.id, document.title, document.text, *(part for pair in document.metadata for part in pair))
         ).encode()
     except UnicodeEncodeError:
-        return "it holds half of a surrogate pair, which is no character; repair its encoding"
+        return "it contains an unpaired surrogate, which is not a valid character: correct its encoding"
     return ""

@@ -46,18 +46,18 @@ class VectorFile:
     def write(self, start: int, vectors: NDArray[np.float32]) -> None:
         """Write rows starting at ``start``. Raises OSError if the disk is full."""
         rest = memoryview(np.ascontiguousarray(vectors, dtype=self.dtype).tobytes())
-        place = start * self._row
+        offset = start * self._row
         with naming_file(self._path):
             while rest:
-                done = os.pwrite(self._descriptor, rest, place)
-                rest, place = rest[done:], place + done
+                done = os.pwrite(self._descriptor, rest, offset)
+                rest, offset = rest[done:], offset + done
 
-    def __getitem__(self, wanted: Any) -> NDArray[np.float32]:
+    def __getitem__(self, selection: Any) -> NDArray[np.float32]:
         """Return the rows of a slice or of an array of positions."""
-        if isinstance(wanted, slice):
-            start, stop, step = wanted.indices(len(self))
+        if isinstance(selection, slice):
+            start, stop, step = selection.indices(len(self))
             return self._read(start, max(0, stop - start))[::step]
-        positions = np.asarray(wanted).ravel()
+        positions = np.asarray(selection).ravel()
         rows = np.empty((positions.size, self.shape[1]), self.dtype)
         for row, position in zip(rows, positions.tolist(), strict=True):
             self._read_into(row, position)
@@ -71,10 +71,10 @@ class VectorFile:
 
     def _read_into(self, rows: NDArray[np.float32], start: int) -> None:
         """Read rows from row ``start`` on into the contiguous ``rows``, in blocks, so that memory holds them once."""
-        rest, place = rows.data.cast("B"), start * self._row
+        rest, offset = rows.data.cast("B"), start * self._row
         while rest:
-            part = os.pread(self._descriptor, min(len(rest), _BLOCK), place)
+            part = os.pread(self._descriptor, min(len(rest), _BLOCK), offset)
             if not part:
-                raise OSError(f"{self._path} ended at byte {place}, before row {start + rows.nbytes // self._row}")
+                raise OSError(f"{self._path} ended at byte {offset}, before row {start + rows.nbytes // self._row}")
             rest[: len(part)] = part
-            rest, place = rest[len(part) :], place + len(part)
+            rest, offset = rest[len(part) :], offset + len(part)

@@ -27,7 +27,7 @@ class MmrParams:
         if not 0 <= self.relevance <= 1:
             raise ValueError(f"MMR's weight of relevance must lie in [0, 1], not {self.relevance}")
         if self.depth < 1:
-            raise ValueError(f"MMR must look at one chunk or more, not {self.depth}")
+            raise ValueError(f"MMR's depth must be at least 1, not {self.depth}")
 
 
 def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], weight: float, k: int) -> list[int]:
@@ -38,13 +38,13 @@ def mmr_order(relevance: NDArray[np.float64], similarity: NDArray[np.float64], w
     """
     chosen: list[int] = []
     nearest = np.full(len(relevance), -np.inf)
-    left = np.ones(len(relevance), dtype=bool)
+    available = np.ones(len(relevance), dtype=bool)
     while len(chosen) < min(k, len(relevance)):
         novelty = nearest if chosen else np.zeros(len(relevance))
-        values = np.where(left, weight * relevance - (1.0 - weight) * novelty, -np.inf)
+        values = np.where(available, weight * relevance - (1.0 - weight) * novelty, -np.inf)
         best = int(np.argmax(values))
         chosen.append(best)
-        left[best] = False
+        available[best] = False
         nearest = np.maximum(nearest, similarity[best])
     return chosen
 

@@ -26,21 +26,21 @@ def resemblance(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...
 
 
 def without_duplicates(
-    found: Sequence[RetrievedChunk], threshold: float, enough: int | None = None
+    found: Sequence[RetrievedChunk], threshold: float, max_count: int | None = None
 ) -> tuple[RetrievedChunk, ...]:
     """Return the chunks whose resemblance to every kept, higher-ranked chunk is below ``threshold``, with new ranks.
 
-    enough: number of kept chunks after which to stop, None for no limit. Chunks of one document that overlap only at
+    max_count: number of kept chunks after which to stop, None for no limit. Chunks of one document that overlap only at
     their ends are kept.
     """
     kept: list[RetrievedChunk] = []
     seen: list[frozenset[tuple[str, ...]]] = []
     for item in found:
-        if enough is not None and len(kept) >= enough:
+        if max_count is not None and len(kept) >= max_count:
             break
-        mine = shingles(item.chunk.text)
-        if any(resemblance(mine, other) >= threshold for other in seen):
+        own_shingles = shingles(item.chunk.text)
+        if any(resemblance(own_shingles, other) >= threshold for other in seen):
             continue
-        seen.append(mine)
+        seen.append(own_shingles)
         kept.append(replace(item, rank=len(kept) + 1))
     return tuple(kept)

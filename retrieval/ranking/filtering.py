@@ -19,7 +19,7 @@ BUILT_IN = ("document", "title")
 """Keys that every document has. Metadata of the same name takes precedence."""
 
 _FILTER = re.compile(r"\s*([^\s=<>!](?:[^=<>!]*[^\s=<>!])?)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
-_SHOWN = 12
+_MAX_SHOWN_VALUES = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Filter:
             return any(value in self.values for value in values)
         if self.operator == "!=":
             return not any(value in self.values for value in values)
-        return any(_compared(value, self.operator, self.values[0]) for value in values)
+        return any(_compare(value, self.operator, self.values[0]) for value in values)
 
 
 def parse_filter(text: str) -> Filter:
@@ -106,8 +106,8 @@ class DocumentFilters:
     def described(self, one: Filter) -> str:
         """Return the filter and some values of its key, for the message that no document passes."""
         values = sorted({value for found in self._values(one.key) for value in found})
-        more = f" and {len(values) - _SHOWN} more" if len(values) > _SHOWN else ""
-        return f"{one} ({one.key} is {', '.join(map(repr, values[:_SHOWN]))}{more})"
+        more = f" and {len(values) - _MAX_SHOWN_VALUES} more" if len(values) > _MAX_SHOWN_VALUES else ""
+        return f"{one} ({one.key} is {', '.join(map(repr, values[:_MAX_SHOWN_VALUES]))}{more})"
 
     def _values(self, key: str) -> Iterable[Sequence[str]]:
         if key in self._keys:
@@ -116,17 +116,17 @@ class DocumentFilters:
             return ((i,) for i in self._ids)
         if key == "title":
             return ((title,) for title in self._titles)
-        raise RetrievalError(f"no document has the metadata {key!r} to filter by: there is {', '.join(self.keys)}")
+        raise RetrievalError(f"no document has the metadata {key!r}: filter by one of {', '.join(self.keys)}")
 
 
-def _compared(value: str, operator: str, limit: str) -> bool:
+def _compare(value: str, operator: str, limit: str) -> bool:
     one, other = _number(value), _number(limit)
     if one is None or other is None:
-        return _holds((value > limit) - (value < limit), operator)
-    return _holds((one > other) - (one < other), operator)
+        return _is_true((value > limit) - (value < limit), operator)
+    return _is_true((one > other) - (one < other), operator)
 
 
-def _holds(sign: int, operator: str) -> bool:
+def _is_true(sign: int, operator: str) -> bool:
     return {"<": sign < 0, "<=": sign <= 0, ">": sign > 0, ">=": sign >= 0}[operator]
 
 

@@ -24,13 +24,13 @@ def min_max(scores: ArrayLike) -> Floats:
 
     Equal scores mean that the retriever found all chunks equally good, while 0 means that it did not return a chunk.
     """
-    given = np.asarray(scores, dtype=np.float64)
-    if not given.size:
-        return given
-    low, high = given.min(), given.max()
+    values = np.asarray(scores, dtype=np.float64)
+    if not values.size:
+        return values
+    low, high = values.min(), values.max()
     if high == low:
-        return np.ones_like(given)
-    return np.asarray((given - low) / (high - low))
+        return np.ones_like(values)
+    return np.asarray((values - low) / (high - low))
 
 
 def z_score(scores: ArrayLike) -> Floats:
@@ -39,16 +39,16 @@ def z_score(scores: ArrayLike) -> Floats:
     This is "ZMUV" of Renda and Straccia, SAC 2003. The shift is our addition and does not change the order within a
     run. All are 1 if the scores are equal.
     """
-    given = np.asarray(scores, dtype=np.float64)
-    if not given.size:
-        return given
-    # Summed sequentially: the order of numpy's own sum depends on the machine.
-    values = given.tolist()
-    mean = sum(values) / len(values)
-    deviation = sqrt(sum((value - mean) ** 2 for value in values) / len(values))
+    values = np.asarray(scores, dtype=np.float64)
+    if not values.size:
+        return values
+    # Summed sequentially, because the order of numpy's sum depends on the machine.
+    summands = values.tolist()
+    mean = sum(summands) / len(summands)
+    deviation = sqrt(sum((value - mean) ** 2 for value in summands) / len(summands))
     if deviation <= 1e-12 * max(1.0, abs(mean)):
-        return np.ones_like(given)
-    return np.asarray((given - given.min()) / deviation)
+        return np.ones_like(values)
+    return np.asarray((values - values.min()) / deviation)
 
 
 def fuse_reciprocal_rank(
@@ -59,9 +59,9 @@ def fuse_reciprocal_rank(
     runs: ranked lists, each best first; a run that lacks a position adds 0. weights: one weight for each run, 1 by
     default. Equal scores are sorted by position. Raises ValueError for invalid weights.
     """
-    weights = _checked(weights if weights is not None else (1.0,) * len(runs), len(runs))
+    weights = _check_weights(weights if weights is not None else (1.0,) * len(runs), len(runs))
     hits = [Hits.of(run) for run in runs]
-    return _summed(
+    return _sum_by_position(
         hits,
         [weight * (1.0 / (constant + np.arange(1.0, len(run) + 1))) for run, weight in zip(hits, weights, strict=True)],
     )
@@ -83,19 +83,21 @@ def fuse_z_score(runs: Sequence[Sequence[Hit]], weights: Sequence[float]) -> Hit
 
 
 def _fuse_normalised(runs: Sequence[Sequence[Hit]], weights: Sequence[float], normalise: Normalise) -> Hits:
-    weights = _checked(weights, len(runs))
+    weights = _check_weights(weights, len(runs))
     total = sum(weights)
     hits = [Hits.of(run) for run in runs]
-    return _summed(hits, [weight / total * normalise(run.scores) for run, weight in zip(hits, weights, strict=True)])
+    return _sum_by_position(
+        hits, [weight / total * normalise(run.scores) for run, weight in zip(hits, weights, strict=True)]
+    )
 
 
-def _checked(weights: Sequence[float], runs: int) -> Sequence[float]:
+def _check_weights(weights: Sequence[float], runs: int) -> Sequence[float]:
     if len(weights) != runs or any(not weight >= 0 for weight in weights) or (runs and not sum(weights)):
         raise ValueError(f"{runs} runs need as many weights, none negative and not all 0, not {tuple(weights)}")
     return weights
 
 
-def _summed(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
+def _sum_by_position(runs: Sequence[Hits], parts: Sequence[Floats]) -> Hits:
     """Return the positions by the sum of their parts, best first. parts: (k,) summands of the hits of each run.
 
     bincount adds in array order, which is by run, so the sum is the same on every machine.

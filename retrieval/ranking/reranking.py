@@ -18,7 +18,7 @@ class RerankParams:
 
     def __post_init__(self) -> None:
         if self.depth < 1:
-            raise ValueError(f"a reranker must read at least one chunk, not {self.depth}")
+            raise ValueError(f"the depth of reranking must be at least 1, not {self.depth}")
 
 
 def rerank_many(
@@ -40,9 +40,9 @@ def rerank_many(
     scores = iter(scorer.score(pairs) if pairs else ())
     ordered: list[tuple[RetrievedChunk, ...]] = []
     for items in found:
-        read = [replace(item, score=next(scores)) for item in items[: params.depth]]
-        read.sort(key=lambda item: -item.score)
-        floor = min((item.score for item in read), default=0.0)
+        reranked = [replace(item, score=next(scores)) for item in items[: params.depth]]
+        reranked.sort(key=lambda item: -item.score)
+        floor = min((item.score for item in reranked), default=0.0)
         not_reranked = [replace(item, score=floor - index) for index, item in enumerate(items[params.depth :], start=1)]
-        ordered.append(tuple(replace(item, rank=rank) for rank, item in enumerate((*read, *not_reranked), start=1)))
+        ordered.append(tuple(replace(item, rank=rank) for rank, item in enumerate((*reranked, *not_reranked), start=1)))
     return tuple(ordered)

@@ -48,11 +48,11 @@ def retrieve_in_hops(
     queries = [question]
     runs = [tuple(retrieve((question,), k)[0])]
     while len(queries) < budget.hops:
-        next_queries = ask_again(question, fuse_runs(runs, k)[: budget.read])
-        if next_queries is None or not next_queries.strip() or next_queries in queries:
+        next_query = ask_again(question, fuse_runs(runs, k)[: budget.read])
+        if next_query is None or not next_query.strip() or next_query in queries:
             break
-        queries.append(next_queries)
-        runs.append(tuple(retrieve((next_queries,), k)[0]))
+        queries.append(next_query)
+        runs.append(tuple(retrieve((next_query,), k)[0]))
     return HopResult(tuple(queries), fuse_runs(runs, k))
 
 

@@ -101,10 +101,10 @@ class Bm25Builder:
             word = words[block][order]
             chunk = np.searchsorted(ends, np.arange(block.start, block.stop)[order], side="right")
             groups, starts, lengths_of = np.unique(word, return_index=True, return_counts=True)
-            places = free[word] + np.arange(len(word)) - np.repeat(starts, lengths_of)
+            slots = free[word] + np.arange(len(word)) - np.repeat(starts, lengths_of)
             free[groups] += lengths_of
-            indices[places] = chunk
-            data[places] = weigher.weigh(counts[block][order].astype(np.float64), word, chunk)
+            indices[slots] = chunk
+            data[slots] = weigher.weigh(counts[block][order].astype(np.float64), word, chunk)
         return Bm25Index(data, indices, indptr, tuple(self._vocabulary), size, weigher.absent)
 
 

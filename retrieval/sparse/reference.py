@@ -40,26 +40,26 @@ class RankBm25Index:
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """Return at most k chunks with at least one query word, best first, ties by position."""
-        return best_hits(self.scores(query), self._holding(query, allowed), k)
+        return best_hits(self.scores(query), self._containing(query, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
         scores = np.zeros(self.size)
-        wanted = {word: weight for word, weight in query.items() if weight > 0}
-        for word, weight in wanted.items():
+        positive = {word: weight for word, weight in query.items() if weight > 0}
+        for word, weight in positive.items():
             scores += weight * self.scores((word,))
-        return best_hits(scores, self._holding(tuple(wanted), allowed), k)
+        return best_hits(scores, self._containing(tuple(positive), allowed), k)
 
     def save(self, folder: Path) -> None:
         """Write the words of every chunk to bm25_chunks.json. The index is rebuilt from them when it is loaded."""
         (folder / _FILE).write_text(json.dumps(self._chunks, ensure_ascii=False), encoding="utf-8")
 
-    def _holding(self, query: Words, allowed: Allowed | None) -> NDArray[np.int64]:
-        wanted = set(query)
+    def _containing(self, query: Words, allowed: Allowed | None) -> NDArray[np.int64]:
+        query_words = set(query)
         found = [
             i
             for i, words in enumerate(self._chunks)
-            if (allowed is None or allowed[i]) and not wanted.isdisjoint(words)
+            if (allowed is None or allowed[i]) and not query_words.isdisjoint(words)
         ]
         return np.asarray(found, dtype=np.int64)
 

@@ -58,17 +58,17 @@ class Bm25Index:
 
     def scores(self, query: Words) -> NDArray[np.float64]:
         """Return the (N,) scores; see ``LexicalIndex``."""
-        known = self._known(query)
+        known = self._word_numbers(query)
         if not known:
             return np.zeros(self._size)
         return np.asarray(self._served.get_scores_from_ids(known), dtype=np.float64)
 
     def search(self, query: Words, k: int, allowed: Allowed | None = None) -> Hits:
         """Return at most k chunks with at least one query word, best first, ties by position."""
-        known = self._known(query)
+        known = self._word_numbers(query)
         if not known or k <= 0:
             return NO_HITS
-        return best_hits(self._served.get_scores_from_ids(known), self._holding(known, allowed), k)
+        return best_hits(self._served.get_scores_from_ids(known), self._containing(known, allowed), k)
 
     def search_weighted(self, query: Mapping[str, float], k: int, allowed: Allowed | None = None) -> Hits:
         """Search as ``search`` does, with weighted words. Words with weights of 0 or below are ignored."""
@@ -87,7 +87,7 @@ class Bm25Index:
             scores[served["indices"][column]] += weight * served["data"][column]
             if self._absent is not None:
                 scores += weight * self._absent[word]
-        return best_hits(scores, self._holding([word for word, _ in known], allowed), k)
+        return best_hits(scores, self._containing([word for word, _ in known], allowed), k)
 
     def save(self, folder: Path) -> None:
         """Write bm25_{data,indices,indptr}.npy, bm25_words.json and, for BM25+, bm25_absent.npy."""
@@ -102,10 +102,10 @@ class Bm25Index:
         header = {"size": self._size, "words": list(self._vocabulary)}
         (folder / _HEADER).write_text(json.dumps(header, ensure_ascii=False), encoding="utf-8")
 
-    def _known(self, query: Words) -> list[int]:
+    def _word_numbers(self, query: Words) -> list[int]:
         return [self._vocabulary[word] for word in query if word in self._vocabulary]
 
-    def _holding(self, words: list[int], allowed: Allowed | None) -> NDArray[np.int64]:
+    def _containing(self, words: list[int], allowed: Allowed | None) -> NDArray[np.int64]:
         """Return the positions of chunks with one of the words. Scores do not tell, as okapi's weights may be 0."""
         indptr, indices = self._served.scores["indptr"], self._served.scores["indices"]
         found = np.zeros(self._size, dtype=bool)
@@ -135,9 +135,9 @@ def load_vocabulary(folder: Path) -> Vocabulary:
         header = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
         found = Vocabulary(header["words"], int(header["size"]), absent)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise unreadable(folder, error) from error
+        raise unreadable_error(folder, error) from error
     if absent is not None and absent.shape != (len(found.words),):
-        raise inconsistent(folder)
+        raise inconsistent_error(folder)
     return found
 
 
@@ -151,20 +151,20 @@ def load_served(folder: Path) -> Bm25Index:
             np.load(folder / f"bm25_{name}.npy", mmap_mode="r", allow_pickle=False) for name in _ARRAYS
         )
     except (OSError, ValueError) as error:
-        raise unreadable(folder, error) from error
+        raise unreadable_error(folder, error) from error
     known = load_vocabulary(folder)
     if data.shape != indices.shape or indptr.shape != (len(known.words) + 1,) or indptr[-1] != data.size:
-        raise inconsistent(folder)
+        raise inconsistent_error(folder)
     # Use plain arrays over the same pages, because indexing a np.memmap is slower: it creates a new np.memmap.
     arrays = (np.asarray(data), np.asarray(indices), np.asarray(indptr))
     return Bm25Index(*arrays, known.words, known.size, known.absent)
 
 
-def unreadable(folder: Path, error: Exception) -> RetrievalError:
+def unreadable_error(folder: Path, error: Exception) -> RetrievalError:
     """Return the error for BM25 files that cannot be read."""
     return RetrievalError(f"the BM25 index in {folder} cannot be read ({error}); index the collection again")
 
 
-def inconsistent(folder: Path) -> RetrievalError:
+def inconsistent_error(folder: Path) -> RetrievalError:
     """Return the error for BM25 files that contradict each other."""
-    return RetrievalError(f"the BM25 files in {folder} do not fit each other; index the collection again")
+    return RetrievalError(f"the BM25 files in {folder} are inconsistent; index the collection again")

@@ -40,7 +40,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
         raise RetrievalError(f"{file} exists already and is not overwritten: name another file, or remove it")
     part = file.with_name(f".{file.name}.part")
     documents = file.with_name(f".{file.name}.documents")
-    with collection_lock(store, home, name), _removed(part), _removed(documents), ExitStack() as stack:
+    with collection_lock(store, home, name), _removed_at_end(part), _removed_at_end(documents), ExitStack() as stack:
         verified = verify_collection(store, home, name, engines=engines)
         if verified.problems:
             raise RetrievalError(
@@ -55,9 +55,9 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
         folder = generations_folder(home, name) / manifest.folder
         generation = load_generation(folder, manifest, engines)
         if manifest.engine is not None:
-            aside = Path(stack.enter_context(TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.")))
-            manifest = written_as_files(generation, aside)
-            folder = aside / manifest.folder
+            files_folder = Path(stack.enter_context(TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.")))
+            manifest = written_as_files(generation, files_folder)
+            folder = files_folder / manifest.folder
         with naming_file(file), documents.open("wb") as written:
             for line in _document_lines(store, name, generation.table.versions):
                 written.write(line)
@@ -68,9 +68,9 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
             "manifest": manifest.to_json(),
             "documents": asdict(FileEntry(DOCUMENTS, entry.bytes, entry.sha256)),
         }
-        tuned = saved_search(home, name)
-        if tuned is not None:
-            header[SEARCH] = tuned.to_json()
+        saved = saved_search(home, name)
+        if saved is not None:
+            header[SEARCH] = saved.to_json()
         with naming_file(file), part.open("wb") as raw:
             with tarfile.open(fileobj=raw, mode="w", format=tarfile.PAX_FORMAT) as tar:
                 content = json.dumps(header, indent=1, sort_keys=True).encode()
@@ -88,7 +88,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
 
 
 @contextmanager
-def _removed(path: Path) -> Iterator[None]:
+def _removed_at_end(path: Path) -> Iterator[None]:
     """Remove a file at the end of the block, if it exists."""
     try:
         yield

@@ -47,32 +47,34 @@ def import_collection(store: Store, home: Path, file: Path, name: str | None = N
     """
     try:
         with tarfile.open(file, mode="r|") as tar:
-            wanted, manifest = _take_in(store, home, file, tar, name)
+            collection, manifest = _import_members(store, home, file, tar, name)
     except (tarfile.TarError, EOFError) as error:
         raise RetrievalError(f"{file} is not a complete export of a collection ({error})") from error
-    verified = verify_collection(store, home, wanted)
+    verified = verify_collection(store, home, collection)
     if verified.problems:
-        delete_collection(store, home, wanted)
+        delete_collection(store, home, collection)
         raise RetrievalError(f"{file} was not imported: {'; '.join(map(str, verified.problems[:5]))}")
-    return ArchiveReport(wanted, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
+    return ArchiveReport(collection, manifest.hash, manifest.documents, manifest.chunks, file.stat().st_size)
 
 
-def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None) -> tuple[str, Manifest]:
+def _import_members(
+    store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: str | None
+) -> tuple[str, Manifest]:
     """Read, check and publish the archive, and return the collection's name. A failure removes stored rows."""
     members = iter(tar)
     header = _read_header(file, tar, next(members, None))
     manifest = Manifest.from_json(header.get("manifest"), str(file))
     if manifest.engine is not None:  # an export holds files, and an untrusted address must not be connected to
         raise RetrievalError(f"{file} was not imported: its manifest names the engine {manifest.engine.name!r}")
-    wanted = name if name is not None else header.get("name")
-    if not isinstance(wanted, str):
-        raise RetrievalError(f"{file} names no collection: give it a name", parameter="name")
-    tuned = _search(header, file)
-    folder = generations_folder(home, check_name(wanted))
+    collection = name if name is not None else header.get("name")
+    if not isinstance(collection, str):
+        raise RetrievalError(f"{file} does not contain the name of its collection: give a name", parameter="name")
+    saved = _saved_search(header, file)
+    folder = generations_folder(home, check_name(collection))
     stored = False
     try:
-        with collection_lock(store, home, wanted):
-            _check_free(store, wanted)
+        with collection_lock(store, home, collection):
+            _check_name_unused(store, collection)
             with (
                 build_folder(folder, manifest.hash) as aside,
                 build_folder(folder, f"documents-{manifest.hash}") as documents_folder,
@@ -80,16 +82,16 @@ def _take_in(store: Store, home: Path, file: Path, tar: tarfile.TarFile, name: s
                 _unpack(file, tar, members, _targets(header, manifest, aside, documents_folder))
                 move_generation(aside, folder, manifest)
                 stored = True
-                _publish(store, home, wanted, manifest, documents_folder / DOCUMENTS, tuned)
+                _publish(store, home, collection, manifest, documents_folder / DOCUMENTS, saved)
     except BaseException:
         if stored:
-            _remove_unpublished(store, home, wanted)
+            _remove_unpublished(store, home, collection)
         raise
-    return wanted, manifest
+    return collection, manifest
 
 
 def _read_header(file: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> dict[str, Any]:
-    if member is None or member.name != HEADER or not _plain(member) or member.size > _HEADER_LIMIT:
+    if member is None or member.name != HEADER or not _is_plain_file(member) or member.size > _HEADER_LIMIT:
         raise RetrievalError(f"{file} is not an export of a collection: it does not begin with {HEADER}")
     stream = tar.extractfile(member)
     try:
@@ -104,14 +106,14 @@ def _read_header(file: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | Non
     return dict(value)
 
 
-def _search(header: dict[str, Any], file: Path) -> SavedSearch | None:
+def _saved_search(header: dict[str, Any], file: Path) -> SavedSearch | None:
     try:
         return SavedSearch.from_json(header[SEARCH]) if SEARCH in header else None
     except (ValueError, KeyError, TypeError) as error:
-        raise RetrievalError(f"the header of {file} does not say how to search ({error!r})") from error
+        raise RetrievalError(f"the header of {file} has invalid search parameters ({error!r})") from error
 
 
-def _plain(member: tarfile.TarInfo) -> bool:
+def _is_plain_file(member: tarfile.TarInfo) -> bool:
     """Return whether the member is a plain file, not a link, device, folder or sparse file."""
     return member.type in (tarfile.REGTYPE, tarfile.AREGTYPE) and not member.issparse()
 
@@ -132,13 +134,13 @@ def _targets(
 def _unpack(
     file: Path, tar: tarfile.TarFile, members: Iterator[tarfile.TarInfo], targets: dict[str, tuple[FileEntry, Path]]
 ) -> None:
-    left = dict(targets)
+    remaining = dict(targets)
     for member in members:
-        if member.name not in left:
-            why = "comes twice" if member.name in targets else "is not listed in its header"
+        if member.name not in remaining:
+            why = "occurs twice" if member.name in targets else "is not listed in its header"
             raise RetrievalError(f"{file} was not imported: the member {member.name[:200]!r} {why}")
-        entry, path = left.pop(member.name)
-        if not _plain(member) or member.size != entry.bytes:
+        entry, path = remaining.pop(member.name)
+        if not _is_plain_file(member) or member.size != entry.bytes:
             raise RetrievalError(
                 f"{file} was not imported: the member {member.name!r} is not a plain file of {entry.bytes} bytes"
             )
@@ -152,11 +154,11 @@ def _unpack(
             raise RetrievalError(
                 f"{file} was not imported: the member {member.name!r} has changed since it was written"
             )
-    if left:
-        raise RetrievalError(f"{file} was not imported: it lacks {', '.join(sorted(left))}")
+    if remaining:
+        raise RetrievalError(f"{file} was not imported: it lacks {', '.join(sorted(remaining))}")
 
 
-def _check_free(store: Store, name: str) -> None:
+def _check_name_unused(store: Store, name: str) -> None:
     with store.read() as connection:
         taken = collection_key(connection, name) is not None
     if taken:
@@ -169,45 +171,45 @@ def _check_free(store: Store, name: str) -> None:
 def _remove_unpublished(store: Store, home: Path, name: str) -> None:
     """Remove the collection that a failed import has stored but not published."""
     with store.read() as connection:
-        half = collection_key(connection, name) is not None and current_generation(connection, name) is None
-    if half:
+        unpublished = collection_key(connection, name) is not None and current_generation(connection, name) is None
+    if unpublished:
         delete_collection(store, home, name)
 
 
-def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Path, tuned: SavedSearch | None) -> None:
+def _publish(store: Store, home: Path, name: str, manifest: Manifest, lines: Path, saved: SavedSearch | None) -> None:
     folder = generations_folder(home, name) / manifest.hash
     generation = load_generation(folder, manifest)
     key = create_collection(store, name)
     rows: dict[DocumentVersion, StoredVersion] = {}
     waiting: list[Document] = []
 
-    def keep() -> None:
+    def store_waiting() -> None:
         stored = store_documents(store, key, waiting)
         rows.update({DocumentVersion(document_id, row.sha256): row for document_id, row in stored.items()})
         waiting.clear()
 
     with lines.open(encoding="utf-8") as text:
         for number, line in enumerate(text, start=1):
-            waiting.append(_document(line, number))
+            waiting.append(_parse_document(line, number))
             if len(waiting) >= 200 or sum(len(document.text) for document in waiting) > 2_000_000:
-                keep()
+                store_waiting()
     if waiting:
-        keep()
+        store_waiting()
     if set(rows) != set(generation.table.versions):
-        raise RetrievalError(f"{DOCUMENTS} does not hold the documents that the index lists; nothing was imported")
-    if tuned is not None:
-        save_search(home, name, tuned)
+        raise RetrievalError(f"{DOCUMENTS} does not contain the documents that the index lists; nothing was imported")
+    if saved is not None:
+        save_search(home, name, saved)
     publish_generation(
         store, key, manifest, folder.relative_to(home), [rows[version] for version in generation.table.versions]
     )
     if "int8" not in manifest.index:  # quantised vectors differ from the encoder's, which are recomputed when needed
         for positions in batches(range(generation.dense.size), 1000):
-            kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
+            block_vectors = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
             keys = [generation.table.texts[position].tobytes().hex() for position in positions]
-            write_vectors(store, manifest.encoder, dict(zip(keys, kept, strict=True)), key)
+            write_vectors(store, manifest.encoder, dict(zip(keys, block_vectors, strict=True)), key)
 
 
-def _document(line: str, number: int) -> Document:
+def _parse_document(line: str, number: int) -> Document:
     try:
         value = json.loads(line)
         document = Document(
@@ -220,5 +222,7 @@ def _document(line: str, number: int) -> Document:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RetrievalError(f"line {number} of {DOCUMENTS} is not a document ({error})") from error
     if document.sha256 != value["sha256"]:
-        raise RetrievalError(f"line {number} of {DOCUMENTS}: the text of {document.id!r} is not what was exported")
+        raise RetrievalError(
+            f"line {number} of {DOCUMENTS}: document {document.id!r} has changed since it was exported"
+        )
     return document

@@ -25,7 +25,7 @@ from retrieval.vectors.faiss_index import VectorIndex
 Progress = Callable[[str, int, int], None]
 
 _BLOCK = 5000
-_WHOLE_NORM, _QUANTISED_NORM = 1e-3, 0.05  # largest deviation of a stored vector's length from 1
+_FULL_PRECISION_TOLERANCE, _QUANTISED_TOLERANCE = 1e-3, 0.05  # largest deviation of a stored vector's length from 1
 
 
 def vector_problems(
@@ -37,37 +37,40 @@ def vector_problems(
     progress: called with ("vectors", done, total).
     """
     if (dense.size, dense.dimension) != (manifest.chunks, manifest.dimension) or dense.size != len(table.texts):
-        yield f"it holds {dense.size} vectors of {dense.dimension}, not {manifest.chunks} of {manifest.dimension}"
+        yield (
+            f"it has {dense.size} vectors of {dense.dimension} dimensions, not {manifest.chunks} of "
+            f"{manifest.dimension} dimensions"
+        )
         return
     full_precision = "int8" not in manifest.index
-    allowed = _WHOLE_NORM if full_precision else _QUANTISED_NORM
+    tolerance = _FULL_PRECISION_TOLERANCE if full_precision else _QUANTISED_TOLERANCE
     damaged = 0
     for positions in batches(range(dense.size), _BLOCK):
         try:
-            kept = dense.vectors(np.asarray(positions, dtype=np.int64))
+            block_vectors = dense.vectors(np.asarray(positions, dtype=np.int64))
         except EngineUnavailableError:
             raise
         except RetrievalError as error:  # rows are missing in the engine
             yield str(error)
             return
-        norms = np.sqrt(np.square(kept, dtype=np.float64).sum(axis=1))
-        bad = np.flatnonzero(~(np.abs(norms - 1.0) < allowed))
+        norms = np.sqrt(np.square(block_vectors, dtype=np.float64).sum(axis=1))
+        bad = np.flatnonzero(~(np.abs(norms - 1.0) < tolerance))
         if bad.size:
-            yield f"{bad.size} vectors are not of length 1, the first that of chunk {positions[int(bad[0])]}"
+            yield f"{bad.size} vectors are not of length 1; the first is the vector of chunk {positions[int(bad[0])]}"
         keys = [table.texts[position].tobytes().hex() for position in positions]
         found = read_vectors(store, manifest.encoder, sorted(set(keys)), dense.dimension)
         with store.read() as connection:
-            there: set[str] = set()
+            stored_keys: set[str] = set()
             for part in batches(sorted(set(keys)), 500):
-                wanted = select(vectors.c.text_sha256).where(
+                query = select(vectors.c.text_sha256).where(
                     vectors.c.encoder == manifest.encoder, vectors.c.text_sha256.in_(part)
                 )
-                there.update(connection.execute(wanted).scalars())
-        damaged += len(there - found.keys())
+                stored_keys.update(connection.execute(query).scalars())
+        damaged += len(stored_keys - found.keys())
         for row, key in enumerate(keys):
             vector = found.get(key)
-            if vector is not None and float(np.dot(vector, kept[row])) < 1.0 - 2 * allowed:
-                yield f"the vector of chunk {positions[row]} is not the one that is stored for its text"
+            if vector is not None and float(np.dot(vector, block_vectors[row])) < 1.0 - 2 * tolerance:
+                yield f"the vector of chunk {positions[row]} differs from the vector stored for its text"
                 break
         progress("vectors", positions[-1] + 1, dense.size)
     if damaged:
@@ -100,10 +103,10 @@ def word_problems(
                 builder.add(tokens)
         progress("words", group[-1] + 1, total)
     rebuilt, exported = aside / "rebuilt", aside / "exported"
-    for one in (rebuilt, exported):
-        one.mkdir()
+    rebuilt.mkdir()
+    exported.mkdir()
     builder.build().save(rebuilt)
-    kept = folder
+    stored_folder = folder
     if manifest.engine is not None:
         try:
             indexes.lexical.save(exported)
@@ -112,28 +115,28 @@ def word_problems(
         except RetrievalError as error:
             yield str(error)
             return
-        kept = exported
+        stored_folder = exported
     for path in sorted(rebuilt.iterdir()):
-        reason = _difference(kept / path.name, path)
+        reason = _difference(stored_folder / path.name, path)
         if reason:
             yield f"{path.name} {reason}"
 
 
-def _difference(kept: Path, counted: Path) -> str:
+def _difference(stored: Path, rebuilt: Path) -> str:
     """Return how a file differs from the rebuilt one, "" if it does not."""
     try:
-        if counted.suffix != ".npy":
-            same = json.loads(kept.read_text(encoding="utf-8")) == json.loads(counted.read_text(encoding="utf-8"))
-            return "" if same else "is not what the documents' words give"
-        one, two = (np.load(path, mmap_mode="r", allow_pickle=False) for path in (kept, counted))
+        if rebuilt.suffix != ".npy":
+            same = json.loads(stored.read_text(encoding="utf-8")) == json.loads(rebuilt.read_text(encoding="utf-8"))
+            return "" if same else "does not match the words of the documents"
+        one, two = (np.load(path, mmap_mode="r", allow_pickle=False) for path in (stored, rebuilt))
     except (OSError, ValueError) as error:
         return f"cannot be read ({error})"
     if one.shape != two.shape or one.dtype != two.dtype:
-        return f"holds {one.dtype} of the shape {one.shape}; the documents' words give {two.dtype} of {two.shape}"
+        return f"has {one.dtype} of the shape {one.shape}, but the documents give {two.dtype} of the shape {two.shape}"
     for part in batches(range(len(one)), 1_000_000):
-        stretch = slice(part[0], part[-1] + 1)
-        close = np.isclose(one[stretch], two[stretch], rtol=1e-5, atol=1e-7)
+        block = slice(part[0], part[-1] + 1)
+        close = np.isclose(one[block], two[block], rtol=1e-5, atol=1e-7)
         if not close.all():
             index = part[0] + int(np.flatnonzero(~close)[0])
-            return f"says {one[index]} at {index}; the documents' words give {two[index]}"
+            return f"has {one[index]} at index {index}, but the documents give {two[index]}"
     return ""

@@ -136,22 +136,22 @@ def _relink(
         generation = load_generation(folder, manifest, engines)
         rows = _all_stored(name, generation.table.versions, documents)
         with readable_rows("documents"), store.write() as connection:
-            mended = sum(_mend_row(connection, item) for item in rows)
+            corrected = sum(_correct_row(connection, item) for item in rows)
         versions = [StoredVersion(item.row, item.version.sha256, item.characters) for item in rows]
         publish_generation(store, key, manifest, folder.relative_to(home), versions)
         done = [f"the rows of generation {manifest.hash[:12]} were restored from its folder"]
-        if mended:
-            done.append(f"the hashes of {mended} document rows were computed again")
+        if corrected:
+            done.append(f"the hashes of {corrected} document rows were computed again")
         if "int8" not in manifest.index:
             for positions in batches(range(generation.dense.size), 1000):
-                kept = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
+                block_vectors = generation.dense.vectors(np.asarray(positions, dtype=np.int64))
                 keys = [generation.table.texts[position].tobytes().hex() for position in positions]
-                write_vectors(store, manifest.encoder, dict(zip(keys, kept, strict=True)), key)
+                write_vectors(store, manifest.encoder, dict(zip(keys, block_vectors, strict=True)), key)
             done.append(f"{generation.dense.size} stored vectors were restored from the index")
     return done
 
 
-def _mend_row(connection: Connection, item: _StoredDocument) -> bool:
+def _correct_row(connection: Connection, item: _StoredDocument) -> bool:
     """Correct the ID and hash in a document's row, and return whether they were wrong."""
     wrong = (documents.c.id == item.row) & or_(
         documents.c.sha256 != item.version.sha256, documents.c.document_id != item.version.document_id
@@ -179,12 +179,12 @@ def _rebuild(
             f"{encoder.fingerprint[:12]}); repair it with that one and its precision, or index it again with this one",
             parameter="encoder",
         )
-    wanted = table.versions if table is not None else _linked(store, key)
-    rows = _all_stored(name, wanted, documents)
+    versions = table.versions if table is not None else _linked_versions(store, key)
+    rows = _all_stored(name, versions, documents)
     if len(rows) != manifest.documents:
         raise RetrievalError(
-            f"{name!r} was indexed with {manifest.documents} documents and the database still links {len(rows)}: which "
-            "ones are missing is not known; index the same sources again"
+            f"{name!r} was indexed with {manifest.documents} documents, but the database links {len(rows)}, and it is "
+            "unknown which ones are missing; index the same sources again"
         )
 
     def source() -> Iterator[Document]:
@@ -194,7 +194,7 @@ def _rebuild(
 
     with readable_rows("documents"), store.write() as connection:
         for item in rows:
-            _mend_row(connection, item)
+            _correct_row(connection, item)
     target = IndexTarget(
         manifest.engine_name,
         engines,
@@ -242,8 +242,8 @@ def _readable_manifest(store: Store, home: Path, name: str, key: int) -> tuple[M
             return manifest, table
     if not candidates:
         raise RetrievalError(
-            f"how {name!r} was indexed cannot be read, neither from the database nor from its folder; run `plumbline "
-            "index` again with the same sources"
+            f"the manifest of {name!r} is unreadable in the database and in its folder; run `plumbline index` again "
+            "with the same sources"
         )
     return candidates[0], None
 
@@ -263,7 +263,7 @@ def _intact_table(folder: Path, manifest: Manifest) -> ChunkTable | None:
     return table
 
 
-def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
+def _linked_versions(store: Store, key: int) -> tuple[DocumentVersion, ...]:
     """Return the document versions that the database links to generations of the collection, sorted by ID."""
     with store.read() as connection:
         rows = connection.execute(
@@ -276,14 +276,14 @@ def _linked(store: Store, key: int) -> tuple[DocumentVersion, ...]:
 
 
 def _all_stored(
-    name: str, wanted: Sequence[DocumentVersion], documents: dict[DocumentVersion, _StoredDocument]
+    name: str, versions: Sequence[DocumentVersion], documents: dict[DocumentVersion, _StoredDocument]
 ) -> list[_StoredDocument]:
     """Return the stored document of each version. Raises RetrievalError, naming the documents, if some are missing."""
-    gone = [version.document_id for version in wanted if version not in documents]
-    if gone:
+    missing = [version.document_id for version in versions if version not in documents]
+    if missing:
+        named = ", ".join([*map(repr, missing[:5]), *(["..."] if len(missing) > 5 else [])])
         raise RetrievalError(
-            f"{len(gone)} documents of {name!r} are damaged or missing in the database and lie nowhere else, the first "
-            f"of them {', '.join(map(repr, gone[:5]))}: index the same sources again; nothing was "
-            "changed"
+            f"{len(missing)} documents of {name!r} are damaged or missing in the database and are not stored elsewhere "
+            f"({named}): index the same sources again; nothing was changed"
         )
-    return [documents[version] for version in wanted]
+    return [documents[version] for version in versions]

@@ -31,7 +31,7 @@ from retrieval.generations.publishing import PublishedGeneration, current_genera
 from retrieval.indexing.chunking_stage import searchable_texts, text_hash
 from retrieval.upkeep.index_checks import vector_problems, word_problems
 
-_MOST_NAMED = 5
+_MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,24 +116,24 @@ def verify_collection(
                 )
             progress("database", 1, 1)
     check = _Check(store, home, name, progress)
-    published = _published(check)
-    manifest = _manifest(check, published) if published else None
-    table = _files(check, manifest) if manifest else None
+    published = _check_published(check)
+    manifest = _check_manifest(check, published) if published else None
+    table = _check_files(check, manifest) if manifest else None
     if manifest is not None and table is not None and published is not None:
-        rows = _rows(check, published, table)
-        intact = _documents(check, table, rows)
+        rows = _check_rows(check, published, table)
+        intact = _check_documents(check, table, rows)
         folder = generations_folder(home, name) / manifest.folder
-        indexes = _indexes(check, folder, manifest, engines)
+        indexes = _open_indexes(check, folder, manifest, engines)
         if indexes is not None:
             vectors = "vectors.faiss" if manifest.engine is None else f"{manifest.engine.name}: vectors"
             for reason in vector_problems(store, indexes.dense, manifest, table, progress):
                 check.add_problem(vectors, reason)
             check.vectors = len(table.rows)
         if indexes is not None and intact:
-            with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as aside:
-                words = "BM25" if manifest.engine is None else f"{manifest.engine.name}: BM25"
-                for reason in word_problems(store, folder, indexes, manifest, table, rows, Path(aside), progress):
-                    check.add_problem(words, reason)
+            with tempfile.TemporaryDirectory(prefix="plumbline-verify-") as temporary:
+                words_name = "BM25" if manifest.engine is None else f"{manifest.engine.name}: BM25"
+                for reason in word_problems(store, folder, indexes, manifest, table, rows, Path(temporary), progress):
+                    check.add_problem(words_name, reason)
     return VerificationReport(
         collection=name,
         generation_hash=published.hash if published else None,
@@ -145,7 +145,7 @@ def verify_collection(
     )
 
 
-def _published(check: _Check) -> PublishedGeneration | None:
+def _check_published(check: _Check) -> PublishedGeneration | None:
     try:
         with check.store.read() as connection:
             published = current_generation(connection, check.name)
@@ -153,11 +153,13 @@ def _published(check: _Check) -> PublishedGeneration | None:
         check.add_problem("database row of the generation", str(error))
         return None
     if published is None:
-        check.add_problem("database row of the collection", "it points at no published generation of this collection")
+        check.add_problem(
+            "database row of the collection", "it does not refer to a published generation of this collection"
+        )
     return published
 
 
-def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
+def _check_manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
     try:
         manifest = Manifest.from_json(published.manifest, f"the published index of {check.name!r}")
     except RetrievalError as error:
@@ -165,7 +167,8 @@ def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
         return None
     if manifest.hash != published.hash:
         check.add_problem(
-            "manifest in the database", f"it is of {manifest.hash[:12]}, the row of {published.hash[:12]}"
+            "manifest in the database",
+            f"it belongs to the generation {manifest.hash[:12]}, but its row to {published.hash[:12]}",
         )
         return None
     expected = generations_folder(check.home, check.name) / manifest.folder
@@ -174,7 +177,7 @@ def _manifest(check: _Check, published: PublishedGeneration) -> Manifest | None:
     return manifest
 
 
-def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
+def _check_files(check: _Check, manifest: Manifest) -> ChunkTable | None:
     folder = generations_folder(check.home, check.name) / manifest.folder
     check.files = len(manifest.files)
     problems = damaged_files(folder, manifest)
@@ -192,7 +195,7 @@ def _files(check: _Check, manifest: Manifest) -> ChunkTable | None:
     return table
 
 
-def _indexes(check: _Check, folder: Path, manifest: Manifest, engines: Engines) -> OpenIndexes | None:
+def _open_indexes(check: _Check, folder: Path, manifest: Manifest, engines: Engines) -> OpenIndexes | None:
     try:
         return load_indexes(folder, manifest, engines)
     except EngineUnavailableError:
@@ -202,7 +205,9 @@ def _indexes(check: _Check, folder: Path, manifest: Manifest, engines: Engines) 
         return None
 
 
-def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> dict[DocumentVersion, StoredVersion]:
+def _check_rows(
+    check: _Check, published: PublishedGeneration, table: ChunkTable
+) -> dict[DocumentVersion, StoredVersion]:
     """Return the stored versions linked to the generation. Missing and unexpected ones are recorded as problems."""
     columns = (documents.c.id, documents.c.document_id, documents.c.sha256, func.length(documents.c.text))
     with check.store.read() as connection:
@@ -215,31 +220,34 @@ def _rows(check: _Check, published: PublishedGeneration, table: ChunkTable) -> d
         DocumentVersion(document_id, sha256): StoredVersion(key, sha256, characters or 0)
         for key, document_id, sha256, characters in found
     }
-    wanted = set(table.versions)
-    for what, versions in (("missing from", wanted - rows.keys()), ("strange in", rows.keys() - wanted)):
-        named = sorted(version.document_id for version in versions)
-        for document_id in named[:_MOST_NAMED]:
-            check.add_problem("database", f"document {document_id!r} is {what} it, in the version that was indexed")
-        if len(named) > _MOST_NAMED:
-            check.add_problem("database", f"and {len(named) - _MOST_NAMED} more documents are {what} it")
+    indexed = set(table.versions)
+    for reason, versions in (
+        ("the indexed version is missing", indexed - rows.keys()),
+        ("a version that was not indexed is linked", rows.keys() - indexed),
+    ):
+        ids = sorted(version.document_id for version in versions)
+        for document_id in ids[:_MAX_NAMED]:
+            check.add_problem("database", f"document {document_id!r}: {reason}")
+        if len(ids) > _MAX_NAMED:
+            check.add_problem("database", f"{len(ids) - _MAX_NAMED} more documents: {reason}")
     return rows
 
 
-def _documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, StoredVersion]) -> bool:
+def _check_documents(check: _Check, table: ChunkTable, rows: dict[DocumentVersion, StoredVersion]) -> bool:
     """Check every document and its chunks, and return whether all are intact."""
     before = len(check.problems)
-    starts = _starts(table)
+    starts = _chunk_starts(table)
     total = len(table.versions)
     for group in batches(range(total), 100):
         present = [index for index in group if table.versions[index] in rows]
         for index in present:
             first, last = starts[index], starts[index + 1]
-            _document(check, table, index, range(first, last), rows[table.versions[index]])
+            _check_document(check, table, index, range(first, last), rows[table.versions[index]])
         check.progress("documents", group[-1] + 1, total)
     return len(check.problems) == before and all(version in rows for version in table.versions)
 
 
-def _document(check: _Check, table: ChunkTable, index: int, chunks: range, row: StoredVersion) -> None:
+def _check_document(check: _Check, table: ChunkTable, index: int, chunks: range, row: StoredVersion) -> None:
     version = table.versions[index]
     try:
         with readable_rows("documents"):
@@ -250,24 +258,27 @@ def _document(check: _Check, table: ChunkTable, index: int, chunks: range, row: 
     document = stored.document
     check.documents += 1
     if document.sha256 != version.sha256:
-        check.add_problem("database", f"title or text of document {version.document_id!r} is not what was indexed")
+        check.add_problem(
+            "database", f"the content of document {version.document_id!r} has changed since it was indexed"
+        )
         return
     spans = table.rows[chunks.start : chunks.stop, 1:]
     if ((spans[:, 0] < 0) | (spans[:, 0] >= spans[:, 1]) | (spans[:, 1] > len(document.text))).any():
         check.add_problem(
-            "chunks.npy", f"a chunk of {version.document_id!r} does not lie within its {len(document.text)} characters"
+            "chunks.npy", f"a chunk of {version.document_id!r} is outside its text of {len(document.text)} characters"
         )
         return
     for chunk, text in zip(chunks, searchable_texts(document, spans), strict=True):
         if text_hash(text) != table.texts[chunk].tobytes():
             start, end = spans[chunk - chunks.start].tolist()
             check.add_problem(
-                "texts.npy", f"[{start}, {end}) of {version.document_id!r} is not the text that was embedded"
+                "texts.npy",
+                f"characters [{start}, {end}) of {version.document_id!r} differ from the text that was embedded",
             )
             return
         check.chunks += 1
 
 
-def _starts(table: ChunkTable) -> list[int]:
+def _chunk_starts(table: ChunkTable) -> list[int]:
     found: list[int] = np.searchsorted(table.rows[:, 0], np.arange(len(table.versions) + 1)).tolist()
     return found

@@ -15,13 +15,13 @@ from retrieval.errors import RetrievalError
 from retrieval.vectors.faiss_index import FaissIndex, Vectors
 from retrieval.vectors.params import BuiltKind, DenseParams, list_count, resolved_kind
 from retrieval.vectors.recall import DenseRecall, Positions, sampled_positions
-from retrieval.vectors.search_depth import deepened, recall_trial
+from retrieval.vectors.search_depth import recall_trial, tune_search_depth
 
 _BLOCK = 4_096
-_TRAINING = 20_000
-_PER_LIST = 64
+_TRAINING_VECTORS = 20_000
+_VECTORS_PER_LIST = 64
 """Training vectors for each IVF list: FAISS needs at least 39 and uses up to 256."""
-_ROUNDS = 10
+_KMEANS_ROUNDS = 10
 _LISTS = ("ivf", "ivf-int8")
 
 
@@ -48,24 +48,24 @@ def build_dense(
     params = params or DenseParams()
     count = len(vectors)
     kind = resolved_kind(params, count)
-    index = _empty(int(vectors.shape[1]), count, kind, params)
+    index = _empty_index(int(vectors.shape[1]), count, kind, params)
     threads = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
         if not index.is_trained and count:
-            wanted = max(_TRAINING, list_count(count) * _PER_LIST if kind in _LISTS else 0)
-            places = sampled_positions(count, wanted)
-            index.train(_finite(vectors[places], places, count))
+            sample_size = max(_TRAINING_VECTORS, list_count(count) * _VECTORS_PER_LIST if kind in _LISTS else 0)
+            positions = sampled_positions(count, sample_size)
+            index.train(_check_finite(vectors[positions], positions, count))
         if kind in _LISTS:
-            _fill_lists(index, vectors, progress)
+            _add_to_lists(index, vectors, progress)
         else:
-            _fill(index, vectors, progress)
+            _add_vectors(index, vectors, progress)
     finally:
         faiss.omp_set_num_threads(threads)
     built = FaissIndex(index)
     if kind == "flat" or count < 2:
         return DenseBuild(built, kind, None)
-    return DenseBuild(built, kind, _recall(built, vectors, params, kind, progress))
+    return DenseBuild(built, kind, _measure_recall(built, vectors, params, kind, progress))
 
 
 def build_flat(vectors: Vectors) -> FaissIndex:
@@ -90,7 +90,7 @@ def load_dense(path: Path, expected_bytes: int) -> FaissIndex:
         faiss.set_deserialization_vector_byte_limit(limit)
     if not isinstance(index, faiss.IndexFlat | faiss.IndexScalarQuantizer | faiss.IndexHNSW | faiss.IndexIVF):
         raise RetrievalError(
-            f"{path} holds a {type(index).__name__}, neither flat, HNSW nor lists; index the collection again"
+            f"{path} contains a {type(index).__name__}, not a flat, HNSW or IVF index; index the collection again"
         )
     if index.metric_type != faiss.METRIC_INNER_PRODUCT:
         raise RetrievalError(f"{path} does not search by inner product; index the collection again")
@@ -101,25 +101,25 @@ def load_flat(path: Path, expected_bytes: int) -> FaissIndex:
     """Load a flat index that ``save`` wrote. Raises RetrievalError if the file holds another kind of index."""
     index = load_dense(path, expected_bytes)
     if index.search_depth is not None:
-        raise RetrievalError(f"{path} holds a graph or lists, not a flat index; index the collection again")
+        raise RetrievalError(f"{path} contains an HNSW or IVF index, not a flat index; index the collection again")
     return index
 
 
-def _finite(block: Vectors, places: Positions, count: int) -> Vectors:
+def _check_finite(block: Vectors, positions: Positions, count: int) -> Vectors:
     """Return a block of (P, E) vectors as a contiguous array.
 
-    places: (P,) positions of the vectors, of ``count`` in total. Raises RetrievalError, naming the position of the
+    positions: (P,) positions of the vectors, of ``count`` in total. Raises RetrievalError, naming the position of the
     first vector that is not finite.
     """
     block = np.ascontiguousarray(block, dtype=np.float32)
-    good = np.isfinite(block).all(axis=1)
-    if not good.all():
-        bad = int(places[np.flatnonzero(~good)[0]])
-        raise RetrievalError(f"vector {bad} of {count} holds a value that is not a number; embed it again")
+    finite = np.isfinite(block).all(axis=1)
+    if not finite.all():
+        first_bad = int(positions[np.flatnonzero(~finite)[0]])
+        raise RetrievalError(f"vector {first_bad} of {count} contains a value that is not a number; embed it again")
     return block
 
 
-def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> Any:
+def _empty_index(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> Any:
     metric = faiss.METRIC_INNER_PRODUCT
     index: Any
     int8: Any = faiss.ScalarQuantizer.QT_8bit
@@ -136,15 +136,15 @@ def _empty(dimension: int, count: int, kind: BuiltKind, params: DenseParams) -> 
             make_lists: Any = faiss.IndexIVFScalarQuantizer
             index = make_lists(centres, dimension, lists, int8, metric)
         index.cp.spherical = True  # unit-length centroids, like the vectors
-        index.cp.niter = _ROUNDS
+        index.cp.niter = _KMEANS_ROUNDS
         index.cp.min_points_per_centroid = 1  # suppress the warning for few vectors
-        index.cp.max_points_per_centroid = _PER_LIST
+        index.cp.max_points_per_centroid = _VECTORS_PER_LIST
         return index
     if kind == "hnsw":
         index = faiss.IndexHNSWFlat(dimension, params.links, metric)
     else:
-        make: Any = faiss.IndexHNSWSQ  # the type stub wrongly requires a quantiser instead of its type
-        index = make(dimension, int8, params.links, metric)
+        make_index: Any = faiss.IndexHNSWSQ  # the type stub wrongly requires a quantiser instead of its type
+        index = make_index(dimension, int8, params.links, metric)
     index.hnsw.efConstruction = params.build_depth
     return index
 
@@ -153,10 +153,10 @@ def vector_blocks(vectors: Vectors) -> Iterator[tuple[int, Vectors]]:
     """Yield (start, vectors) for each block. Raises RetrievalError if a vector is not finite."""
     count = len(vectors)
     for start in range(0, count, _BLOCK):
-        yield start, _finite(vectors[start : start + _BLOCK], np.arange(start, min(start + _BLOCK, count)), count)
+        yield start, _check_finite(vectors[start : start + _BLOCK], np.arange(start, min(start + _BLOCK, count)), count)
 
 
-def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
+def _add_vectors(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
     """Add the vectors to a flat or HNSW index.
 
     Memory is reserved for all vectors at once, because growing by doubling would need two and a half times their size.
@@ -171,7 +171,7 @@ def _fill(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | N
             progress(start + len(block), count)
 
 
-def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
+def _add_to_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], None] | None) -> None:
     """Add the vectors to an IVF index, and allocate each list only once.
 
     Lists that grow by doubling, as ``index.add`` lets them, need nearly twice the memory.
@@ -186,12 +186,12 @@ def _fill_lists(index: Any, vectors: Vectors, progress: Callable[[int, int], Non
         index.invlists.resize(number, int(length))
         index.invlists.resize(number, 0)
     for start, block in vector_blocks(vectors):
-        theirs = lists[start : start + len(block)]
-        index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(theirs))
+        assigned = lists[start : start + len(block)]
+        index.add_core(len(block), faiss.swig_ptr(block), None, faiss.swig_ptr(assigned))
     index.make_direct_map()  # maps positions to lists, so that vectors can be returned by position
 
 
-def _recall(
+def _measure_recall(
     built: FaissIndex,
     vectors: Vectors,
     params: DenseParams,
@@ -205,4 +205,4 @@ def _recall(
         ceiling = trial.recall(built.exact(trial.queries, trial.k + 1), None)
         if built.search_depth is None:
             return ceiling
-    return deepened(built, trial, params, 8 if kind in _LISTS else 32, ceiling)
+    return tune_search_depth(built, trial, params, 8 if kind in _LISTS else 32, ceiling)

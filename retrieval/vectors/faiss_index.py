@@ -22,11 +22,11 @@ Allowed = NDArray[np.bool_]
 _FAISS: Any = faiss
 # FAISS uses BLAS for a batch only if queries times dimensions exceed a threshold, 128,000 by default (334 queries of
 # 384 dimensions). BLAS is several times faster from about 8 queries on; for fewer queries the plain loop is faster.
-_BLAS_FROM = 8
-_BLAS, _STOCK = 1_000, 128_000
+_BLAS_MIN_QUERIES = 8
+_BLAS_THRESHOLD, _DEFAULT_BLAS_THRESHOLD = 1_000, 128_000
 # If few vectors are allowed, a graph search visits many others and may miss some, so the search is exact.
 _EXACT_SHARE, _EXACT_COUNT = 0.1, 20_000
-_DEEPEST = 1_024
+_MAX_SEARCH_DEPTH = 1_024
 
 
 class VectorIndex(Protocol):
@@ -58,12 +58,12 @@ def check_queries(queries: Vectors, allowed: Allowed | None, size: int, dimensio
             "use the encoder the collection was indexed with"
         )
     if not np.isfinite(queries).all():
-        raise RetrievalError("a query vector holds a value that is not a number; check the encoder's weights")
+        raise RetrievalError("a query vector contains a value that is not a number; check the encoder's weights")
     if allowed is not None and allowed.shape != (size,):
-        raise RetrievalError(f"the filter speaks of {allowed.size} chunks, the index holds {size}")
+        raise RetrievalError(f"the filter is for {allowed.size} chunks, but the index has {size}")
 
 
-def searched_exactly(found: int, size: int) -> bool:
+def needs_exact_search(found: int, size: int) -> bool:
     """Return whether a search among ``found`` allowed chunks of ``size`` is exact, because they are few."""
     return found <= max(_EXACT_COUNT, _EXACT_SHARE * size)
 
@@ -95,11 +95,11 @@ class FaissIndex:
         return int(self._index.hnsw.efSearch) if self._graph else None
 
     @property
-    def deepest(self) -> int:
+    def max_search_depth(self) -> int:
         """Greatest useful search depth."""
-        return min(int(self._index.nlist), _DEEPEST) if self._lists else _DEEPEST
+        return min(int(self._index.nlist), _MAX_SEARCH_DEPTH) if self._lists else _MAX_SEARCH_DEPTH
 
-    def deepen(self, depth: int) -> None:
+    def set_search_depth(self, depth: int) -> None:
         """Set the search depth. Raises AssertionError for a flat index, which has none."""
         if self._lists:
             self._index.nprobe = depth
@@ -123,18 +123,20 @@ class FaissIndex:
         contiguous = np.ascontiguousarray(queries, dtype=np.float32)
         with _threads(len(queries)):
             if allowed is None:
-                positions = self._index.search(contiguous, k, params=self._depth(k))[1]
+                positions = self._index.search(contiguous, k, params=self._search_params(k))[1]
                 short = (positions < 0).any(axis=1) if self._lists else np.zeros(len(positions), dtype=bool)
                 if short.any():  # the probed lists hold fewer than k vectors, so probe all lists
-                    positions[short] = self._index.search(contiguous[short], k, params=self._depth(k, whole=True))[1]
+                    positions[short] = self._index.search(
+                        contiguous[short], k, params=self._search_params(k, all_lists=True)
+                    )[1]
             else:
-                positions = self._among(contiguous, k, allowed, found)
-        return self._scored(contiguous, positions)
+                positions = self._search_allowed(contiguous, k, allowed, found)
+        return self._rescore(contiguous, positions)
 
     def exact(self, queries: Vectors, k: int) -> NDArray[np.int64]:
         """Return the (Q, k) positions of the k best stored vectors for each query, by exact search."""
         k = min(k, self.size)
-        params = self._depth(k, whole=True) if self._lists else None
+        params = self._search_params(k, all_lists=True) if self._lists else None
         with _threads(len(queries)):
             found: NDArray[np.int64] = self._stored.search(np.ascontiguousarray(queries), k, params=params)[1]
         return found
@@ -150,40 +152,40 @@ class FaissIndex:
         except RuntimeError as error:  # the message ends with the system's error text
             raise OSError(f"{path} cannot be written ({str(error).strip().rpartition('): ')[2]})") from error
 
-    def _depth(self, k: int, selector: Any = None, whole: bool = False) -> Any:
-        """Return FAISS's search parameters. whole: whether to probe every list.
+    def _search_params(self, k: int, selector: Any = None, all_lists: bool = False) -> Any:
+        """Return FAISS's search parameters. all_lists: whether to probe every list.
 
         A graph must keep at least k candidates, or it returns fewer than k results.
         """
         if self._lists:
-            lists = self._index.nlist if whole else self._index.nprobe
+            lists = self._index.nlist if all_lists else self._index.nprobe
             return _FAISS.SearchParametersIVF(nprobe=lists, sel=selector)
         if self._graph:
             return _FAISS.SearchParametersHNSW(efSearch=max(self._index.hnsw.efSearch, k), sel=selector)
         return _FAISS.SearchParameters(sel=selector) if selector is not None else None
 
-    def _among(self, queries: Vectors, k: int, allowed: Allowed, found: int) -> NDArray[np.int64]:
+    def _search_allowed(self, queries: Vectors, k: int, allowed: Allowed, found: int) -> NDArray[np.int64]:
         # The selector refers to the packed bits, so both must exist until the search ends.
         bits = np.packbits(allowed, bitorder="little")
         selector = _FAISS.IDSelectorBitmap(bits)
         flat = not self._graph and not self._lists
-        exact = flat or searched_exactly(found, self.size)
+        exact = flat or needs_exact_search(found, self.size)
         index = self._stored if exact else self._index
-        params = _FAISS.SearchParameters(sel=selector) if exact else self._depth(k, selector)
+        params = _FAISS.SearchParameters(sel=selector) if exact else self._search_params(k, selector)
         if self._lists:
-            params = self._depth(k, selector, exact)
+            params = self._search_params(k, selector, exact)
         positions: NDArray[np.int64] = index.search(queries, k, params=params)[1]
         del selector
         return positions
 
-    def _scored(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[Hits, ...]:
+    def _rescore(self, queries: Vectors, positions: NDArray[np.int64]) -> tuple[Hits, ...]:
         """Return the hits with recomputed inner products, one sum for each pair.
 
         The last bits of FAISS's own scores depend on the batch size, so batched and single queries would differ and
         equal vectors would not tie. positions: (Q, k), -1 where a graph found fewer than k. Queries are processed one
         at a time, so that the vectors stay in the CPU's cache.
         """
-        stored = self._in_memory()
+        stored = self._stored_matrix()
         found: list[Hits] = []
         for query, row in zip(queries, positions, strict=True):
             places = row if row[-1] >= 0 else row[row >= 0]  # missing results are at the end
@@ -191,7 +193,7 @@ class FaissIndex:
             found.append(ranked(places, np.einsum("e,ke->k", query, vectors)))
         return tuple(found)
 
-    def _in_memory(self) -> Vectors | None:
+    def _stored_matrix(self) -> Vectors | None:
         """Return a view of the stored vectors (N, E); None if they are quantised or in lists.
 
         The view is valid for one search only, because FAISS moves the vectors when the index grows.
@@ -210,9 +212,9 @@ def _threads(queries: int) -> Iterator[None]:
     restored. The BLAS threshold applies to the process; it can only make a concurrent search slower.
     """
     threads = faiss.omp_get_max_threads()
-    batch = queries >= _BLAS_FROM
+    batch = queries >= _BLAS_MIN_QUERIES
     faiss.omp_set_num_threads(threads if batch else 1)
-    faiss.cvar.distance_compute_blas_threshold = _BLAS if batch else _STOCK
+    faiss.cvar.distance_compute_blas_threshold = _BLAS_THRESHOLD if batch else _DEFAULT_BLAS_THRESHOLD
     try:
         yield
     finally:

@@ -36,50 +36,50 @@ def sampled_positions(count: int, queries: int, seed: int = 0) -> Positions:
     return drawn
 
 
-def neighbours(found: Positions, own: Positions, k: int) -> Positions:
+def without_query(found: Positions, query_positions: Positions, k: int) -> Positions:
     """Return the (Q, k) results without the query itself.
 
-    found: (Q, k + 1) results. own: (Q,) positions of the queries. If a duplicate was found instead of the query, the
-    last result is dropped.
+    found: (Q, k + 1) results. query_positions: (Q,) positions of the queries. If a duplicate was found instead of the
+    query, the last result is dropped.
     """
     kept = np.full((len(found), k), -1, dtype=np.int64)
-    for row, (places, me) in enumerate(zip(found, own, strict=True)):
-        others = places[places != me][:k]
+    for row, (results, own_position) in enumerate(zip(found, query_positions, strict=True)):
+        others = results[results != own_position][:k]
         kept[row, : len(others)] = others
     return kept
 
 
 def exact_neighbours(
     vectors: NDArray[np.float32],
-    own: Positions,
+    query_positions: Positions,
     k: int,
     block: int = 4_096,
     progress: Callable[[int], None] | None = None,
 ) -> Positions:
-    """Return the (Q, k) nearest neighbours, by inner product, of the vectors at the positions ``own``.
+    """Return the (Q, k) nearest neighbours, by inner product, of the vectors at the positions ``query_positions``.
 
     A vector is not its own neighbour. vectors: (N, E), read in blocks of ``block`` rows. progress: called after each
     block with the number of vectors read.
     """
-    queries = np.asarray(vectors[own], dtype=np.float32)
-    best_scores = np.full((len(own), 0), -np.inf, dtype=np.float32)
-    best = np.zeros((len(own), 0), dtype=np.int64)
+    queries = np.asarray(vectors[query_positions], dtype=np.float32)
+    best_scores = np.full((len(query_positions), 0), -np.inf, dtype=np.float32)
+    best = np.zeros((len(query_positions), 0), dtype=np.int64)
     for start in range(0, len(vectors), block):
         part = np.asarray(vectors[start : start + block], dtype=np.float32)
         scores = queries @ part.T
-        mine = (own >= start) & (own < start + len(part))
-        scores[np.flatnonzero(mine), own[mine] - start] = -np.inf
+        in_block = (query_positions >= start) & (query_positions < start + len(part))
+        scores[np.flatnonzero(in_block), query_positions[in_block] - start] = -np.inf
         all_scores = np.concatenate([best_scores, scores], axis=1)
-        places = np.concatenate([best, np.broadcast_to(np.arange(start, start + len(part)), scores.shape)], axis=1)
+        results = np.concatenate([best, np.broadcast_to(np.arange(start, start + len(part)), scores.shape)], axis=1)
         keep = min(k, all_scores.shape[1])
         chosen = np.argpartition(-all_scores, keep - 1, axis=1)[:, :keep]
-        best_scores, best = np.take_along_axis(all_scores, chosen, 1), np.take_along_axis(places, chosen, 1)
+        best_scores, best = np.take_along_axis(all_scores, chosen, 1), np.take_along_axis(results, chosen, 1)
         if progress is not None:
             progress(start + len(part))
     return best
 
 
-def measured_recall(found: Positions, exact: Positions, k: int, search_depth: int | None) -> DenseRecall:
+def measure_recall(found: Positions, exact: Positions, k: int, search_depth: int | None) -> DenseRecall:
     """Return the mean share of each row of ``exact`` (Q, k) that is in the same row of ``found``.
 
     The confidence limit is that of a normal distribution.

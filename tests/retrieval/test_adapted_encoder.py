@@ -1,4 +1,4 @@
-"""An encoder of two precisions goes on in the one that a collection has; the machine decides for new ones only."""
+"""An encoder with two precisions keeps the precision of a collection. The machine decides only for new collections."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def encoders() -> dict[str, SentenceTransformerEncoder]:
 
 @pytest.fixture
 def bf16_pays(monkeypatch: pytest.MonkeyPatch) -> SetProbe:
-    """What the probe of the machine says from now on."""
+    """Return a function that sets the result of the machine's probe for bf16."""
     return lambda pays: monkeypatch.setattr("retrieval.encoding.sentence_transformer._bf16_pays", lambda device: pays)
 
 
@@ -41,7 +41,7 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
     encoders: dict[str, SentenceTransformerEncoder], bf16_pays: SetProbe
 ) -> None:
     fp32, bf16, auto = (encoders[name] for name in ("fp32", "bf16", "auto"))
-    # For queries, runs and judges it is the same everywhere: only a job asks the machine.
+    # For queries, runs and judges it is the same on every machine. Only a job probes the machine.
     assert auto.fingerprint == fp32.fingerprint
     np.testing.assert_array_equal(auto.encode_passages(TEXTS), fp32.encode_passages(TEXTS))
     for pays, new in ((True, bf16), (False, fp32)):
@@ -54,7 +54,7 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
             np.testing.assert_array_equal(same.encode_passages(TEXTS), had.encode_passages(TEXTS))
             np.testing.assert_array_equal(same.encode_queries(TEXTS), fp32.encode_queries(TEXTS))
             assert same.count_tokens(TEXTS) == fp32.count_tokens(TEXTS)
-    for named in (fp32, bf16):  # whoever names a precision gets it
+    for named in (fp32, bf16):  # a given precision is used
         assert adapted(named, fp32.fingerprint) is named and adapted(named, bf16.fingerprint) is named
 
 
@@ -62,7 +62,8 @@ def test_a_new_collection_gets_what_pays_here_and_others_what_they_have(
 def test_so_does_one_in_a_process_of_its_own(encoders: dict[str, SentenceTransformerEncoder]) -> None:
     with SubprocessEncoder(partial(load_default_encoder, precision="auto")) as subprocess_encoder:
         assert (
-            isinstance(subprocess_encoder, AdaptableEncoder) and set(subprocess_encoder.ways) == encoders["fp32"].serves
+            isinstance(subprocess_encoder, AdaptableEncoder)
+            and set(subprocess_encoder.passage_modes) == encoders["fp32"].serves
         )
         for name in ("fp32", "bf16"):
             had = adapted(subprocess_encoder, encoders[name].fingerprint)
@@ -71,7 +72,7 @@ def test_so_does_one_in_a_process_of_its_own(encoders: dict[str, SentenceTransfo
             )
         bf16 = adapted(subprocess_encoder, encoders["bf16"].fingerprint)
         assert subprocess_encoder.running
-        bf16.rest()  # type: ignore[attr-defined]
+        bf16.release()  # type: ignore[attr-defined]
         assert not subprocess_encoder.running
 
 
@@ -90,7 +91,7 @@ def test_an_index_job_goes_on_in_the_collections_precision_on_any_machine(
     retriever = open_retriever(store, home, "c", auto)
     assert retriever.indexed_with == new.fingerprint
     assert retriever.retrieve("Who decides what borrowing costs?", 1)[0].chunk.document_id == "money"
-    # Named, the other one is another index.
+    # With the other precision given, the index is another one.
     other = index_documents(store, home, "c", [CATS, MONEY], encoders["fp32" if pays else "bf16"])
     assert (other.embedded, other.rebuilt) == (2, True)
 
@@ -116,7 +117,7 @@ def test_a_run_that_was_killed_is_taken_up_in_the_precision_it_began_in(
 def test_vectors_of_a_deleted_collection_decide_nothing(
     encoders: dict[str, SentenceTransformerEncoder], bf16_pays: SetProbe, store: Store, home: Path
 ) -> None:
-    for name in ("old", "other"):  # whose text is the same, so that the vector outlives the collection it was made for
+    for name in ("old", "other"):  # they have the same text, so the vector is kept when one collection is deleted
         index_documents(store, home, name, [CATS], encoders["fp32"])
     delete_collection(store, home, "old")
     bf16_pays(True)

@@ -25,7 +25,7 @@ MakeEncoder = Callable[..., Path]
 
 @pytest.fixture
 def make_folder(tmp_path: Path) -> MakeEncoder:
-    """Tiny random BERT encoders in sentence-transformers' layout, with MiniLM's tokenizer."""
+    """Small random BERT encoders in the layout of sentence-transformers, with MiniLM's tokenizer."""
 
     def make(
         *, pooling: str = "mean", prompts: dict[str, str] | None = None, include_prompt: bool = True, **shape: Any
@@ -55,7 +55,7 @@ def test_minilm_gets_the_librarys_vectors() -> None:
     assert bert_pass(library, bf16=False) is not None
     expected = library.encode(list(ODD))
     np.testing.assert_allclose(ours.encode_passages(ODD), expected, rtol=0, atol=1e-6)
-    # A text's vector does not depend, beyond rounding, on what it was embedded beside.
+    # Except for rounding, the vector of a text does not depend on the other texts of the batch.
     alone = np.concatenate([ours.encode_queries([text]) for text in ODD])
     np.testing.assert_allclose(alone, expected, rtol=0, atol=1e-6)
 
@@ -116,7 +116,7 @@ def test_weights_that_are_no_numbers_are_named_by_their_text(make_folder: MakeEn
 def test_bf16_is_of_passages_and_part_of_the_fingerprint(make_folder: MakeEncoder) -> None:
     folder = make_folder()
     full, coarse = SentenceTransformerEncoder(folder), SentenceTransformerEncoder(folder, precision="bf16")
-    assert (full.ways, coarse.ways) == ((full.fingerprint,), (coarse.fingerprint,))
+    assert (full.passage_modes, coarse.passage_modes) == ((full.fingerprint,), (coarse.fingerprint,))
     assert full.fingerprint != coarse.fingerprint
     assert full.serves == coarse.serves == {full.fingerprint, coarse.fingerprint}
     np.testing.assert_array_equal(full.encode_queries(ODD), coarse.encode_queries(ODD))

@@ -14,7 +14,7 @@ from retrieval.sparse.tokenising import TokenisingParams, tokenise
 
 
 def corpus(seed: int, chunks: int, vocabulary: int) -> list[list[str]]:
-    """Zipf-like words; a few chunks are empty, and the commonest words are in most chunks (negative idf)."""
+    """Chunks of Zipf-like words. Some are empty, and the most common words are in most chunks (negative idf)."""
     rng = random.Random(seed)
     names = [f"w{i}" for i in range(vocabulary)]
     weights = [1 / (i + 1) for i in range(vocabulary)]
@@ -28,7 +28,7 @@ def test_okapi_scores_equal_rank_bm25(seed: int, chunks: int, vocabulary: int, e
     params = Bm25Params("okapi", k1=1.5, b=0.75, epsilon=epsilon)
     index = build_bm25(texts, params)
     reference = rank_bm25.BM25Okapi(texts, epsilon=epsilon)
-    # The floor is at work: the commonest word is in more than half of the chunks.
+    # The floor has an effect, because the most common word is in more than half of the chunks.
     assert sum("w0" in words for words in texts) > chunks / 2
     rng = random.Random(seed)
     for _ in range(20):
@@ -88,7 +88,7 @@ def test_what_is_saved_is_what_is_loaded_and_damage_is_named(tmp_path: Path) -> 
     loaded = load_bm25(tmp_path, Bm25Params())
     assert loaded.search(["w1", "w5"], 10) == index.search(["w1", "w5"], 10)
     (tmp_path / "bm25_words.json").write_text('{"size": 30, "words": ["one"]}')
-    with pytest.raises(RetrievalError, match="fit"):
+    with pytest.raises(RetrievalError, match="inconsistent"):
         load_bm25(tmp_path, Bm25Params())
     (tmp_path / "bm25_data.npy").write_bytes(b"no array")
     with pytest.raises(RetrievalError, match="read"):

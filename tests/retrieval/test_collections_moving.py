@@ -1,4 +1,4 @@
-"""Exporting and importing collections: what arrives answers alike, and what was forged or cut is refused."""
+"""Export and import of collections. Imported collections give equal results; changed or truncated files are refused."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_moving_a_collection(tmp_path: Path, store: Store, home: Path, make_enco
             row = connection.execute(select(documents).where(documents.c.document_id == "zz")).mappings().first()
         assert row is not None
         assert (row["metadata"], row["outline"]) == ({"k": "v"}, {"headings": [[0, 4, 1]]})
-        # The vectors came along: what did not change is not embedded again.
+        # The vectors were imported too, so unchanged texts are not embedded again.
         encoder.encoded.clear()
         given = [Document("new", "", "A new text.")]
         assert index_documents(there, tmp_path / "there", "c", given, encoder).embedded == 1
@@ -72,7 +72,7 @@ def test_how_it_is_searched_travels_too(tmp_path: Path, store: Store, home: Path
 
 
 def repacked(file: Path, target: Path, change: Callable[[list[tuple[tarfile.TarInfo, bytes]]], None]) -> Path:
-    """The export with its members changed."""
+    """Return a copy of the export with changed members."""
     with tarfile.open(file) as tar:
         members = [(member, tar.extractfile(member).read()) for member in tar]  # type: ignore[union-attr]
     change(members)
@@ -110,7 +110,7 @@ def flipped(members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
 
 
 def other_text(members: list[tuple[tarfile.TarInfo, bytes]]) -> None:
-    """A forged document with the header's hash of the documents set right: the document's own hash tells."""
+    """Change a document, and the header's hash of the documents, so that only the document's own hash differs."""
     import hashlib
 
     content = members[1][1].replace(b"kilograms", b"kilometre")
@@ -128,7 +128,7 @@ FORGED: dict[str, tuple[Callable[[list[tuple[tarfile.TarInfo, bytes]]], None], s
     ),
     "hash as a path": (with_header(lambda h: h["manifest"].update(hash="../../../outside")), "SHA-256"),
     "name as a path": (with_header(lambda h: h.update(name="../outside")), "cannot name"),
-    "no name": (with_header(lambda h: h.update(name=None)), "no collection"),
+    "no name": (with_header(lambda h: h.update(name=None)), "name of its collection"),
     "link": (linked, "plain file"),
     "flip": (flipped, "changed"),
     "text": (other_text, "exported"),
@@ -156,7 +156,7 @@ def test_forged_exports_are_refused_by_name_and_leave_nothing(
         assert list_collections(empty) == ()
         assert not list(there.rglob("*.faiss")) and not list(there.rglob("*.npy"))
         assert not list(tmp_path.rglob("outside"))
-        import_collection(empty, there, tmp_path / "c.tar")  # and the name is free
+        import_collection(empty, there, tmp_path / "c.tar")  # the name is unused
 
 
 def test_truncated_and_strange_files_are_refused(

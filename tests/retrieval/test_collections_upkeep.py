@@ -1,4 +1,4 @@
-"""Verifying and repairing collections."""
+"""Verification and repair of collections."""
 
 from __future__ import annotations
 
@@ -52,15 +52,21 @@ def test_approximate_indexes_verify_too(
 
 
 DAMAGE: dict[str, tuple[Any, str]] = {
-    "pointer": (update(collections).values(current_generation_id=None), "points at no published generation"),
-    "status": (update(generations).values(status="retired"), "points at no published generation"),
+    "pointer": (update(collections).values(current_generation_id=None), "does not refer to a published generation"),
+    "status": (update(generations).values(status="retired"), "does not refer to a published generation"),
     "folder": (update(generations).values(folder="elsewhere"), "names the folder elsewhere"),
-    "hash": (update(generations).values(hash="0" * 64), "the row of 000000000000"),
+    "hash": (update(generations).values(hash="0" * 64), "its row to 000000000000"),
     "manifest": (update(generations).values(manifest={"format": 2}), "is not a manifest"),
     "no JSON": (text("UPDATE generations SET manifest = '{\"format'"), "table generations is damaged"),
-    "links": (delete(generation_documents).where(generation_documents.c.document_row == 3), "is missing from it"),
-    "sha": (update(documents).where(documents.c.id == 3).values(sha256="0" * 64), "is missing from it"),
-    "id": (update(documents).where(documents.c.id == 3).values(document_id="other"), "strange in it"),
+    "links": (
+        delete(generation_documents).where(generation_documents.c.document_row == 3),
+        "the indexed version is missing",
+    ),
+    "sha": (update(documents).where(documents.c.id == 3).values(sha256="0" * 64), "the indexed version is missing"),
+    "id": (
+        update(documents).where(documents.c.id == 3).values(document_id="other"),
+        "a version that was not indexed is linked",
+    ),
     "vectors": (update(vectors).values(vector=b"x"), "stored vectors in the database are damaged"),
 }
 
@@ -70,7 +76,7 @@ def test_rows_are_set_right_from_the_folder(store: Store, home: Path, encoder: A
     before = answers(store, home, encoder)
     damage, says = DAMAGE[what]
     with store.write() as connection:
-        if what == "id":  # the row's hash no longer tells that it is the same document
+        if what == "id":  # the row no longer identifies the same document
             damage = damage.values(document_id="other")
         connection.execute(damage)
     assert says in problems(store, home)
@@ -96,7 +102,7 @@ def test_files_are_built_again_from_the_rows(store: Store, home: Path, encoder: 
         assert "the same generation" in repaired.done[0]
         assert answers(store, home, encoder) == before
     (indexed / "bm25_absent.npy").write_bytes(b"")
-    assert "bm25_absent.npy is not of this index" in problems(store, home)
+    assert "bm25_absent.npy does not belong to this index" in problems(store, home)
     with pytest.raises(RetrievalError, match="bm25_absent"):
         open_retriever(store, home, "c", encoder)
 
@@ -106,7 +112,7 @@ def test_what_lies_nowhere_else_is_named_and_nothing_is_touched(
 ) -> None:
     with store.write() as connection:
         connection.execute(update(documents).where(documents.c.document_id == "doc-004").values(text="forged"))
-    assert "title or text of document 'doc-004'" in problems(store, home)
+    assert "the content of document 'doc-004'" in problems(store, home)
     files = {path.name: path.read_bytes() for path in indexed.iterdir()}
     with pytest.raises(RetrievalError, match=r"1 documents of 'c'.*'doc-004'"):
         repair_collection(store, home, "c", encoder)
@@ -125,13 +131,13 @@ def test_repair_wants_the_encoder_that_indexed(store: Store, home: Path, make_en
 def test_a_consistent_forgery_of_the_vectors_is_found_against_the_stored_ones(
     store: Store, home: Path, encoder: Any, indexed: Path
 ) -> None:
-    """Files and both manifests changed alike: the hashes fit, so only the contents tell."""
+    """Files and both manifests are changed consistently. The hashes match, so only a check of the content finds it."""
     from retrieval.generations.manifest import describe_file
     from retrieval.vectors.building import build_flat, load_dense
 
     path = indexed / "vectors.faiss"
     kept = load_dense(path, path.stat().st_size).vectors(np.arange(8))
-    for forged, says in ((kept[::-1], "not the one that is stored"), (kept * 2, "not of length 1")):
+    for forged, says in ((kept[::-1], "differs from the vector stored"), (kept * 2, "not of length 1")):
         manifest = json.loads((indexed / "manifest.json").read_text())
         build_flat(np.ascontiguousarray(forged)).save(path)
         assert manifest["chunks"] == 8

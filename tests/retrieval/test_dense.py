@@ -1,4 +1,4 @@
-"""Flat, HNSW and quantised indexes against products in numpy; filters; bad queries; files."""
+"""Flat, HNSW and quantised indexes compared with products in numpy; filters, invalid queries and files."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from retrieval.errors import RetrievalError
-from retrieval.vectors.building import _empty, _fill_lists
+from retrieval.vectors.building import _add_to_lists, _empty_index
 from retrieval.vectors.dense import DenseParams, build_dense, build_flat, load_dense, load_flat, resolved_kind
 from retrieval.vectors.params import BuiltKind, list_count
-from retrieval.vectors.recall import exact_neighbours, measured_recall, neighbours, sampled_positions
+from retrieval.vectors.recall import exact_neighbours, measure_recall, sampled_positions, without_query
 
 KINDS = [("flat", "none"), ("flat", "int8"), ("hnsw", "none"), ("hnsw", "int8"), ("ivf", "none"), ("ivf", "int8")]
 
@@ -107,11 +107,11 @@ def test_the_same_vectors_give_the_same_bytes_and_a_file_answers_alike(
 def test_lists_are_filled_as_faiss_itself_fills_them(kind: BuiltKind) -> None:
     stored = unit(9_000, 16)  # three blocks
     params = DenseParams(kind="ivf")
-    ours, theirs = (_empty(16, len(stored), kind, params) for _ in range(2))
+    ours, theirs = (_empty_index(16, len(stored), kind, params) for _ in range(2))
     for index in (ours, theirs):
         index.train(stored[:5_000])
     reports: list[tuple[int, int]] = []
-    _fill_lists(ours, stored, lambda done, total: reports.append((done, total)))
+    _add_to_lists(ours, stored, lambda done, total: reports.append((done, total)))
     theirs.add(stored)
     theirs.make_direct_map()
     np.testing.assert_array_equal(faiss.serialize_index(ours), faiss.serialize_index(theirs))
@@ -152,8 +152,8 @@ def test_lists_that_are_looked_into_and_hold_too_few_are_not_the_end() -> None:
 
 
 def test_recall_by_hand() -> None:
-    assert neighbours(np.asarray([[4, 1, 2], [3, 5, 6]]), np.asarray([4, 9]), 2).tolist() == [[1, 2], [3, 5]]
-    measured = measured_recall(np.asarray([[1, 2], [3, -1]]), np.asarray([[2, 1], [3, 5]]), 2, None)
+    assert without_query(np.asarray([[4, 1, 2], [3, 5, 6]]), np.asarray([4, 9]), 2).tolist() == [[1, 2], [3, 5]]
+    measured = measure_recall(np.asarray([[1, 2], [3, -1]]), np.asarray([[2, 1], [3, 5]]), 2, None)
     assert (measured.recall, measured.queries) == (0.75, 2)
     stored = unit(50, 8)
     own = sampled_positions(50, 7)
@@ -190,7 +190,7 @@ def test_bad_queries_vectors_masks_and_files_are_refused(tmp_path: Path) -> None
         load_dense(tmp_path / "no.faiss", 7)
     for kind in ("hnsw", "ivf"):
         build_dense(unit(30, 8), small(kind, "none")).index.save(tmp_path / kind)
-        with pytest.raises(RetrievalError, match="graph"):
+        with pytest.raises(RetrievalError, match="HNSW"):
             load_flat(tmp_path / kind, (tmp_path / kind).stat().st_size)
         with pytest.raises(RetrievalError, match="vector 3 of 5"):
             build_dense(bad, DenseParams(kind=kind))  # type: ignore[arg-type]

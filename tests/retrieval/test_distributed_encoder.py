@@ -33,21 +33,21 @@ def test_it_is_the_encoder_and_rests_between_calls() -> None:
     found = list(encode_calls(encoder, calls))
     assert all(np.array_equal(a, here.encode_passages(b)) for a, b in zip(found, calls, strict=True))
     assert [group.opened for group in executor.groups] == [2]
-    encoder.rest()
-    encoder.rest()
+    encoder.release()
+    encoder.release()
     assert executor.groups[0].closed
     assert encoder.fingerprint == here.fingerprint  # known without workers
     assert len(executor.groups) == 1
     encoder.encode_passages(TEXTS)
     assert len(executor.groups) == 2
-    encoder.rest()
+    encoder.release()
 
 
 def test_an_error_of_the_encoder_is_raised_with_its_type() -> None:
     encoder = DistributedEncoder(ThreadExecutor(1), made.HashedText)
     with pytest.raises(RetrievalError, match="no vector for 'refuse'"):
         encoder.encode_passages(["a", "refuse"])
-    encoder.rest()
+    encoder.release()
 
 
 SALTS = itertools.count()
@@ -61,30 +61,30 @@ def test_workers_with_other_models_are_refused() -> None:
     encoder = DistributedEncoder(ThreadExecutor(2), another_each_time)
     with pytest.raises(RetrievalError, match="fingerprint"):
         list(encode_calls(encoder, [["a"], ["b"]]))
-    encoder.rest()
+    encoder.release()
 
 
 class TwoWays(made.HashedText):
-    """Its second way gives the negative vectors."""
+    """An encoder with two passage modes. The second gives the negative vectors."""
 
     @property
-    def ways(self) -> tuple[str, ...]:
+    def passage_modes(self) -> tuple[str, ...]:
         return (self.fingerprint, "second")
 
-    def encode_passages_as(self, texts: Sequence[str], way: str) -> NDArray[np.float32]:
-        return self.encode_passages(texts) * np.float32(-1 if way == "second" else 1)
+    def encode_passages_as(self, texts: Sequence[str], mode: str) -> NDArray[np.float32]:
+        return self.encode_passages(texts) * np.float32(-1 if mode == "second" else 1)
 
 
 def test_an_adapted_encoder_keeps_several_calls_at_work() -> None:
     executor = ThreadExecutor(2)
     encoder = DistributedEncoder(executor, TwoWays)
-    way = adapted(encoder, "second")
+    mode = adapted(encoder, "second")
     calls = [["a"], ["b", "c"], ["d"]]
-    found = list(encode_calls(way, calls))
+    found = list(encode_calls(mode, calls))
     here = TwoWays()
     assert all(np.array_equal(a, here.encode_passages_as(b, "second")) for a, b in zip(found, calls, strict=True))
     assert executor.groups[0].opened == 2
-    encoder.rest()
+    encoder.release()
 
 
 def test_an_index_job_ends_in_the_same_generation(
@@ -94,7 +94,7 @@ def test_an_index_job_ends_in_the_same_generation(
     job = JobParams(texts_per_call=4, texts_per_window=30)
     here = index_documents(store, home, "here", documents, made.HashedText("a"), job=job)
     executor = ThreadExecutor(2)
-    # Another salt would be another fingerprint; the store of vectors is shared, so the second job has none to embed.
+    # The fingerprint is the same and the store of vectors is shared, so the second job has nothing to embed.
     encoder = DistributedEncoder(executor, made.HashedText)
     there = index_documents(store, home, "there", documents, encoder, job=job)
     again = index_documents(store, home, "there", documents, encoder, job=job)

@@ -33,20 +33,20 @@ def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerC
     params = ChunkingParams(max_tokens=20)
     given = texts(37)
     with ChunkerPool(counter, params) as alone:
-        wanted = alone.cut(given)
-    with ChunkerPool(counter, params, workers=2, worth_characters=10) as cutters:
-        found = cutters.cut(given)
+        wanted = alone.chunk(given)
+    with ChunkerPool(counter, params, workers=2, min_characters=10) as cutters:
+        found = cutters.chunk(given)
         assert [spans.tolist() for spans in found] == [spans.tolist() for spans in wanted]
-        assert cutters.cut(given[:1])[0].tolist() == wanted[0].tolist()
-        assert cutters.cut([]) == []
+        assert cutters.chunk(given[:1])[0].tolist() == wanted[0].tolist()
+        assert cutters.chunk([]) == []
         with pytest.raises(ValueError, match="surrogate"):  # what a worker raises is raised here
-            cutters.cut([TextToChunk("half of a pair \ud800 " * 10, Outline())])
-        assert len(cutters.cut(given)) == 37  # and the worker goes on
+            cutters.chunk([TextToChunk("half of a pair \ud800 " * 10, Outline())])
+        assert len(cutters.chunk(given)) == 37  # and the worker goes on
         pids = [process.pid for process in cutters._processes]
         os.kill(pids[0], signal.SIGKILL)
         with pytest.raises(RetrievalError, match="ended"):
             for _ in range(3):  # the pipe may take one more task before its end is seen
-                cutters.cut(given)
+                cutters.chunk(given)
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
@@ -54,7 +54,7 @@ def test_processes_cut_as_one_does_and_a_killed_one_is_named(counter: TokenizerC
 
 def test_few_characters_start_no_process(counter: TokenizerCounter) -> None:
     with ChunkerPool(counter, ChunkingParams(max_tokens=20), workers=2) as cutters:
-        assert len(cutters.cut(texts(5))) == 5
+        assert len(cutters.chunk(texts(5))) == 5
         assert cutters._processes == []
 
 
@@ -73,6 +73,6 @@ def test_a_negative_number_of_workers_is_refused(counter: TokenizerCounter) -> N
 
 def test_spans_are_rows(counter: TokenizerCounter) -> None:
     with ChunkerPool(counter, ChunkingParams(max_tokens=20)) as cutters:
-        (spans,) = cutters.cut([TextToChunk("   \n", Outline())])
+        (spans,) = cutters.chunk([TextToChunk("   \n", Outline())])
     assert spans.shape == (0, 2)
     assert spans.dtype == np.int64

@@ -27,7 +27,7 @@ def test_items_come_in_order_and_never_more_than_allowed_wait() -> None:
             got.append(item)
             taken += 1
     assert got == list(range(200))
-    assert most_ahead <= 3 + 2  # those that wait, the one being made and the one being taken
+    assert most_ahead <= 3 + 2  # the waiting items, the item being computed and the item being consumed
 
 
 def test_an_exception_arrives_after_the_items_before_it() -> None:
@@ -41,7 +41,7 @@ def test_an_exception_arrives_after_the_items_before_it() -> None:
     with Prefetcher(source(), 5) as items:
         for item in items:
             got.append(item)
-            break  # whoever leaves early is not told of what came later
+            break  # a later error is not raised after an early exit
     assert got == [1, 1]
 
 
@@ -64,13 +64,13 @@ def test_leaving_early_closes_the_source_in_its_own_thread_and_ends_that() -> No
 
 
 def test_a_bound_below_one_is_refused() -> None:
-    with pytest.raises(ValueError, match="at least one"):
+    with pytest.raises(ValueError, match="at least 1"):
         Prefetcher(iter(()), 0)
 
 
 def test_work_is_done_in_order_and_drained() -> None:
     done: list[int] = []
-    with BackgroundWorker(done.append, most=2) as worker:
+    with BackgroundWorker(done.append, limit=2) as worker:
         for number in range(50):
             worker.put(number)
         worker.drain()
@@ -87,7 +87,7 @@ def test_what_the_work_raises_reaches_the_one_who_hands_over_and_stops_the_work(
             raise OSError("the disk is full")
         done.append(item)
 
-    with pytest.raises(OSError, match="disk is full"), BackgroundWorker(work, most=100) as worker:
+    with pytest.raises(OSError, match="disk is full"), BackgroundWorker(work, limit=100) as worker:
         for number in range(10):
             worker.put(number)
     assert done == [0, 1, 2]
@@ -95,7 +95,7 @@ def test_what_the_work_raises_reaches_the_one_who_hands_over_and_stops_the_work(
 
 def test_what_was_handed_over_is_done_even_if_the_block_is_left_by_an_exception() -> None:
     done: list[int] = []
-    with pytest.raises(KeyboardInterrupt), BackgroundWorker(done.append, most=100) as worker:
+    with pytest.raises(KeyboardInterrupt), BackgroundWorker(done.append, limit=100) as worker:
         for number in range(20):
             worker.put(number)
         raise KeyboardInterrupt

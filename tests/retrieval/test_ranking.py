@@ -1,4 +1,4 @@
-"""Reranking, MMR, duplicates and neighbours on small lists, by hand."""
+"""Reranking, MMR, duplicates and neighbours, with small lists and results computed by hand."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from retrieval.ranking.reranking import RerankParams, rerank_many
 
 
 class CountsShared:
-    """Scores a pair by the share of the claim's words that the evidence holds; remembers what it was asked."""
+    """A scorer that returns the share of the claim's words in the evidence, and records the pairs."""
 
     name = "counts-shared"
 
@@ -83,7 +83,7 @@ def test_resemblance_by_hand_and_duplicates_leave() -> None:
     kept = without_duplicates(items, 0.8)
     assert [item.chunk.text for item in kept] == [text, "something else entirely, as it were"]
     assert [item.rank for item in kept] == [1, 2]
-    assert without_duplicates(items, 0.8, enough=1) == kept[:1]
+    assert without_duplicates(items, 0.8, max_count=1) == kept[:1]
     assert len(without_duplicates(items, 1.0)) == 3, "at 1 only the same words in the same order leave"
 
 
@@ -108,7 +108,7 @@ def test_neighbours_stand_beside_within_the_document_and_once() -> None:
 
 @pytest.mark.parametrize(
     ("make", "says"),
-    [(lambda: RerankParams(0), "at least one"), (lambda: MmrParams(1.5), "1.5"), (lambda: MmrParams(depth=0), "0")],
+    [(lambda: RerankParams(0), "at least 1"), (lambda: MmrParams(1.5), "1.5"), (lambda: MmrParams(depth=0), "0")],
 )
 def test_bad_parameters_are_refused(make: Callable[[], object], says: str) -> None:
     with pytest.raises(ValueError, match=says):

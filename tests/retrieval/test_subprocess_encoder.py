@@ -35,7 +35,7 @@ def encoder() -> Iterator[SubprocessEncoder]:
 
 @pytest.fixture
 def pipe(tmp_path: Path) -> Path:
-    """A named pipe: opening either end waits for the other."""
+    """A named pipe. Opening either end waits for the other end."""
     path = tmp_path / "pipe"
     os.mkfifo(path)
     return path
@@ -59,14 +59,14 @@ def test_it_is_the_encoder_and_rests_between_calls(encoder: SubprocessEncoder) -
     assert encoder.count_tokens(TEXTS) == encoder.portable_counter()(TEXTS) == (2, 5, 0)
     assert serves(encoder, here.fingerprint) and not serves(encoder, "another")
     assert same(encoder)
-    encoder.rest()
+    encoder.release()
     assert not encoder.running
     assert encoder.fingerprint == here.fingerprint and encoder.count_tokens(TEXTS) == (2, 5, 0)
-    assert not encoder.running  # what it said of itself is remembered
+    assert not encoder.running  # its properties are stored
     assert same(encoder)
     assert encoder.running
-    encoder.rest()
-    encoder.rest()
+    encoder.release()
+    encoder.release()
 
 
 def test_threads_take_turns_and_what_is_known_does_not_wait(encoder: SubprocessEncoder, pipe: Path) -> None:
@@ -87,7 +87,7 @@ def test_threads_take_turns_and_what_is_known_does_not_wait(encoder: SubprocessE
         (made.missing, RetrievalError, "'nowhere'"),
         (made.deviceless, ModelError, "0 CUDA devices"),
         (made.broken, RuntimeError, "UnicodeDecodeError: .*of the weights"),
-        (made.Uncounted, RetrievalError, "counting"),
+        (made.Uncounted, RetrievalError, "token counter"),
     ],
 )
 def test_what_opening_raises_is_raised_by_the_first_use(
@@ -144,7 +144,7 @@ def test_an_encoder_that_has_become_another_is_refused(tmp_path: Path) -> None:
     path.write_text("a")
     with SubprocessEncoder(partial(made.of_file, path)) as encoder:
         first = encoder.fingerprint
-        encoder.rest()
+        encoder.release()
         path.write_text("b")
         with pytest.raises(RetrievalError, match="has changed"):
             encoder.encode_passages(["text"])
@@ -179,7 +179,7 @@ def test_a_job_embeds_with_it_and_builds_without_it(
     assert again.embedded == 0  # its vectors are the same encoder's
     with SubprocessEncoder(made.HashedText) as fresh:
         assert not index_documents(store, home, "c", documents, fresh).rebuilt
-        assert not fresh.running  # it was asked what it is, and nothing more
+        assert not fresh.running  # only its properties were requested
 
 
 def test_it_ends_when_its_parent_is_killed(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ if __name__ == "__main__":
 """
     script = tmp_path / "killed.py"
     script.write_text(code)
-    # Not by way of a pipe: the orphan might hold it open, and that is what is looked for.
+    # A pipe is not used, because the orphan that the test looks for might hold it open.
     with (tmp_path / "said").open("w") as log:
         done = subprocess.run([sys.executable, str(script)], stdout=log, env=os.environ, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL

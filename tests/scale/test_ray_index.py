@@ -103,7 +103,7 @@ def test_a_block_that_kills_every_worker_ends_the_job_and_the_next_one_goes_on(
     deadly = DistributedEncoder(cluster, partial(Counted, calls, DEADLY, always=True))
     with pytest.raises(WorkerError, match="3 times"):
         index_documents(store, tmp_path, "c", DOCUMENTS, deadly, job=JOB)
-    deadly.rest()
+    deadly.release()
     done = len(calls_by_text(calls))
     report = index_documents(store, tmp_path, "c", DOCUMENTS, DistributedEncoder(cluster, HashedText), job=JOB)
     assert 0 < report.embedded < 200 and done > 1
@@ -113,7 +113,7 @@ def test_errors_of_a_worker_keep_their_type(cluster: RayExecutor) -> None:
     encoder = DistributedEncoder(cluster, missing)
     with pytest.raises(RetrievalError, match="no encoder folder 'nowhere'"):
         _ = encoder.fingerprint
-    encoder.rest()
+    encoder.release()
 
 
 def test_workers_that_wait_for_processors_say_so(cluster: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,14 +125,14 @@ def test_workers_that_wait_for_processors_say_so(cluster: RayExecutor, monkeypat
     waiting = threading.Thread(target=second.properties)
     waiting.start()
     assert "2 workers with 1 processors" in said.get(timeout=60)
-    first.rest()
+    first.release()
     waiting.join(60)
     assert not waiting.is_alive()
-    second.rest()
+    second.release()
 
 
 def test_a_second_writer_is_refused(cluster: RayExecutor, store: Store, tmp_path: Path) -> None:
     encoder = DistributedEncoder(cluster, HashedText)
     with collection_lock(store, tmp_path, "c"), pytest.raises(CollectionBusyError):
         index_documents(store, tmp_path, "c", DOCUMENTS, encoder, job=JOB)
-    encoder.rest()
+    encoder.release()

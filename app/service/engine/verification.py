@@ -90,7 +90,7 @@ class VerificationService:
 
     def _judge(self, stored: str, items: Sequence[JudgeRequest]) -> list[tuple[AnswerEvaluation, ...]]:
         search = self._pipeline.search(stored)
-        evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.departures)
+        evidence = SearchedEvidence(search, search.retriever.generation_hash, settings=search.non_default_settings)
         # Claims are not judged together: each has its own evidence, so the answer would be repeated for every claim.
         verifier = EntailmentVerifier(self._opened(), evidence)
         to_verify: list[VerificationItem] = []

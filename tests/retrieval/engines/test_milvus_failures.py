@@ -1,4 +1,4 @@
-"""Bad addresses and servers that die: an error that names the engine, and nothing visible."""
+"""Invalid addresses and servers that die give an error that names the engine, and leave nothing published."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 from data.documents import Document
 from retrieval.errors import EngineError, EngineUnavailableError, GenerationGoneError
 from retrieval.generations.collection_folder import generations_folder
+from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.report import IndexProgress
 from retrieval.vectors.params import DenseParams
 from tests.retrieval.engines.conftest import Bench
@@ -74,7 +75,7 @@ def test_indexes_that_it_cannot_hold_are_refused_before_the_job_embeds(
 ) -> None:
     bench = make_bench(str(tmp_path / "m.db"))
     with pytest.raises(EngineError, match="local files"):
-        bench.index(make_documents(3), **options)
+        bench.index(make_documents(3), params=IndexParams.for_new_index(**options))
     assert bench.encoder.encoded == []
 
 

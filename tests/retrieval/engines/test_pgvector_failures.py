@@ -1,4 +1,4 @@
-"""Bad addresses, rights and servers that die: an error that names the engine, and nothing visible."""
+"""Invalid addresses, missing privileges and servers that die give an error that names the engine, and no index."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ QUERY = "machine m2x weighs"
 
 @pytest.fixture
 def own_server() -> Iterator[Server]:
-    """A server that a test may stop."""
+    """A PostgreSQL server that a test may stop."""
     with server() as started:
         yield started
 
 
 def start_again(stopped: Server) -> None:
-    """Start a server that was stopped, with the options of its last start."""
+    """Start a stopped server again with the same options."""
     options = shlex.split((stopped.folder / "cluster" / "postmaster.opts").read_text())[1:]
     stopped.control("--options", shlex.join(options[options.index("-c") :]), "start")
 
@@ -119,8 +119,8 @@ def test_a_database_without_the_extension_and_without_the_right_to_create_it(
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"dense": DenseParams(quantisation="int8")}, "8 bits"),
-        ({"dense": DenseParams(kind="ivf")}, "flat and hnsw"),
+        ({"dense": DenseParams(quantisation="int8")}, "8-bit"),
+        ({"dense": DenseParams(kind="ivf")}, "flat or hnsw"),
         ({"dense": DenseParams(kind="hnsw", links=200)}, "links"),
         ({"bm25": Bm25Params("okapi", backend="rank-bm25")}, "rank-bm25"),
     ],
@@ -130,7 +130,7 @@ def test_indexes_that_it_cannot_hold_are_refused_before_the_job_embeds(
 ) -> None:
     bench = make_bench(vector_database)
     with pytest.raises(EngineError, match=reason):
-        bench.index(make_documents(3), **options)
+        bench.index(make_documents(3), params=IndexParams.for_new_index(**options))
     assert bench.encoder.encoded == []
 
 

@@ -1,4 +1,4 @@
-"""Every engine gives the generation hash, the chunks, the order and the scores of the local files."""
+"""Every engine gives the same generation hash, chunks, order and scores as local files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ on_each_engine = pytest.mark.parametrize("bench", ENGINES, indirect=True)
 
 
 def tagged(documents: tuple[Document, ...]) -> list[Document]:
-    """Every third document is odd; copies tie."""
+    """Return the documents with the metadata "third" (0, 1 or 2), and five copies of one, which tie."""
     made = [Document(d.id, d.title, d.text, (("third", str(i % 3)),)) for i, d in enumerate(documents)]
     return [*made, *(Document(f"copy-{i}", made[4].title, made[4].text) for i in range(5))]
 
@@ -88,7 +88,7 @@ def test_a_graph_states_its_recall_and_filters_are_exact(
     assert one.fused_many(QUERIES, 10, few) == other.fused_many(QUERIES, 10, few)
     # Among many allowed chunks the graph is searched: it may miss some, and lets no other through.
     monkeypatch.setattr("retrieval.vectors.faiss_index._EXACT_COUNT", 10)
-    monkeypatch.setattr("retrieval.engines.milvus_search._EXACT_UP_TO", 10)
+    monkeypatch.setattr("retrieval.engines.milvus_search._EXACT_SEARCH_LIMIT", 10)
     for hits in one.fused_many(QUERIES, 10, few):
         assert len(hits) == 10
         assert {int(hit.chunk.document_id[-3:]) % 3 for hit in hits} == {2}

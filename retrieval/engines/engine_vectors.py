@@ -6,12 +6,12 @@ from __future__ import annotations
 class EngineVectors:
     """Size, dimension and search depth of a VectorIndex that an engine holds."""
 
-    def __init__(self, size: int, dimension: int, graph: bool, deepest: int) -> None:
+    def __init__(self, size: int, dimension: int, graph: bool, max_search_depth: int) -> None:
         """size: number of vectors. dimension: length of a vector. graph: whether an HNSW graph is searched.
 
-        deepest: greatest search depth of the engine.
+        max_search_depth: greatest search depth of the engine.
         """
-        self._size, self._dimension, self._deepest = size, dimension, deepest
+        self._size, self._dimension, self._max_search_depth = size, dimension, max_search_depth
         self._depth: int | None = 32 if graph else None
 
     @property
@@ -30,12 +30,12 @@ class EngineVectors:
         return self._depth
 
     @property
-    def deepest(self) -> int:
+    def max_search_depth(self) -> int:
         """Greatest search depth of the engine."""
-        return self._deepest
+        return self._max_search_depth
 
-    def deepen(self, depth: int) -> None:
-        """Set the search depth, at most ``deepest``. Raises AssertionError for an exact index, which has none."""
+    def set_search_depth(self, depth: int) -> None:
+        """Set the search depth, at most ``max_search_depth``. Raises AssertionError for an exact index."""
         if self._depth is None:
             raise AssertionError("an exact index has no search depth")
-        self._depth = min(depth, self._deepest)
+        self._depth = min(depth, self._max_search_depth)
