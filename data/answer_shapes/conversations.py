@@ -51,12 +51,12 @@ def last_turn(turns: Sequence[Mapping[str, Any]], answered: bool = False) -> Las
             if role_of(turns[number]) == "assistant" and text:
                 answer, end = text, number
                 break
-    asked = [joined(turn.get("content")) for turn in turns[:end] if role_of(turn) == "user"]
-    contexts = [text for turn in turns[: end + 1] for text in _shown(turn)]
-    return LastTurn(next((text for text in reversed(asked) if text), ""), answer, tuple(dict.fromkeys(contexts)))
+    questions = [joined(turn.get("content")) for turn in turns[:end] if role_of(turn) == "user"]
+    contexts = [text for turn in turns[: end + 1] for text in _turn_contexts(turn)]
+    return LastTurn(next((text for text in reversed(questions) if text), ""), answer, tuple(dict.fromkeys(contexts)))
 
 
-def _shown(turn: Mapping[str, Any]) -> list[str]:
+def _turn_contexts(turn: Mapping[str, Any]) -> list[str]:
     if role_of(turn) == "tool":
         return passages_of(joined(turn.get("content")))
     return [text for name in _CONTEXTS for text in passages_of(turn.get(name))]
@@ -64,10 +64,10 @@ def _shown(turn: Mapping[str, Any]) -> list[str]:
 
 def of_conversation(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the fields of a row, with the conversation in the field ``name`` replaced by its last turn."""
-    given = next((row[key] for key in ("response", "answer", "actual_output") if row.get(key)), None)
-    found = last_turn(row[name], answered=given is not None)
+    answer = next((row[key] for key in ("response", "answer", "actual_output") if row.get(key)), None)
+    found = last_turn(row[name], answered=answer is not None)
     fields = {key: value for key, value in row.items() if key != name} | {"question": found.question}
-    if given is None:
+    if answer is None:
         fields = {k: v for k, v in fields.items() if k not in ("response", "actual_output")} | {"answer": found.answer}
     if not any(row.get(key) for key in _CONTEXTS) and found.contexts:
         fields["contexts"] = list(found.contexts)

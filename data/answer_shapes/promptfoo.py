@@ -40,22 +40,22 @@ def answer_fields(row: Mapping[str, Any]) -> dict[str, Any] | str:
     if answer is None and output is not None:
         answer = json.dumps(output, ensure_ascii=False)
     if answer is None:
-        failed = row.get("error") or (response.get("error") if isinstance(response, Mapping) else None)
-        return f"it has no answer (the provider's error: {str(failed or 'none is recorded')[:200]})"
-    references = _named(variables, _REFERENCES)
+        error = row.get("error") or (response.get("error") if isinstance(response, Mapping) else None)
+        return f"it has no answer (the provider's error: {str(error or 'none is recorded')[:200]})"
+    references = _named_value(variables, _REFERENCES)
     provider, prompt = row["provider"], row.get("prompt")
-    several = f" {prompt['label']}" if isinstance(prompt, Mapping) and isinstance(prompt.get("label"), str) else ""
+    prompt_label = f" {prompt['label']}" if isinstance(prompt, Mapping) and isinstance(prompt.get("label"), str) else ""
     name = str(provider.get("label") or provider.get("id")) if isinstance(provider, Mapping) else str(provider)
     metadata = response.get("metadata") if isinstance(response, Mapping) else None
-    contexts = passages_of(_named(variables, _CONTEXTS)) or passages_of(
-        _named(metadata if isinstance(metadata, Mapping) else {}, _CONTEXTS)
+    contexts = passages_of(_named_value(variables, _CONTEXTS)) or passages_of(
+        _named_value(metadata if isinstance(metadata, Mapping) else {}, _CONTEXTS)
     )
     fields: dict[str, Any] = {
-        "question": _named(variables, _QUESTIONS) or _prompt(prompt),
+        "question": _named_value(variables, _QUESTIONS) or _prompt_text(prompt),
         "answer": answer,
         "contexts": contexts,
-        "references": references if references is not None else _expected(row),
-        "arm": name if row.get("promptIdx", 0) == 0 else f"{name}{several} (prompt {row['promptIdx'] + 1})",
+        "references": references if references is not None else _expected_answer(row),
+        "arm": name if row.get("promptIdx", 0) == 0 else f"{name}{prompt_label} (prompt {row['promptIdx'] + 1})",
     }
     test = row.get("testIdx")
     if isinstance(test, int):
@@ -63,17 +63,19 @@ def answer_fields(row: Mapping[str, Any]) -> dict[str, Any] | str:
     return fields
 
 
-def _named(values: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    plain = {str(name).strip().casefold().replace("-", "_").replace(" ", "_"): value for name, value in values.items()}
-    return next((plain[name] for name in names if plain.get(name) not in (None, "")), None)
+def _named_value(values: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    normalised = {
+        str(name).strip().casefold().replace("-", "_").replace(" ", "_"): value for name, value in values.items()
+    }
+    return next((normalised[name] for name in names if normalised.get(name) not in (None, "")), None)
 
 
-def _prompt(prompt: object) -> str:
+def _prompt_text(prompt: object) -> str:
     raw = prompt.get("raw") if isinstance(prompt, Mapping) else prompt
     return raw if isinstance(raw, str) else ""
 
 
-def _expected(row: Mapping[str, Any]) -> list[str]:
+def _expected_answer(row: Mapping[str, Any]) -> list[str]:
     """Return the value of the assertion that compares the answer with a text.
 
     Several such assertions must all hold, so they are not alternative references, and the result is empty.

@@ -10,7 +10,7 @@ from typing import Any, Final
 _TEXTS: Final = (
     *("text", "content", "page_content", "pageContent", "document.content", "passage", "chunk", "body", "snippet"),
 )
-_INSIDE: Final = ("document", "node", "chunk", "payload")
+_CONTAINERS: Final = ("document", "node", "chunk", "payload")
 LISTS: Final = (
     *("contexts", "retrieved_contexts", "retrieval_context", "retrievalContext", "documents", "source_documents"),
     *("sources", "passages", "chunks", "context", "results", "matches"),
@@ -28,7 +28,7 @@ _ANSWERS: Final = (
     "output_text",
 )
 _ASSISTANTS: Final = frozenset({"assistant", "ai", "model"})
-_DEEPEST: Final = 8
+_MAX_DEPTH: Final = 8
 
 
 def parsed(value: object) -> object:
@@ -56,7 +56,7 @@ def passages_of(value: object, depth: int = 0) -> list[str]:
     such a list.
     """
     value = parsed(value)
-    if depth > _DEEPEST or value is None:
+    if depth > _MAX_DEPTH or value is None:
         return []
     if isinstance(value, str):
         return [value] if value.strip() else []
@@ -67,7 +67,7 @@ def passages_of(value: object, depth: int = 0) -> list[str]:
     for name in _TEXTS:
         if isinstance(value.get(name), str):
             return [value[name]] if value[name].strip() else []
-    for name in (*_INSIDE, *LISTS):
+    for name in (*_CONTAINERS, *LISTS):
         if isinstance(value.get(name), list | Mapping):
             return passages_of(value[name], depth + 1)
     return []
@@ -89,7 +89,7 @@ def answer_of(value: object, depth: int = 0) -> str | None:
     """
     text = value if isinstance(value, str) else ""
     value = parsed(value)
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(value, str):
         return value.strip() or None

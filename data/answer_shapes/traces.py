@@ -70,7 +70,7 @@ def trace_rows(rows: Iterable[Row], name: str) -> Iterator[Row | LeftOut]:
             traces.setdefault(_trace_id(record) or f"#{len(traces)}", []).append(record)
     for number, (trace, records) in enumerate(traces.items(), start=1):
         where = f"{name}, trace {number if trace.startswith('#') else trace}"
-        fields = _answer(records)
+        fields = _trace_answer(records)
         if not fields.get("answer"):
             yield LeftOut(where, NO_ANSWER)
         elif not fields.get("question"):
@@ -90,13 +90,17 @@ def _spans(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         for span in records_in(dict(document)):
             yield _with_attributes(span)
     elif isinstance(document.get("observations"), list):
-        own = document.get("trace")
-        trace = own if isinstance(own, Mapping) else {k: v for k, v in document.items() if k != "observations"}
+        trace_object = document.get("trace")
+        trace = (
+            trace_object
+            if isinstance(trace_object, Mapping)
+            else {k: v for k, v in document.items() if k != "observations"}
+        )
         identity = {"traceId": trace.get("id")}
         yield {**trace, **identity}
         for item in document["observations"]:
             if isinstance(item, Mapping):
-                yield {"parentObservationId": trace.get("id"), **_filled(item), **identity}
+                yield {"parentObservationId": trace.get("id"), **_without_none(item), **identity}
     else:
         yield _with_attributes(document)
 
@@ -110,7 +114,7 @@ def exported(document: Mapping[str, Any]) -> list[Any] | None:
     return None
 
 
-def _filled(item: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(item: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in item.items() if value is not None}
 
 
@@ -119,24 +123,24 @@ def _with_attributes(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
     The attributes may be OTLP's list, nested objects or the columns of a data frame.
     """
-    given = parsed(record.get("attributes") or record.get("record_attributes"))
-    if isinstance(given, list):
-        attributes = flat_attributes(given)
-    elif isinstance(given, Mapping):
-        attributes = _flattened(given)
+    stated = parsed(record.get("attributes") or record.get("record_attributes"))
+    if isinstance(stated, list):
+        attributes = flat_attributes(stated)
+    elif isinstance(stated, Mapping):
+        attributes = _flatten(stated)
     else:
         columns = {str(k).removeprefix("attributes."): v for k, v in record.items() if _INTERNAL.match(str(k))}
         nested = {k: parsed(v) if "." not in k else v for k, v in columns.items()}  # "gen_ai": {...} of Phoenix
-        attributes = _flattened(nested)
+        attributes = _flatten(nested)
     attributes = {name: value for name, value in attributes.items() if value is not None}
     return {**record, "attributes": attributes} if attributes else record
 
 
-def _flattened(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
+def _flatten(value: Mapping[str, Any], prefix: str = "", depth: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, inner in value.items():
         if isinstance(inner, Mapping) and depth < 4 and name != "value":
-            found |= _flattened(inner, f"{prefix}{name}.", depth + 1)
+            found |= _flatten(inner, f"{prefix}{name}.", depth + 1)
         else:
             found[f"{prefix}{name}"] = inner
     return found
@@ -164,16 +168,18 @@ def _span_id(records: Iterable[Mapping[str, Any]]) -> str:
     return ""
 
 
-def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
+def _trace_answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the fields of the answer of a trace."""
-    ordered = sorted(records, key=lambda record: (not is_root(record), _start(record)))
+    ordered = sorted(records, key=lambda record: (not is_root(record), _start_time(record)))
     roots = [record for record in ordered if is_root(record)] or ordered[:1]
-    generations = [r for r in reversed(ordered) if _GENERATES.search(_kind(r)) and not _RETRIEVES.search(_kind(r))]
-    question = next((q for record in (*roots, *ordered) if (q := _question(record))), "")
-    answer = next((a for record in (*roots, *generations) if (a := _output(record))), "")
+    generations = [
+        r for r in reversed(ordered) if _GENERATES.search(_kind_text(r)) and not _RETRIEVES.search(_kind_text(r))
+    ]
+    question = next((q for record in (*roots, *ordered) if (q := _span_question(record))), "")
+    answer = next((a for record in (*roots, *generations) if (a := _span_answer(record))), "")
     contexts: list[str] = [text for record in ordered for text in _passages(record)]
     if not contexts:
-        named = [contexts_in(part) for record in roots for part in _parts(record)]
+        named = [contexts_in(part) for record in roots for part in _context_values(record)]
         contexts = next((found for found in named if found), contexts)
     fields: dict[str, Any] = {"question": question, "answer": answer, "contexts": list(dict.fromkeys(contexts))}
     metadata = next((found for record in roots if isinstance(found := parsed(record.get("metadata")), Mapping)), {})
@@ -189,23 +195,23 @@ def _answer(records: list[Mapping[str, Any]]) -> dict[str, Any]:
     return fields | {"trace_id": _trace_id(roots[0]), "span_id": _span_id((*roots, *ordered))}
 
 
-def _question(record: Mapping[str, Any]) -> str:
+def _span_question(record: Mapping[str, Any]) -> str:
     named = _attributes(record).get("ai.observability.record_root.input")
     return named if isinstance(named, str) else question_in(record) or ""
 
 
-def _start(record: Mapping[str, Any]) -> str:
+def _start_time(record: Mapping[str, Any]) -> str:
     names = ("startTimeUnixNano", "startTime", "start_time", "start_timestamp", "timestamp")
     return next((str(record[name]) for name in names if record.get(name) is not None), "")
 
 
-def _kind(record: Mapping[str, Any]) -> str:
+def _kind_text(record: Mapping[str, Any]) -> str:
     """Return the kind, operation, type and name of a span, joined, as its tool recorded them."""
     attributes = _attributes(record)
     names = ("openinference.span.kind", "gen_ai.operation.name", "ai.observability.span_type")
     kinds = [attributes.get(name) for name in names]
-    given = [*kinds, record.get("span_kind"), record.get("type"), record.get("run_type"), record.get("name")]
-    return " ".join(str(word) for word in given if isinstance(word, str))
+    stated = [*kinds, record.get("span_kind"), record.get("type"), record.get("run_type"), record.get("name")]
+    return " ".join(str(word) for word in stated if isinstance(word, str))
 
 
 def _passages(record: Mapping[str, Any]) -> list[str]:
@@ -216,7 +222,7 @@ def _passages(record: Mapping[str, Any]) -> list[str]:
     )
     if numbered:
         return [value for _, value in numbered if isinstance(value, str) and value.strip()]
-    retrieves = bool(_RETRIEVES.search(_kind(record)))
+    retrieves = bool(_RETRIEVES.search(_kind_text(record)))
     for name in _PASSAGE_ATTRIBUTES if retrieves else _PASSAGE_ATTRIBUTES[:3]:
         if found := passages_of(attributes.get(name)):
             return found
@@ -226,7 +232,7 @@ def _passages(record: Mapping[str, Any]) -> list[str]:
     return next((found for output in outputs if (found := passages_of(output))), [])
 
 
-def _output(record: Mapping[str, Any]) -> str:
+def _span_answer(record: Mapping[str, Any]) -> str:
     """Return the answer of a span, "" if there is none."""
     attributes = _attributes(record)
     for value in (record.get("output"), record.get("outputs"), *(attributes.get(name) for name in _ANSWER_ATTRIBUTES)):
@@ -236,7 +242,7 @@ def _output(record: Mapping[str, Any]) -> str:
     return next((value for _, value in reversed(numbered) if isinstance(value, str) and value.strip()), "")
 
 
-def _parts(record: Mapping[str, Any]) -> tuple[object, ...]:
+def _context_values(record: Mapping[str, Any]) -> tuple[object, ...]:
     """Return the values in which a root span may contain its contexts."""
     attributes = _attributes(record)
     return (

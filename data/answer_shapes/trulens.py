@@ -27,25 +27,25 @@ def answer_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a record."""
     inner = parsed(row.get("record_json"))
     record: Mapping[str, Any] = inner if isinstance(inner, Mapping) else {}
-    asked = _first(row, record, ("input", "main_input"))
-    answered = _first(row, record, ("output", "main_output"))
-    question = parsed(asked)
+    question_value = _first_value(row, record, ("input", "main_input"))
+    answer_value = _first_value(row, record, ("output", "main_output"))
+    question = parsed(question_value)
     fields: dict[str, Any] = {
         "id": str(row["record_id"]),
-        "question": question if isinstance(question, str) else answer_of(asked) or "",
-        "answer": answer_of(answered) or "",
+        "question": question if isinstance(question, str) else answer_of(question_value) or "",
+        "answer": answer_of(answer_value) or "",
         "contexts": _contexts(row, record),
-        "arm": _app(row),
+        "arm": _app_name(row),
     }
     reference = next((row[name] for name in _REFERENCES if row.get(name)), None)
     return fields | ({"references": parsed(reference)} if reference is not None else {})
 
 
-def _first(row: Mapping[str, Any], record: Mapping[str, Any], names: tuple[str, ...]) -> object:
+def _first_value(row: Mapping[str, Any], record: Mapping[str, Any], names: tuple[str, ...]) -> object:
     return next((value for source in (row, record) for name in names if (value := source.get(name)) is not None), None)
 
 
-def _app(row: Mapping[str, Any]) -> str:
+def _app_name(row: Mapping[str, Any]) -> str:
     name, version = row.get("app_name"), row.get("app_version")
     if isinstance(name, str) and name:
         return f"{name} {version}" if isinstance(version, str) and version else name
@@ -54,11 +54,11 @@ def _app(row: Mapping[str, Any]) -> str:
 
 def _contexts(row: Mapping[str, Any], record: Mapping[str, Any]) -> list[str]:
     calls = record.get("calls", row.get("calls"))
-    found = [text for call in calls for text in _returned(call)] if isinstance(calls, list) else []
-    return list(dict.fromkeys(found or [text for given in _arguments(row) for text in passages_of(given)]))
+    found = [text for call in calls for text in _returned_passages(call)] if isinstance(calls, list) else []
+    return list(dict.fromkeys(found or [text for given in _context_arguments(row) for text in passages_of(given)]))
 
 
-def _returned(call: object) -> list[str]:
+def _returned_passages(call: object) -> list[str]:
     """Return the passages that a call returned, empty if its method does not retrieve."""
     if not isinstance(call, Mapping):
         return []
@@ -69,7 +69,7 @@ def _returned(call: object) -> list[str]:
     return passages_of(call.get("rets")) if isinstance(name, str) and _RETRIEVES.search(name) else []
 
 
-def _arguments(row: Mapping[str, Any]) -> Iterator[object]:
+def _context_arguments(row: Mapping[str, Any]) -> Iterator[object]:
     """Yield the contexts that were passed to feedback functions."""
     for name, value in row.items():
         if not name.endswith("_calls"):

@@ -20,7 +20,7 @@ def items_of(document: Mapping[str, Any]) -> list[Any] | None:
     """
     if is_trace(document):
         return [document]
-    return _run_of(document)
+    return _items_of_run(document)
 
 
 def unfolded(rows: Iterable[Row | Refused], name: str) -> Iterator[Row | Refused | LeftOut]:
@@ -29,48 +29,48 @@ def unfolded(rows: Iterable[Row | Refused], name: str) -> Iterator[Row | Refused
     If the first row is a span or a trace, all rows are treated as spans and grouped by trace.
     """
     source = iter(rows)
-    before: list[Row | Refused] = []
+    leading: list[Row | Refused] = []
     for row in source:
-        before.append(row)
+        leading.append(row)
         if isinstance(row, Row):
             break
-    everything = chain(before, source)
-    if before and isinstance(first := before[-1], Row) and is_trace(first.fields):
-        bad: list[Refused] = []
-        yield from trace_rows(_good(everything, bad), name)
-        yield from bad
+    all_rows = chain(leading, source)
+    if leading and isinstance(first := leading[-1], Row) and is_trace(first.fields):
+        refused: list[Refused] = []
+        yield from trace_rows(_without_refused(all_rows, refused), name)
+        yield from refused
         return
-    for row in everything:
+    for row in all_rows:
         if isinstance(row, Refused):
             yield row
-        elif (items := _run_of(row.fields)) is not None:
-            yield from (item if isinstance(item, Refused) else _one(item) for item in rows_of(items, row.where))
+        elif (items := _items_of_run(row.fields)) is not None:
+            yield from (item if isinstance(item, Refused) else _converted(item) for item in rows_of(items, row.where))
         else:
-            yield _one(row)
+            yield _converted(row)
 
 
-def _run_of(document: Mapping[str, Any]) -> list[Any] | None:
+def _items_of_run(document: Mapping[str, Any]) -> list[Any] | None:
     """Return the items of promptfoo's results or of a DeepEval test run, None for any other document."""
     found = promptfoo.results_of(document)
     return found if found is not None else deepeval.test_cases(document)
 
 
-def _good(rows: Iterable[Row | Refused], bad: list[Refused]) -> Iterator[Row]:
+def _without_refused(rows: Iterable[Row | Refused], refused: list[Refused]) -> Iterator[Row]:
     for row in rows:
         if isinstance(row, Refused):
-            bad.append(row)
+            refused.append(row)
         else:
             yield row
 
 
-def _one(row: Row) -> Row | Refused:
-    fields = _fields(row.fields)
+def _converted(row: Row) -> Row | Refused:
+    fields = _known_fields(row.fields)
     if isinstance(fields, str):
         return Refused(row.where, fields, "part")
     return row if fields is None else Row(row.number, row.where, fields)
 
 
-def _fields(given: Mapping[str, object]) -> dict[str, object] | str | None:
+def _known_fields(given: Mapping[str, object]) -> dict[str, object] | str | None:
     """Return the fields of a row in a known layout, or a message why it has no answer.
 
     Returns None if the row has no known layout and is used unchanged.

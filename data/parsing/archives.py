@@ -23,11 +23,11 @@ It is not called for nested archives.
 """
 
 _ENCRYPTED = 0x1
-_PIECE = 1 << 20
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(slots=True)
-class _Budget:
+class _UnpackBudget:
     """Numbers of bytes and members that may still be unpacked from a file, including nested archives."""
 
     bytes: int
@@ -41,11 +41,11 @@ def parse_zip(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_memb
     ``__MACOSX``) are skipped. Raises ParseError if the file is not a zip, is empty, or unpacks to more than the limits
     allow.
     """
-    yield from _archive(file, origin, limits, parse_member, _Budget(limits.expanded_bytes, limits.members))
+    yield from _parse_archive(file, origin, limits, parse_member, _UnpackBudget(limits.expanded_bytes, limits.members))
 
 
-def _archive(
-    file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser, budget: _Budget
+def _parse_archive(
+    file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser, budget: _UnpackBudget
 ) -> Iterator[Item]:
     if origin.depth >= limits.depth:
         raise ParseError(f"the limit is {limits.depth} nested zip files: unpack it")
@@ -62,7 +62,7 @@ def _archive(
             raise ParseError("the archive is empty")
         for member in members:
             where = f"{origin.where}/{_printable_name(member.filename)}"
-            if reason := _unfit(member):
+            if reason := _refusal_reason(member):
                 yield Refused(where, reason)
                 continue
             inner = Origin(
@@ -72,9 +72,9 @@ def _archive(
                 origin.depth + 1,
             )
             try:
-                content = io.BytesIO(_unpacked(archive, member, limits, budget))
+                content = io.BytesIO(_unpack(archive, member, limits, budget))
                 if member.filename.lower().endswith(".zip"):
-                    yield from _archive(content, inner, limits, parse_member, budget)
+                    yield from _parse_archive(content, inner, limits, parse_member, budget)
                 else:
                     for item in parse_member(content, inner, limits):
                         # Omit line numbers, which refer to the member and not to the archive.
@@ -85,15 +85,15 @@ def _archive(
                 yield Refused(where, str(error))
 
 
-def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: ParsingLimits, budget: _Budget) -> bytes:
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: ParsingLimits, budget: _UnpackBudget) -> bytes:
     """Return the content of a member. Its bytes are counted, because the size in its header may be wrong."""
-    pieces: list[bytes] = []
+    blocks: list[bytes] = []
     size = 0
     try:
         with archive.open(member) as stream:
-            while piece := stream.read(_PIECE):
-                size += len(piece)
-                budget.bytes -= len(piece)
+            while block := stream.read(_BLOCK_BYTES):
+                size += len(block)
+                budget.bytes -= len(block)
                 if budget.bytes < 0:
                     raise ParseError(
                         f"it unpacks to more than {limits.expanded_bytes:,} bytes: possibly a zip bomb; otherwise "
@@ -101,13 +101,13 @@ def _unpacked(archive: zipfile.ZipFile, member: zipfile.ZipInfo, limits: Parsing
                     )
                 if size > limits.file_bytes:
                     raise ParseError(f"it unpacks to more than the {limits.file_bytes:,} bytes allowed for a member")
-                pieces.append(piece)
+                blocks.append(block)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError, RuntimeError, ValueError) as error:
         raise ParseError(f"cannot be unpacked ({one_line(str(error), 100)})") from None
-    return b"".join(pieces)
+    return b"".join(blocks)
 
 
-def _unfit(member: zipfile.ZipInfo) -> str:
+def _refusal_reason(member: zipfile.ZipInfo) -> str:
     """Return why a member is not read, "" if it is."""
     name = member.filename
     parts = name.replace("\\", "/").split("/")

@@ -33,7 +33,7 @@ def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
     content = checked_office_file(file, limits, _CONTAINER, ".epub")
     budget = Budget(limits.file_bytes)
     text = TextBuilder()
-    hidden = 0
+    hidden_characters = 0
     with zipfile.ZipFile(content) as archive:
         names = set(archive.namelist())
         container, package = _Container(), _Package()
@@ -60,16 +60,18 @@ def parse_epub(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
             page = PageText(body=text)
             page.feed(source)
             page.close()
-            hidden += page.hidden
+            hidden_characters += page.hidden
             text.end_heading()
     body = text.text()
     if not body:
         raise ParseError("its chapters have no text (only images?)")
-    if hidden:
-        yield note(origin.where, f"{hidden:,} characters of hidden text were left out")
-    about = {name: one_line(value) for name, value in package.about.items()}
-    metadata = origin.metadata_with(("author", about.get("creator", "")), ("language", about.get("language", "")))
-    yield Document(origin.document_id, about.get("title", ""), body, metadata, text.outline())
+    if hidden_characters:
+        yield note(origin.where, f"{hidden_characters:,} characters of hidden text were omitted")
+    properties = {name: one_line(value) for name, value in package.properties.items()}
+    metadata = origin.metadata_with(
+        ("author", properties.get("creator", "")), ("language", properties.get("language", ""))
+    )
+    yield Document(origin.document_id, properties.get("title", ""), body, metadata, text.outline())
 
 
 @dataclass(slots=True)
@@ -85,30 +87,30 @@ class _Container(XmlEvents):
 class _Package(XmlEvents):
     """Content of the OPF package document.
 
-    about: the first title, creator and language.
+    properties: the first title, creator and language.
     files: href of each page by its ID.
     spine: IDs of the pages in reading order.
-    inside: name of the open element that is recorded in ``about``, "" if there is none.
+    open_element: name of the open element that is recorded in ``properties``, "" if there is none.
     """
 
-    about: dict[str, str] = field(default_factory=dict)
+    properties: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     spine: list[str] = field(default_factory=list)
-    inside: str = ""
+    open_element: str = ""
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
-        self.inside = name if name in ("title", "creator", "language") and name not in self.about else ""
+        self.open_element = name if name in ("title", "creator", "language") and name not in self.properties else ""
         if name == "item" and "html" in attributes.get("media-type", ""):
             self.files[attributes.get("id", "")] = attributes.get("href", "")
         elif name == "itemref":
             self.spine.append(attributes.get("idref", ""))
 
     def end(self, name: str) -> None:
-        self.inside = ""
+        self.open_element = ""
 
     def characters(self, text: str) -> None:
-        if self.inside:
-            self.about[self.inside] = (self.about.get(self.inside, "") + text)[:1000]
+        if self.open_element:
+            self.properties[self.open_element] = (self.properties.get(self.open_element, "") + text)[:1000]
 
     def chapters(self) -> list[str]:
         """Return the pages in reading order, or all of them if the spine lists none."""

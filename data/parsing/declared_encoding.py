@@ -21,13 +21,13 @@ _CODECS = {
     "utf-16be": ("utf-8",),
 }
 # Browsers do not decode these labels ("replacement"), but Python does.
-_REPLACED = {"hz-gb-2312": ("hz",), "iso-2022-kr": ("iso2022_kr",), "csiso2022kr": ("iso2022_kr",)}
+_REPLACEMENT_CODECS = {"hz-gb-2312": ("hz",), "iso-2022-kr": ("iso2022_kr",), "csiso2022kr": ("iso2022_kr",)}
 _MARKS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _XML = re.compile(rb"\s*<\?xml\s[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_:.-]{1,40})[\"']")
 _CHARSET = re.compile(rb"charset\s{0,9}=\s{0,9}[\"']?\s{0,9}([A-Za-z0-9_:.-]{1,40})", re.IGNORECASE)
 _RAW_TEXT = (b"script", b"style", b"title", b"textarea", b"noscript")
-_SEARCHED = 1 << 20
-_MOST_WRONG = 0.01
+_SEARCHED_BYTES = 1 << 20
+_MAX_WRONG_SHARE = 0.01
 
 
 def decode_declared(raw: bytes) -> DecodedText:
@@ -41,7 +41,7 @@ def decode_declared(raw: bytes) -> DecodedText:
     for codec in _codecs(declared_label(raw)):
         text = raw.decode(codec, "replace")
         wrong = text.count("\ufffd")
-        if not wrong or (codec != "utf-8" and wrong <= _MOST_WRONG * len(text)):
+        if not wrong or (codec != "utf-8" and wrong <= _MAX_WRONG_SHARE * len(text)):
             return DecodedText(unix_lines(text).replace("\0", ""))
     return decode(raw)
 
@@ -50,28 +50,28 @@ def declared_label(raw: bytes) -> str:
     """Return the encoding label of the XML declaration or of the first meta element with one, "" if there is none."""
     if match := _XML.match(raw[:400]):
         return match.group(1).decode("ascii").lower()
-    page = raw[:_SEARCHED].lower()
-    at = page.find(b"<")
-    while at >= 0:
-        end = at + 1
-        if page.startswith(b"<!--", at):
-            end = page.find(b"-->", at + 2)
-        elif page.startswith(b"<meta", at):
-            end = page.find(b">", at)
-            if match := _CHARSET.search(page, at, end if end >= 0 else len(page)):
+    page = raw[:_SEARCHED_BYTES].lower()
+    start = page.find(b"<")
+    while start >= 0:
+        end = start + 1
+        if page.startswith(b"<!--", start):
+            end = page.find(b"-->", start + 2)
+        elif page.startswith(b"<meta", start):
+            end = page.find(b">", start)
+            if match := _CHARSET.search(page, start, end if end >= 0 else len(page)):
                 return match.group(1).decode("ascii")
-        elif name := next((name for name in _RAW_TEXT if page.startswith(name, at + 1)), b""):
-            end = page.find(b"</" + name, at)
+        elif name := next((name for name in _RAW_TEXT if page.startswith(name, start + 1)), b""):
+            end = page.find(b"</" + name, start)
         if end < 0:
             return ""
-        at = page.find(b"<", end + 1 if end > at else at + 1)
+        start = page.find(b"<", end + 1 if end > start else start + 1)
     return ""
 
 
 def _codecs(label: str) -> tuple[str, ...]:
     """Return Python's codecs for a label, most likely first. Empty for a label that browsers do not know (utf-7)."""
-    if label in _REPLACED:
-        return _REPLACED[label]
+    if label in _REPLACEMENT_CODECS:
+        return _REPLACEMENT_CODECS[label]
     encoding = webencodings.lookup(label) if label else None
     if encoding is None:
         return ()

@@ -35,8 +35,8 @@ Other encodings (DOS, EBCDIC, Macintosh) are so rare that a match in a short tex
 
 _WESTERN = "cp1252"
 _LATIN = frozenset(("cp1250", "cp1254", "cp1257", "cp1258", "iso8859-2", "iso8859-9", "iso8859-15"))
-_DECISIVE = 4
-_SAMPLE = 200_000
+_MIN_LETTERS = 4
+_SAMPLE_BYTES = 200_000
 _ISO_2022_JP = re.compile(rb"\x1b\$[@B]")
 _NOT_TEXT = re.compile(rb"[\x01-\x08\x0e-\x1a\x1c-\x1f\x7f]")
 _ENCODED_SURROGATE = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]")
@@ -94,15 +94,15 @@ def encoding_of(raw: bytes) -> str:
     try:
         raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        found = "" if _is_damaged_utf8(raw, error) else _detected(raw)
+        found = "" if _is_damaged_utf8(raw, error) else _detect(raw)
         if not found:
-            at = error.start
+            position = error.start
             raise ParseError(
-                f"not UTF-8 at byte {at} (0x{raw[at]:02x}), and its encoding is not recognised: convert it, for "
-                "example with iconv -f ENCODING -t UTF-8"
+                f"not UTF-8 at byte {position} (0x{raw[position]:02x}), and its encoding is not recognised: convert it "
+                "to UTF-8, for example with iconv -f ENCODING -t UTF-8"
             ) from None
         return found
-    if _ISO_2022_JP.search(raw) and _decodes(raw, "iso2022_jp_2"):
+    if _ISO_2022_JP.search(raw) and _can_decode(raw, "iso2022_jp_2"):
         return "iso2022_jp_2"
     return "utf-8"
 
@@ -113,38 +113,38 @@ def _is_damaged_utf8(raw: bytes, error: UnicodeDecodeError) -> bool:
         return True
     if error.reason == "unexpected end of data" and error.end - error.start > 1:  # cut within a character
         return True
-    right = len(re.findall(r"[^\x00-\x7f]", raw.decode("utf-8", "ignore")))
-    wrong = raw.decode("utf-8", "replace").count("\ufffd")
-    return right > wrong
+    valid = len(re.findall(r"[^\x00-\x7f]", raw.decode("utf-8", "ignore")))
+    invalid = raw.decode("utf-8", "replace").count("\ufffd")
+    return valid > invalid
 
 
-def _detected(raw: bytes) -> str:
+def _detect(raw: bytes) -> str:
     """Return the codec that chardet detects, or "" if the decoded letters are implausible."""
     import chardet  # Imported here because its models take memory that most collections do not need.
 
     sample = _sample(raw)
-    western = _decoded(sample, _WESTERN)
-    if western is not None and not any(map(str.isalpha, _beyond_ascii(western).replace("µ", ""))):
+    western = _decode_or_none(sample, _WESTERN)
+    if western is not None and not any(map(str.isalpha, _non_ascii(western).replace("µ", ""))):
         return _WESTERN  # Only signs such as quotation marks and currencies, on which most code pages agree.
-    detected = chardet.detect(sample, max_bytes=_SAMPLE, compat_names=False, include_encodings=DETECTABLE)
+    detected = chardet.detect(sample, max_bytes=_SAMPLE_BYTES, compat_names=False, include_encodings=DETECTABLE)
     name = detected["encoding"] or ""
-    if western is not None and name in _LATIN and len(_beyond_ascii(western)) < _DECISIVE:
+    if western is not None and name in _LATIN and len(_non_ascii(western)) < _MIN_LETTERS:
         return _WESTERN  # Too few letters to distinguish the code pages of the Latin script.
-    text = _decoded(sample, name) if name in DETECTABLE else None
+    text = _decode_or_none(sample, name) if name in DETECTABLE else None
     if text is None:
         return ""
-    beyond = _beyond_ascii(text)
-    sensible = sum(unicodedata.category(character)[0] in "LMP" for character in beyond)
-    letters = any(map(str.isalpha, beyond))
-    return name if name == _WESTERN or (letters and sensible >= 0.8 * len(beyond)) else ""
+    non_ascii = _non_ascii(text)
+    plausible = sum(unicodedata.category(character)[0] in "LMP" for character in non_ascii)
+    letters = any(map(str.isalpha, non_ascii))
+    return name if name == _WESTERN or (letters and plausible >= 0.8 * len(non_ascii)) else ""
 
 
 def _sample(raw: bytes) -> bytes:
     """Return a sample of the lines that are not ASCII, because ASCII lines do not distinguish encodings.
 
-    A file of at most ``_SAMPLE`` bytes is returned completely.
+    A file of at most ``_SAMPLE_BYTES`` bytes is returned completely.
     """
-    if len(raw) <= _SAMPLE:
+    if len(raw) <= _SAMPLE_BYTES:
         return raw
     lines: list[bytes] = []
     size = 0
@@ -152,16 +152,16 @@ def _sample(raw: bytes) -> bytes:
         if not line.isascii():
             lines.append(line)
             size += len(line) + 1
-            if size >= _SAMPLE:
+            if size >= _SAMPLE_BYTES:
                 break
-    return b"\n".join(lines)[: 2 * _SAMPLE] if size < 2 * _SAMPLE else lines[-1][:_SAMPLE]
+    return b"\n".join(lines)[: 2 * _SAMPLE_BYTES] if size < 2 * _SAMPLE_BYTES else lines[-1][:_SAMPLE_BYTES]
 
 
-def _beyond_ascii(text: str) -> str:
+def _non_ascii(text: str) -> str:
     return re.sub(r"[\x00-\x7f]+", "", text)
 
 
-def _decoded(raw: bytes, codec: str) -> str | None:
+def _decode_or_none(raw: bytes, codec: str) -> str | None:
     """Decode the bytes. Returns None if they are invalid in this encoding. An incomplete last character is ignored."""
     try:
         return codecs.getincrementaldecoder(codec)().decode(raw, final=False)
@@ -169,7 +169,7 @@ def _decoded(raw: bytes, codec: str) -> str | None:
         return None
 
 
-def _decodes(raw: bytes, codec: str) -> bool:
+def _can_decode(raw: bytes, codec: str) -> bool:
     try:
         raw.decode(codec)
     except UnicodeDecodeError:

@@ -24,7 +24,7 @@ from data.parsing.pool import FileToParse, ParsedItem, parse_files
 from data.parsing.process import ParserProcess
 from data.refused import Refused
 
-MOST_BYTES = 32 << 20
+MAX_SENT_BYTES = 32 << 20
 """Largest file in bytes that is sent to a worker. Larger files, archives and tables are parsed on this machine, because
 their documents would fill a worker's memory.
 """
@@ -46,7 +46,7 @@ class FileParser:
         self._children: list[ParserProcess] = []
         self._folder = tempfile.TemporaryDirectory(prefix="plumbline-parse-")
         # End the child and the folder with this object, also if the interpreter is shutting down.
-        self.close = weakref.finalize(self, _end, self._children, self._folder)
+        self.close = weakref.finalize(self, _end_children, self._children, self._folder)
 
     def __call__(self, file: FileBytes) -> tuple[Item, ...]:
         """Return all items of the file. Raises DataError if no child process can be started."""
@@ -57,13 +57,13 @@ class FileParser:
         path = Path(self._folder.name) / file.name
         path.write_bytes(file.content)
         try:
-            self._children[0].ask(path, file.origin)
+            self._children[0].send_file(path, file.origin)
             return tuple(self._children[0].items(file.origin))
         finally:
             path.unlink()
 
 
-def _end(children: list[ParserProcess], folder: tempfile.TemporaryDirectory[str]) -> None:
+def _end_children(children: list[ParserProcess], folder: tempfile.TemporaryDirectory[str]) -> None:
     for child in children:
         child.close()
     folder.cleanup()
@@ -73,11 +73,11 @@ ParserWorkers = BlockWorkers[FileBytes, tuple[Item, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
-    """A file whose items are pending. elsewhere: result of a worker; None if the file is parsed on this machine."""
+class _PendingFile:
+    """A file whose items are pending. result_future: result of a worker; None if the file is parsed on this machine."""
 
-    found: FileToParse | Refused
-    elsewhere: Future[tuple[Item, ...]] | None
+    file: FileToParse | Refused
+    result_future: Future[tuple[Item, ...]] | None
 
 
 def parse_files_on(
@@ -89,34 +89,34 @@ def parse_files_on(
     machine, for files that are not sent. Raises what ``parse_files`` raises, and WorkerError if a worker fails.
     """
     source = iter(files)
-    waiting: deque[_Begun] = deque()
-    sent = 0
+    waiting: deque[_PendingFile] = deque()
+    sent_count = 0
     exhausted = False
     while True:
-        while not exhausted and sent < parsers.ahead and len(waiting) < 2 * parsers.ahead:
-            found = next(source, None)
-            if found is None:
+        while not exhausted and sent_count < parsers.ahead and len(waiting) < 2 * parsers.ahead:
+            file = next(source, None)
+            if file is None:
                 exhausted = True
                 break
-            block = None if isinstance(found, Refused) else _portable(found)
-            waiting.append(_Begun(found, None if block is None else parsers.submit(block)))
-            sent += block is not None
+            block = None if isinstance(file, Refused) else _file_bytes(file)
+            waiting.append(_PendingFile(file, None if block is None else parsers.submit(block)))
+            sent_count += block is not None
         if not waiting:
             return
-        here: list[FileToParse | Refused] = []
-        while waiting and waiting[0].elsewhere is None:
-            here.append(waiting.popleft().found)
-        if here:
-            with closing(parse_files(here, limits, workers)) as parsed:
+        local_files: list[FileToParse | Refused] = []
+        while waiting and waiting[0].result_future is None:
+            local_files.append(waiting.popleft().file)
+        if local_files:
+            with closing(parse_files(local_files, limits, workers)) as parsed:
                 yield from parsed
-        elif (begun := waiting.popleft()).elsewhere is not None:
-            items = begun.elsewhere.result()
-            sent -= 1
+        elif (pending := waiting.popleft()).result_future is not None:
+            items = pending.result_future.result()
+            sent_count -= 1
             for item in items:
-                yield ParsedItem(item, begun.found if isinstance(begun.found, FileToParse) else None)
+                yield ParsedItem(item, pending.file if isinstance(pending.file, FileToParse) else None)
 
 
-def _portable(file: FileToParse) -> FileBytes | None:
+def _file_bytes(file: FileToParse) -> FileBytes | None:
     """Return the file as bytes, or None if it must be parsed on this machine.
 
     An unreadable file is also parsed on this machine, which reports the error.
@@ -126,7 +126,7 @@ def _portable(file: FileToParse) -> FileBytes | None:
         return None
     try:
         before = file.path.stat()
-        if not 0 < before.st_size <= MOST_BYTES or not file.path.is_file():
+        if not 0 < before.st_size <= MAX_SENT_BYTES or not file.path.is_file():
             return None
         content = file.path.read_bytes()
         after = file.path.stat()

@@ -16,7 +16,7 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import RefusalLog, Refused, part
 
-_REFUSED_KEPT = 20
+_MAX_REFUSALS = 20
 CHANGED = "the file changed while it was read"
 
 
@@ -30,8 +30,8 @@ def parse_file(path: Path, origin: Origin, limits: ParsingLimits) -> Iterator[It
     if kind is None:
         yield Refused(origin.where, f"unsupported file type; supported are {SHOWN_KINDS}")
         return
-    items = read_unchanged(path, origin, lambda file: _parsed(file, origin, limits), streamed=kind.streamed)
-    yield from _bounded((_sound(item, origin) for item in items), origin, limits)
+    items = read_unchanged(path, origin, lambda file: _parse(file, origin, limits), streamed=kind.streamed)
+    yield from _limit_items((_storable(item, origin) for item in items), origin, limits)
 
 
 def read_unchanged(
@@ -43,7 +43,7 @@ def read_unchanged(
 ) -> Iterator[Item]:
     """Yield the items of ``parse``, and a refusal for any error while the file is opened, read or parsed."""
     try:
-        with _opened(path) as file:
+        with _open_regular(path) as file:
             before = _state(file)
             if not before.size:
                 yield Refused(origin.where, "the file is empty")
@@ -65,9 +65,9 @@ def read_unchanged(
         yield Refused(origin.where, "its content is nested too deeply")
 
 
-def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+def _limit_items(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
     """Yield at most ``limits.rows`` items, and of identical refusals only the first few and the number of others."""
-    log = RefusalLog(_REFUSED_KEPT)
+    log = RefusalLog(_MAX_REFUSALS)
     for number, item in enumerate(items):
         if number >= limits.rows:
             yield part(
@@ -81,13 +81,13 @@ def _bounded(items: Iterator[Item], origin: Origin, limits: ParsingLimits) -> It
     yield from log.overflow(origin.where)
 
 
-def _parsed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
+def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Item]:
     kind = kind_of_file(origin.document_id) or kind_of_file(origin.where)
     if kind is None:
         raise ParseError(f"unsupported file type; supported are {SHOWN_KINDS}")
     try:
         if kind.archive:
-            yield from archive_parser_of(kind)(file, origin, limits, _parsed)
+            yield from archive_parser_of(kind)(file, origin, limits, _parse)
         else:
             yield from parser_of(kind)(file, origin, limits)
     except (ParseError, OSError, RecursionError, MemoryError):
@@ -107,7 +107,7 @@ def _state(file: IO[bytes]) -> _State:
     return _State(status.st_size, status.st_mtime_ns)
 
 
-def _opened(path: Path) -> IO[bytes]:
+def _open_regular(path: Path) -> IO[bytes]:
     """Open a regular file. Raises ParseError for anything else, without blocking on a pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     if not S_ISREG(os.fstat(descriptor).st_mode):
@@ -116,7 +116,7 @@ def _opened(path: Path) -> IO[bytes]:
     return os.fdopen(descriptor, "rb")
 
 
-def _sound(item: Item, origin: Origin) -> Item:
+def _storable(item: Item, origin: Origin) -> Item:
     """Return the item, or a refusal if it contains text that a database cannot store."""
     if isinstance(item, Refused):
         return item

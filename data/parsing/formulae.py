@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 MAX_DEPTH = 100
 _ATOM = re.compile(r"[-−]?[\w.,]+|\(.*\)|.?")
-_UNSEEN = frozenset(re.findall(r"\S+", "annotation annotation-xml dPr ctrlPr rPr fPr radPr sSupPr sSubPr sSubSupPr"))
+_OMITTED = frozenset(re.findall(r"\S+", "annotation annotation-xml dPr ctrlPr rPr fPr radPr sSupPr sSubPr sSubSupPr"))
 _LIMITS = frozenset(("msubsup", "munderover", "sSubSup"))
 _RAISED = frozenset(("msup", "mover", "sSup"))
 _LOWERED = frozenset(("msub", "munder", "sSub"))
@@ -23,50 +23,50 @@ class Formula:
 
     def text(self) -> str:
         """Return the formula on one line. Elements deeper than ``MAX_DEPTH`` are omitted."""
-        return " ".join(_linear(self, 0).split())
+        return " ".join(_to_line(self, 0).split())
 
 
-def _linear(node: Formula, depth: int) -> str:
-    if depth > MAX_DEPTH or node.name in _UNSEEN:
+def _to_line(node: Formula, depth: int) -> str:
+    if depth > MAX_DEPTH or node.name in _OMITTED:
         return ""
     # Each part is rendered only once. Rendering it twice at every level would take exponential time.
-    pieces = [part if isinstance(part, str) else _linear(part, depth + 1) for part in node.parts]
+    pieces = [part if isinstance(part, str) else _to_line(part, depth + 1) for part in node.parts]
     inner = [
         piece
         for piece, part in zip(pieces, node.parts, strict=True)
-        if isinstance(part, Formula) and part.name not in _UNSEEN
+        if isinstance(part, Formula) and part.name not in _OMITTED
     ]
     match node.name:
         case "mfrac" | "f" if len(inner) == 2:
-            return f"{_grouped(inner[0])}/{_grouped(inner[1])}"
+            return f"{_parenthesised(inner[0])}/{_parenthesised(inner[1])}"
         case name if name in _RAISED and len(inner) == 2:
-            return f"{_grouped(inner[0])}^{_grouped(inner[1])}"
+            return f"{_parenthesised(inner[0])}^{_parenthesised(inner[1])}"
         case name if name in _LOWERED and len(inner) == 2:
-            return f"{_grouped(inner[0])}_{_grouped(inner[1])}"
+            return f"{_parenthesised(inner[0])}_{_parenthesised(inner[1])}"
         case name if name in _LIMITS and len(inner) == 3:
-            return f"{_grouped(inner[0])}_{_grouped(inner[1])}^{_grouped(inner[2])}"
+            return f"{_parenthesised(inner[0])}_{_parenthesised(inner[1])}^{_parenthesised(inner[2])}"
         case "msqrt":
-            return f"√{_grouped(''.join(inner), always=True)}"
+            return f"√{_parenthesised(''.join(inner), always=True)}"
         case "mroot" if len(inner) == 2:
-            return f"{_root(inner[1])}√{_grouped(inner[0], always=True)}"
+            return f"{_root_degree(inner[1])}√{_parenthesised(inner[0], always=True)}"
         case "rad":
-            return f"{_root(''.join(inner[:-1]))}√{_grouped(inner[-1] if inner else '', always=True)}"
+            return f"{_root_degree(''.join(inner[:-1]))}√{_parenthesised(inner[-1] if inner else '', always=True)}"
         case "d":
-            return _delimited(node, inner)
+            return _with_delimiters(node, inner)
         case "mtr" | "mr":
             return f"[{', '.join(inner)}]"
         case "chr" | "begChr" | "endChr":
             return node.attributes.get("val", "")
         case "nary":
             return "".join(
-                [inner[0] or "∫", *(f"{mark}{_grouped(part)}" for mark, part in _nary(inner)), " ", inner[-1]]
+                [inner[0] or "∫", *(f"{mark}{_parenthesised(part)}" for mark, part in _limits(inner)), " ", inner[-1]]
             )
         case "mo":
-            return _operator("".join(part for part in node.parts if isinstance(part, str)))
+            return _spaced_operator("".join(part for part in node.parts if isinstance(part, str)))
     return "".join(pieces)
 
 
-def _delimited(node: Formula, inner: list[str]) -> str:
+def _with_delimiters(node: Formula, inner: list[str]) -> str:
     """Return an expression in Word's delimiters: parentheses, unless the element dPr names others."""
     marks = {"begChr": "(", "endChr": ")"}
     for part in node.parts:
@@ -76,20 +76,20 @@ def _delimited(node: Formula, inner: list[str]) -> str:
     return f"{marks['begChr']}{', '.join(inner)}{marks['endChr']}"
 
 
-def _nary(inner: list[str]) -> list[tuple[str, str]]:
+def _limits(inner: list[str]) -> list[tuple[str, str]]:
     """Return the limits of a sum or integral that are present, as pairs of "_" or "^" and the limit."""
     return [(mark, part) for mark, part in zip("_^", inner[1:-1], strict=False) if part]
 
 
-def _operator(sign: str) -> str:
+def _spaced_operator(sign: str) -> str:
     sign = sign.strip()
     return f" {sign} " if sign in ("=", "<", ">", "≤", "≥", "≈", "≠", "→", "∈") else sign
 
 
-def _root(degree: str) -> str:
+def _root_degree(degree: str) -> str:
     return "" if degree.strip() in ("", "2") else f"{degree}"
 
 
-def _grouped(text: str, *, always: bool = False) -> str:
+def _parenthesised(text: str, *, always: bool = False) -> str:
     text = text.strip()
     return text if not always and _ATOM.fullmatch(text) else f"({text})"

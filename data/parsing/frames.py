@@ -82,7 +82,7 @@ def item_from_json(value: Mapping[str, Any]) -> Item:
         if "refused" in value:
             where, reason, kind, count = value["refused"]
             if kind not in get_args(RefusedKind):
-                raise ValueError(f"{kind!r} is no kind of refusal")
+                raise ValueError(f"{kind!r} is not a kind of refusal")
             return Refused(as_text(where, "where"), as_text(reason, "reason"), kind, int(count))
         document_id, title, text, metadata, outline = value["document"]
         document = Document(
@@ -94,4 +94,4 @@ def item_from_json(value: Mapping[str, Any]) -> Item:
         )
         return NumberedDocument(document, int(value["line"])) if "line" in value else document
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise FrameError(f"a frame holds no document ({error})") from None
+        raise FrameError(f"a frame does not contain a document ({error})") from None

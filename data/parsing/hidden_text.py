@@ -9,24 +9,26 @@ _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*([^;]*)")
 _ZERO = re.compile(r"[+-]?0*\.?0*(?:px|pt|em|rem|ex|ch|vh|vw|mm|cm|in|pc|%)?")
 _RGB = re.compile(r"rgba?\(([^)]*)\)")
 _NAMED = {"white": (255, 255, 255), "snow": (255, 250, 250), "black": (0, 0, 0), "ivory": (255, 255, 240)}
-_BRIGHT = 248
-_LONGEST = 5000
+_MIN_BRIGHTNESS = 248
+_MAX_STYLE_CHARACTERS = 5000
 
 Colour = tuple[int, int, int]
 
 
 def style_of(attributes: Mapping[str, str]) -> dict[str, str]:
     """Parse the declarations of the style attribute, in lower case, without ``!important``."""
-    text = re.sub(r"/\*.*?\*/", "", attributes.get("style", "")[:_LONGEST].lower())
+    text = re.sub(r"/\*.*?\*/", "", attributes.get("style", "")[:_MAX_STYLE_CHARACTERS].lower())
     return {name: value.replace("!important", "").strip() for name, value in _DECLARATION.findall(text)}
 
 
 def background_of(attributes: Mapping[str, str], style: Mapping[str, str]) -> Colour | None:
     """Return the background colour that an element sets, None if it sets none. An image counts as black."""
-    stated = style.get("background-color") or style.get("background") or attributes.get("bgcolor", "")
-    if "url(" in stated or "gradient" in stated:
+    declared = style.get("background-color") or style.get("background") or attributes.get("bgcolor", "")
+    if "url(" in declared or "gradient" in declared:
         return (0, 0, 0)
-    return next((colour for word in re.findall(r"rgba?\([^)]*\)|\S+", stated) if (colour := _colour(word))), None)
+    return next(
+        (colour for word in re.findall(r"rgba?\([^)]*\)|\S+", declared) if (colour := _parse_colour(word))), None
+    )
 
 
 def is_hidden(attributes: Mapping[str, str], style: Mapping[str, str], background: Colour | None) -> bool:
@@ -40,15 +42,15 @@ def is_hidden(attributes: Mapping[str, str], style: Mapping[str, str], backgroun
         return True
     if any(_ZERO.fullmatch(style[name]) and "0" in style[name] for name in ("font-size", "opacity") if name in style):
         return True
-    colour = _colour(style.get("color") or attributes.get("color", "").lower())
+    colour = _parse_colour(style.get("color") or attributes.get("color", "").lower())
     if style.get("color") == "transparent":
         return True
     if colour is None:
         return False
-    return _close(colour, background) if background else min(colour) >= _BRIGHT
+    return _is_similar(colour, background) if background else min(colour) >= _MIN_BRIGHTNESS
 
 
-def _colour(text: str) -> Colour | None:
+def _parse_colour(text: str) -> Colour | None:
     text = text.strip().lower()
     if text in _NAMED:
         return _NAMED[text]
@@ -64,5 +66,5 @@ def _colour(text: str) -> Colour | None:
     return None
 
 
-def _close(one: Colour, other: Colour) -> bool:
-    return max(abs(left - right) for left, right in zip(one, other, strict=True)) <= 255 - _BRIGHT
+def _is_similar(one: Colour, other: Colour) -> bool:
+    return max(abs(left - right) for left, right in zip(one, other, strict=True)) <= 255 - _MIN_BRIGHTNESS

@@ -26,13 +26,13 @@ def parse_json(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
     the same list under "documents", and SQuAD's ``{"data": [{"title", "paragraphs": [{"context"}]}]}``. Each SQuAD
     paragraph becomes a separate document named ``title/number``, so that answer offsets stay valid.
     """
-    value = _parsed(read_limited(file, limits.file_bytes))
+    value = _parse(read_limited(file, limits.file_bytes))
     if isinstance(value, dict) and isinstance(value.get("data"), list):
         yield from _squad(value["data"], origin)
         return
     if isinstance(value, dict) and "text" in value:
-        named = value if value.get("id", value.get("_id")) is not None else {**value, "id": origin.document_id}
-        yield _document(named, origin.where, origin)
+        with_id = value if value.get("id", value.get("_id")) is not None else {**value, "id": origin.document_id}
+        yield _document(with_id, origin.where, origin)
         return
     items = value.get("documents") if isinstance(value, dict) else value
     if not isinstance(items, list):
@@ -72,7 +72,7 @@ def parse_jsonl_bzip2(file: IO[bytes], origin: Origin, limits: ParsingLimits) ->
         yield from parse_jsonl(cast(IO[bytes], unpacked), origin, limits)
 
 
-def _parsed(raw: bytes) -> object:
+def _parse(raw: bytes) -> object:
     """Parse JSON in UTF-8, UTF-16 or UTF-32. Raises ParseError if it is invalid."""
     try:
         return json.loads(raw, parse_constant=_refuse_constant)

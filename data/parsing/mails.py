@@ -20,8 +20,8 @@ from data.parsing.plain_text import read_limited
 from data.parsing.web_pages import read_page
 from data.refused import Refused, part, printable
 
-_SHOWN = ("From", "To", "Cc", "Date")
-_MOST_ATTACHMENTS = 1000
+_SHOWN_HEADERS = ("From", "To", "Cc", "Date")
+_MAX_ATTACHMENTS = 1000
 
 
 def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_member: MemberParser) -> Iterator[Item]:
@@ -32,35 +32,35 @@ def parse_mail(file: IO[bytes], origin: Origin, limits: ParsingLimits, parse_mem
     no mail headers or too many attachments.
     """
     message = email.message_from_bytes(read_limited(file, limits.file_bytes), policy=email.policy.default)
-    if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN, "Subject")):
+    if not isinstance(message, EmailMessage) or not any(name in message for name in (*_SHOWN_HEADERS, "Subject")):
         raise ParseError("it has no mail headers")
-    headers = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN, "Subject")}
+    headers = {name: one_line(str(message.get(name, ""))) for name in (*_SHOWN_HEADERS, "Subject")}
     body = _body(message)
     if body.strip():
-        head = "\n".join(f"{name}: {headers[name]}" for name in _SHOWN if headers[name])
+        head = "\n".join(f"{name}: {headers[name]}" for name in _SHOWN_HEADERS if headers[name])
         metadata = origin.metadata_with(("from", headers["From"]), ("date", headers["Date"]))
         text = f"{head}\n\n{body.strip()}" if head else body.strip()
         yield Document(origin.document_id, headers["Subject"], text, metadata)
     else:
         yield part(origin.where, "the message has no text")
-    for number, attached in enumerate(message.iter_attachments(), start=1):
-        if number > _MOST_ATTACHMENTS:
-            raise ParseError(f"it has more than {_MOST_ATTACHMENTS:,} attachments")
-        yield from _attachment(attached, number, origin, limits, parse_member)
+    for number, attachment in enumerate(message.iter_attachments(), start=1):
+        if number > _MAX_ATTACHMENTS:
+            raise ParseError(f"it has more than {_MAX_ATTACHMENTS:,} attachments")
+        yield from _attachment(attachment, number, origin, limits, parse_member)
 
 
 def _attachment(
-    attached: EmailMessage, number: int, origin: Origin, limits: ParsingLimits, parse_member: MemberParser
+    attachment: EmailMessage, number: int, origin: Origin, limits: ParsingLimits, parse_member: MemberParser
 ) -> Iterator[Item]:
-    inner_mail = attached.get_content_type() == "message/rfc822"
-    name = printable(attached.get_filename() or f"part {number}{'.eml' if inner_mail else ''}").replace("/", "_")
+    inner_mail = attachment.get_content_type() == "message/rfc822"
+    name = printable(attachment.get_filename() or f"part {number}{'.eml' if inner_mail else ''}").replace("/", "_")
     where = f"{origin.where}/{name}"
     if origin.depth >= limits.depth:
-        yield Refused(where, f"the limit is {limits.depth} nested mails and archives: save it as a file of its own")
+        yield Refused(where, f"the limit is {limits.depth} nested mails and archives: save it as a separate file")
         return
     inner = Origin(where, f"{origin.document_id}/{name}", origin.inside("member", name), origin.depth + 1)
     try:
-        payload = attached.get_content() if not inner_mail else attached.get_content().as_bytes()
+        payload = attachment.get_content() if not inner_mail else attachment.get_content().as_bytes()
         raw = payload.encode() if isinstance(payload, str) else bytes(payload)
         for item in parse_member(io.BytesIO(raw), inner, limits):
             yield item.document if isinstance(item, NumberedDocument) else item

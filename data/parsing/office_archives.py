@@ -11,10 +11,10 @@ from xml.parsers import expat
 from data.parsing.decoding import one_line
 from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
-from data.parsing.office_xml import LONGEST_TOKEN
+from data.parsing.office_xml import MAX_TOKEN_BYTES
 from data.parsing.plain_text import read_limited
 
-_PIECE = 1 << 16
+_BLOCK_BYTES = 1 << 16
 _XML = (".xml", ".rels", ".vml", ".opf", ".ncx")
 
 
@@ -41,8 +41,8 @@ def checked_office_file(file: IO[bytes], limits: ParsingLimits, needed: str, kin
                 raise ParseError(f"more than {limits.members:,} members: possibly a zip bomb")
             if sum(member.file_size for member in members) > limits.file_bytes:
                 raise ParseError(
-                    f"its parts unpack to more than {limits.file_bytes:,} bytes: possibly a zip bomb; otherwise split "
-                    "it"
+                    f"its parts unpack to more than {limits.file_bytes:,} bytes: possibly a zip bomb; otherwise "
+                    "split it"
                 )
             for member in members:
                 if member.filename.lower().endswith(_XML):
@@ -62,17 +62,17 @@ def _check_prolog(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
     def refuse(*_: object) -> None:
         raise ParseError(f"{member.filename} has a document type declaration: its entities could expand without bound")
 
-    begun: list[str] = []
+    started: list[str] = []
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
-    parser.StartElementHandler = lambda name, _: begun.append(name)
+    parser.StartElementHandler = lambda name, _: started.append(name)
     try:
         with archive.open(member) as part:
             fed = 0
-            while not begun and (piece := part.read(_PIECE)):
-                fed += len(piece)
-                if fed > LONGEST_TOKEN:
-                    raise ParseError(f"{member.filename} has no element in its first {LONGEST_TOKEN >> 20} MiB")
-                parser.Parse(piece, False)
+            while not started and (block := part.read(_BLOCK_BYTES)):
+                fed += len(block)
+                if fed > MAX_TOKEN_BYTES:
+                    raise ParseError(f"{member.filename} has no element in its first {MAX_TOKEN_BYTES >> 20} MiB")
+                parser.Parse(block, False)
     except expat.ExpatError:
         return

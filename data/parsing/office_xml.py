@@ -12,8 +12,8 @@ from xml.parsers import expat
 
 from data.parsing.errors import ParseError
 
-_PIECE = 1 << 16
-LONGEST_TOKEN = 1 << 23
+_BLOCK_BYTES = 1 << 16
+MAX_TOKEN_BYTES = 1 << 23
 """Largest unfinished tag in bytes. It is limited because expat scans an unfinished tag again for every block."""
 
 
@@ -21,12 +21,12 @@ LONGEST_TOKEN = 1 << 23
 class Budget:
     """Number of bytes of XML that may still be unpacked."""
 
-    left: int
+    remaining: int
 
     def spend(self, number: int) -> None:
         """Subtract unpacked bytes. Raises ParseError if the budget is exceeded."""
-        self.left -= number
-        if self.left < 0:
+        self.remaining -= number
+        if self.remaining < 0:
             raise ParseError(
                 "its XML unpacks to more than the limit for a file of this kind: possibly a zip bomb; otherwise "
                 "split it"
@@ -61,26 +61,28 @@ def read_xml(archive: zipfile.ZipFile, name: str, events: XmlEvents, budget: Bud
         )
 
     def start(qualified: str, attributes: dict[str, str]) -> None:
-        events.start(_local(qualified), {_local(key): value for key, value in attributes.items()})
+        events.start(_local_name(qualified), {_local_name(key): value for key, value in attributes.items()})
 
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     parser.StartElementHandler = start
-    parser.EndElementHandler = lambda qualified: events.end(_local(qualified))
+    parser.EndElementHandler = lambda qualified: events.end(_local_name(qualified))
     parser.CharacterDataHandler = events.characters
-    fed = 0
+    bytes_read = 0
     try:
         with archive.open(name) as part:
-            while piece := part.read(_PIECE):
-                budget.spend(len(piece))
-                fed += len(piece)
-                parser.Parse(piece, False)
-                if fed - max(parser.CurrentByteIndex, 0) > LONGEST_TOKEN:
-                    raise ParseError(f"{name} has a tag or text of more than {LONGEST_TOKEN >> 20} MiB and is refused")
+            while block := part.read(_BLOCK_BYTES):
+                budget.spend(len(block))
+                bytes_read += len(block)
+                parser.Parse(block, False)
+                if bytes_read - max(parser.CurrentByteIndex, 0) > MAX_TOKEN_BYTES:
+                    raise ParseError(
+                        f"{name} has a tag or text of more than {MAX_TOKEN_BYTES >> 20} MiB and is refused"
+                    )
             parser.Parse(b"", True)
     except expat.ExpatError as error:
         raise ParseError(f"{name} is not well-formed XML: {error}") from None
 
 
-def _local(qualified: str) -> str:
+def _local_name(qualified: str) -> str:
     return qualified.rpartition(" ")[2]

@@ -16,14 +16,14 @@ from data.parsing.superscripts import Level, raised_text
 from data.parsing.text_builder import TextBuilder
 
 # Elements that are omitted: deleted text, comments, notes (as in .docx), field names, and elements without text.
-_UNSEEN = frozenset(
+_OMITTED = frozenset(
     re.findall(
         r"\S+",
         "text:tracked-changes office:annotation text:note office:forms text:sequence-decls draw:image text:bookmark "
         "office:binary-data svg:title svg:desc",
     )
 )
-_MOST_SPACES = 100
+_MAX_SPACES = 100
 
 
 def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
@@ -36,13 +36,13 @@ def parse_odt(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     import odfdo
 
     document = odfdo.Document(content)
-    walk = _Walk(_raising_styles(document))
-    walk.children(document.body)
-    text = walk.text.text()
+    writer = _BodyWriter(_raising_styles(document))
+    writer.children(document.body)
+    text = writer.text.text()
     if not text:
         raise ParseError("it has no text")
     title, author = one_line(str(document.meta.title or "")), one_line(str(document.meta.creator or ""))
-    yield Document(origin.document_id, title, text, origin.metadata_with(("author", author)), walk.text.outline())
+    yield Document(origin.document_id, title, text, origin.metadata_with(("author", author)), writer.text.outline())
 
 
 def _raising_styles(document: Any) -> dict[str, str]:
@@ -58,7 +58,7 @@ def _raising_styles(document: Any) -> dict[str, str]:
     return found
 
 
-class _Walk:
+class _BodyWriter:
     """A writer of the text of all elements, in order."""
 
     def __init__(self, raising: dict[str, str]) -> None:
@@ -75,12 +75,12 @@ class _Walk:
 
     def _element(self, element: Any) -> None:
         tag = str(element.tag)
-        if tag in _UNSEEN:
+        if tag in _OMITTED:
             return
         match tag:
             case "text:s":
                 count = str(element.get_attribute("text:c") or "1")
-                self.text.add_exactly(" " * min(int(count) if count.isdigit() else 1, _MOST_SPACES))
+                self.text.add_exactly(" " * min(int(count) if count.isdigit() else 1, _MAX_SPACES))
             case "text:tab":
                 self.text.gap("\t")
             case "text:line-break":

@@ -15,7 +15,7 @@ from data.parsing.hidden_text import Colour, background_of, is_hidden, style_of
 from data.parsing.raised_markup import RaisedMarkup
 from data.parsing.text_builder import TextBuilder
 
-_UNSEEN = frozenset(("script", "style", "template", "svg", "iframe"))
+_OMITTED = frozenset(("script", "style", "template", "svg", "iframe"))
 _BLOCKS = frozenset(
     re.findall(
         r"\w+",
@@ -31,7 +31,7 @@ _VOID = frozenset(re.findall(r"\w+", "area base br col embed hr img input link m
 _BREAKING = _BLOCKS.union(re.findall(r"\w+", "table tr td li br img span b i em strong sub sup"))
 _PERMALINKS = frozenset(("¶", "#", "§", "🔗", "∞", "⚓", "¶¶", "\uf0c1", "\ue0cb"))
 _PERMALINK_CLASS = re.compile(r"\b(?:headerlink|anchor(?:js)?(?:-link)?|permalink|hash-link|header-anchor)\b")
-_SCRIPT_WANTED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
+_SCRIPT_REQUIRED = re.compile(r"java\s?script|<\w", re.IGNORECASE)
 
 
 class PageText(HTMLParser):
@@ -52,7 +52,7 @@ class PageText(HTMLParser):
         self._main_only = main_only
         self._main = ("", 0)  # tag of the main part, and the number of open elements of that name in it
         self._in_title = self._had_title = False
-        self._exact = 0
+        self._exact_depth = 0
         self._open: Counter[str] = Counter()
         self._skipped: list[str] = []  # open elements, from the outermost one that is not shown
         self._skipped_hidden = False
@@ -78,25 +78,25 @@ class PageText(HTMLParser):
             self._end_formula()
         attributes = {name: value or "" for name, value in reversed(attrs)}
         if tag not in _VOID:
-            hides = self._hides(tag, attributes)
-            if hides or tag in _UNSEEN or self._is_navigation(tag, attributes):
-                self._settle("")
+            hides = self._is_hidden(tag, attributes)
+            if hides or tag in _OMITTED or self._is_navigation(tag, attributes):
+                self._write_raised("")
                 self._skipped, self._skipped_hidden = [tag], hides
                 return
             self._open[tag] += 1
         if tag in _BLOCKS or tag in _CELLS or tag in _LINES:
             self._raised.stop()
-        self._settle("")
+        self._write_raised("")
         self._begin(tag, attributes)
         self._in_title = self._in_title and tag == "title"
-        self._break(tag, attributes)
+        self._begin_block(tag, attributes)
         if tag in _HEADINGS:
             self.body.begin_heading(_HEADINGS[tag])
 
     def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Handle a self-closing tag."""
         # <script/> opens a script in HTML, but many pages are XHTML, where it is a complete element.
-        if tag not in _UNSEEN:
+        if tag not in _OMITTED:
             self.handle_starttag(tag, attrs)
             if tag not in _VOID:
                 self.handle_endtag(tag)
@@ -125,11 +125,11 @@ class PageText(HTMLParser):
         if self._raised.end(tag):
             self._end(tag)
             return
-        self._settle("")
+        self._write_raised("")
         self._end(tag)
         if tag in _HEADINGS:
             self.body.end_heading()
-        self._end_break(tag)
+        self._end_block(tag)
 
     def handle_data(self, data: str) -> None:
         """Handle text between tags."""
@@ -148,8 +148,8 @@ class PageText(HTMLParser):
         elif self._link is not None and _is_permalink(data, self._link):
             return
         else:
-            self._settle(data)
-            if self._exact:
+            self._write_raised(data)
+            if self._exact_depth:
                 self.body.add_exactly(data)
             else:
                 self.body.add(data)
@@ -159,7 +159,7 @@ class PageText(HTMLParser):
         super().close()
         self._end_formula()
         self._raised.stop()
-        self._settle("")
+        self._write_raised("")
         self._end("noscript")
 
     def parse_marked_section(self, i: int, report: int = 1) -> int:
@@ -178,9 +178,9 @@ class PageText(HTMLParser):
             case "title":
                 self._in_title = not self._had_title
             case "html" | "link" | "meta":
-                self._about(tag, attributes)
+                self._read_metadata(tag, attributes)
             case "pre" | "textarea":
-                self._exact += 1
+                self._exact_depth += 1
             case "math":
                 self._formula = [Formula("math")]
             case "a":
@@ -197,15 +197,15 @@ class PageText(HTMLParser):
             case "title":
                 self._in_title, self._had_title = False, self._had_title or self._in_title
             case "pre" | "textarea":
-                self._exact = max(0, self._exact - 1)
+                self._exact_depth = max(0, self._exact_depth - 1)
             case "a":
                 self._link = None
             case "noscript" if self._noscript is not None:
                 content, self._noscript = "".join(self._noscript), None
-                if not _SCRIPT_WANTED.search(content):
+                if not _SCRIPT_REQUIRED.search(content):
                     self.body.add(content)
 
-    def _settle(self, after: str) -> None:
+    def _write_raised(self, after: str) -> None:
         """Write pending superscript or subscript text. after: the text that follows it."""
         self.body.add(self._raised.take(self.body.tail, after))
 
@@ -216,11 +216,11 @@ class PageText(HTMLParser):
             )
             self._formula = []
 
-    def _hides(self, tag: str, attributes: dict[str, str]) -> bool:
+    def _is_hidden(self, tag: str, attributes: dict[str, str]) -> bool:
         style = style_of(attributes) if "style" in attributes else {}
         background = background_of(attributes, style)
-        around = self._backgrounds[-1][2] if self._backgrounds else None
-        if is_hidden(attributes, style, background or around):
+        outer = self._backgrounds[-1][2] if self._backgrounds else None
+        if is_hidden(attributes, style, background or outer):
             return True
         if background is not None:
             self._backgrounds.append((tag, self._open[tag] + 1, background))
@@ -250,7 +250,7 @@ class PageText(HTMLParser):
                 return tag in ("option", "optgroup")
         return False
 
-    def _break(self, tag: str, attributes: dict[str, str]) -> None:
+    def _begin_block(self, tag: str, attributes: dict[str, str]) -> None:
         match tag:
             case "table":
                 self.body.begin_table()
@@ -259,9 +259,9 @@ class PageText(HTMLParser):
             case "td" | "th":
                 self.body.begin_cell(_number(attributes.get("colspan")), _number(attributes.get("rowspan")))
             case _:
-                self._end_break(tag)
+                self._end_block(tag)
 
-    def _end_break(self, tag: str) -> None:
+    def _end_block(self, tag: str) -> None:
         if tag == "table":
             self.body.end_table()
         elif tag == "tr":
@@ -271,7 +271,7 @@ class PageText(HTMLParser):
         elif tag in _LINES:
             self.body.gap("\n")
 
-    def _about(self, tag: str, attributes: dict[str, str]) -> None:
+    def _read_metadata(self, tag: str, attributes: dict[str, str]) -> None:
         if tag == "html":
             self.language = self.language or one_line(attributes.get("lang", ""), 40)
         elif tag == "link" and "canonical" in attributes.get("rel", "").lower().split():

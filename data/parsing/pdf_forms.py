@@ -12,11 +12,15 @@ from data.parsing.decoding import one_line, storable_text
 
 _PASSWORD = 1 << 13
 _PARENTS = 20
-_MOST_ANNOTATIONS = 10_000
-_LONGEST = 100_000
-_WRITTEN = frozenset(("/FreeText", "/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Stamp", "/Caret"))
+_MAX_ANNOTATIONS = 10_000
+_MAX_CHARACTERS = 100_000
+_TEXT_ANNOTATIONS = frozenset(
+    ("/FreeText", "/Text", "/Highlight", "/Underline", "/StrikeOut", "/Squiggly", "/Stamp", "/Caret")
+)
 # Generated field names, which have no meaning: f1_02, Text7, undefined_3.
-_MADE_UP = re.compile(r"(?:[a-z]{1,2}\d.*|(?:text|check ?box|field|undefined|group|button|topmost\w*)[\s_]*\d*)", re.I)
+_GENERATED_NAME = re.compile(
+    r"(?:[a-z]{1,2}\d.*|(?:text|check ?box|field|undefined|group|button|topmost\w*)[\s_]*\d*)", re.I
+)
 
 
 def page_notes(page: Any) -> list[str]:
@@ -24,12 +28,12 @@ def page_notes(page: Any) -> list[str]:
     found: list[str] = []
     annotations = page.get("/Annots")
     annotations = annotations.get_object() if annotations is not None else None
-    for entry in list(annotations or ())[:_MOST_ANNOTATIONS]:
+    for entry in list(annotations or ())[:_MAX_ANNOTATIONS]:
         try:
             annotation = entry.get_object()
             if annotation.get("/Subtype") == "/Widget":
-                text = _field(annotation)
-            elif annotation.get("/Subtype") in _WRITTEN:
+                text = _field_text(annotation)
+            elif annotation.get("/Subtype") in _TEXT_ANNOTATIONS:
                 text = _text(annotation.get("/Contents"))
             else:
                 text = ""
@@ -58,22 +62,22 @@ def has_xfa(reader: Any) -> bool:
         return False
 
 
-def _field(widget: Any) -> str:
+def _field_text(widget: Any) -> str:
     value = _inherited(widget, "/V")
     kind, flags = _inherited(widget, "/FT"), _inherited(widget, "/Ff")
     if value is None or (isinstance(flags, int) and kind == "/Tx" and flags & _PASSWORD):
         return ""
     if kind == "/Btn":
-        chosen = str(value).lstrip("/")
+        selected = str(value).lstrip("/")
         state = str(widget.get("/AS", value)).lstrip("/")
-        text = "" if chosen in ("", "Off") or state == "Off" else chosen
+        text = "" if selected in ("", "Off") or state == "Off" else selected
     elif isinstance(value, list):
         text = ", ".join(filter(None, map(_text, value)))
     else:
         text = _text(value)
     if not text:
         return ""
-    label = one_line(str(_inherited(widget, "/TU") or ""), 200) or _name(str(_inherited(widget, "/T") or ""))
+    label = one_line(str(_inherited(widget, "/TU") or ""), 200) or _field_label(str(_inherited(widget, "/T") or ""))
     return f"{label.rstrip(':')}: {text}" if label else text
 
 
@@ -83,16 +87,16 @@ def _inherited(field: Any, key: str) -> Any:
         value = field.get(key)
         if value is not None:
             return value.get_object() if hasattr(value, "get_object") else value
-        above = field.get("/Parent")
-        if above is None:
+        parent = field.get("/Parent")
+        if parent is None:
             return None
-        field = above.get_object()
+        field = parent.get_object()
     return None
 
 
-def _name(name: str) -> str:
+def _field_label(name: str) -> str:
     kept = one_line(re.sub(r"\[\d+\]", "", name).rpartition(".")[2].replace("_", " "), 200)
-    return "" if _MADE_UP.fullmatch(name.strip()) or _MADE_UP.fullmatch(kept) else kept
+    return "" if _GENERATED_NAME.fullmatch(name.strip()) or _GENERATED_NAME.fullmatch(kept) else kept
 
 
 def _text(value: Any) -> str:
@@ -100,7 +104,7 @@ def _text(value: Any) -> str:
         return ""
     if hasattr(value, "get_data"):
         value = value.get_data().decode("utf-8", "replace")
-    return storable_text(str(value))[:_LONGEST].strip() if isinstance(value, str) else ""
+    return storable_text(str(value))[:_MAX_CHARACTERS].strip() if isinstance(value, str) else ""
 
 
 def _leaves(raw: bytes) -> Iterator[str]:
@@ -118,7 +122,7 @@ def _leaves(raw: bytes) -> Iterator[str]:
 
     def end(_: str) -> None:
         if text := " ".join("".join(pieces).split()):
-            label = _name(names[-1])
+            label = _field_label(names[-1])
             lines.append(f"{label}: {text}" if label else text)
         names.pop()
         pieces.clear()

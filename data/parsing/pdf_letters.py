@@ -8,12 +8,12 @@ from itertools import islice
 
 _GLYPH_NAME = re.compile(r"/[A-Za-z]{0,8}\d{1,6}(?![\w.])|\(cid:\d+\)|/[a-z]{1,3}[0-9A-F]{2,6}(?![\w.])")
 _SHOWN = 3
-_MOST_NAMES = 0.3
-_MOST_WRONG = 0.1
-_WRONG = frozenset(("Cc", "Co", "Cn", "Cs"))
+_MAX_NAME_SHARE = 0.3
+_MAX_WRONG_SHARE = 0.1
+_WRONG_CATEGORIES = frozenset(("Cc", "Co", "Cn", "Cs"))
 _RUN = re.compile(r"[^\W\d_]+", re.ASCII)
-_FEW = 120
-_LONGEST_MEAN = 14.0
+_MIN_LETTERS = 120
+_MAX_MEAN_RUN = 14.0
 
 
 def without_letters(text: str) -> str:
@@ -21,14 +21,16 @@ def without_letters(text: str) -> str:
 
     It is unusable if the fonts give mostly glyph names or codes that are not letters.
     """
-    seen = [character for character in text if not character.isspace()]
-    if not seen:
+    characters = [character for character in text if not character.isspace()]
+    if not characters:
         return ""
-    names = sum(len(match.group()) for match in _GLYPH_NAME.finditer(text))
-    if names > _MOST_NAMES * len(seen):
+    name_characters = sum(len(match.group()) for match in _GLYPH_NAME.finditer(text))
+    if name_characters > _MAX_NAME_SHARE * len(characters):
         return f"its fonts map to glyph names ({_glyph_names(text)}), not letters"
-    wrong = sum(character == "\ufffd" or unicodedata.category(character) in _WRONG for character in seen)
-    if wrong > _MOST_WRONG * len(seen):
+    wrong_count = sum(
+        character == "\ufffd" or unicodedata.category(character) in _WRONG_CATEGORIES for character in characters
+    )
+    if wrong_count > _MAX_WRONG_SHARE * len(characters):
         return "its fonts map to codes that are not letters"
     return ""
 
@@ -37,7 +39,7 @@ def lacks_spaces(text: str) -> bool:
     """Return whether spaces are missing, because runs of Latin letters are on average too long for any language."""
     runs = _RUN.findall(re.sub(r"-\n", "", text))
     letters = sum(map(len, runs))
-    return letters >= _FEW and letters / len(runs) > _LONGEST_MEAN
+    return letters >= _MIN_LETTERS and letters / len(runs) > _MAX_MEAN_RUN
 
 
 def page_list(pages: list[int]) -> str:

@@ -12,7 +12,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 
-_SNIFFED = 8192
+_SNIFFED_BYTES = 8192
 
 
 def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
@@ -29,7 +29,7 @@ def parse_plain_text(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> 
 
 def parse_unnamed(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document]:
     """Parse a file without an extension as a .txt file. Raises ParseError after a few bytes if it looks binary."""
-    head = file.read(_SNIFFED)
+    head = file.read(_SNIFFED_BYTES)
     if b"\0" in head and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ParseError("it is not text, and its name has no known extension")
     file.seek(0)

@@ -14,7 +14,7 @@ from data.parsing.origin import Item, Origin
 from data.parsing.process import ParserProcess
 from data.refused import Refused
 
-_AHEAD = 64
+_MAX_PENDING = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,49 +51,49 @@ def parse_files(
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
     source = iter(files)
-    waiting: deque[_Begun] = deque()
+    waiting: deque[_PendingFile] = deque()
     idle: list[ParserProcess] = []
     busy = 0
     exhausted = False
     try:
         while True:
-            while not exhausted and len(waiting) < _AHEAD and busy < workers:
-                found = next(source, None)
-                if found is None:
+            while not exhausted and len(waiting) < _MAX_PENDING and busy < workers:
+                file = next(source, None)
+                if file is None:
                     exhausted = True
-                elif isinstance(found, FileToParse) and _needs_child(found):
-                    child = _fresh(idle) or ParserProcess(limits)
-                    waiting.append(_Begun(found, child))
+                elif isinstance(file, FileToParse) and _needs_child(file):
+                    child = _usable_child(idle) or ParserProcess(limits)
+                    waiting.append(_PendingFile(file, child))
                     busy += 1
-                    child.ask(found.path, found.origin)
+                    child.send_file(file.path, file.origin)
                 else:
-                    waiting.append(_Begun(found, None))
+                    waiting.append(_PendingFile(file, None))
             if not waiting:
                 return
-            begun = waiting[0]
-            match begun.found:
+            pending = waiting[0]
+            match pending.file:
                 case Refused():
-                    yield ParsedItem(begun.found, None)
-                case FileToParse() if begun.child is None:
-                    for item in parse_file(begun.found.path, begun.found.origin, limits):
-                        yield ParsedItem(item, begun.found)
+                    yield ParsedItem(pending.file, None)
+                case FileToParse() if pending.child is None:
+                    for item in parse_file(pending.file.path, pending.file.origin, limits):
+                        yield ParsedItem(item, pending.file)
                 case FileToParse():
-                    for item in begun.child.items(begun.found.origin):
-                        yield ParsedItem(item, begun.found)
+                    for item in pending.child.items(pending.file.origin):
+                        yield ParsedItem(item, pending.file)
                     busy -= 1
-                    idle.append(begun.child)
+                    idle.append(pending.child)
             waiting.popleft()
     finally:
-        for begun in waiting:
-            if begun.child is not None:
-                begun.child.close()
+        for pending in waiting:
+            if pending.child is not None:
+                pending.child.close()
         for child in idle:
             child.close()
 
 
 @dataclass(frozen=True, slots=True)
-class _Begun:
-    found: FileToParse | Refused
+class _PendingFile:
+    file: FileToParse | Refused
     child: ParserProcess | None
 
 
@@ -102,7 +102,7 @@ def _needs_child(file: FileToParse) -> bool:
     return kind is not None and kind.in_child
 
 
-def _fresh(idle: list[ParserProcess]) -> ParserProcess | None:
+def _usable_child(idle: list[ParserProcess]) -> ParserProcess | None:
     """Return an idle child that can parse another file, None if there is none. Ends unusable children."""
     while idle:
         child = idle.pop()

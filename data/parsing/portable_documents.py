@@ -19,11 +19,11 @@ from data.parsing.plain_text import read_limited
 from data.parsing.text_builder import TextBuilder
 from data.refused import Refused, note, part
 
-_BOOKMARKS = 10_000
-_EMPTY_SHEET = 200
-_NARROWER = (0.7, 0.6, 0.6)  # relative to the previous width, so in total 0.7, 0.42 and 0.25
-_RECOGNISE = "Run OCR first, for example ocrmypdf --force-ocr"
-_WAITING = re.compile(r"\s*Please wait")
+_MAX_BOOKMARKS = 10_000
+_MAX_BLANK_BYTES = 200
+_WIDTH_FACTORS = (0.7, 0.6, 0.6)  # relative to the previous width, so in total 0.7, 0.42 and 0.25
+_OCR_ADVICE = "Run OCR first, for example ocrmypdf --force-ocr"
+_XFA_PLACEHOLDER = re.compile(r"\s*Please wait")
 _TOOL_NAME = re.compile(
     r"^(microsoft (word|powerpoint|excel) - )|\.(docx?|pptx?|xlsx?|odt|tex|dvi|indd|pdf|rtf|txt)$", re.I
 )
@@ -54,8 +54,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
     except DependencyError:
         raise ParseError(
             "it is encrypted with AES, which needs another package: pip install 'plumbline-rag[aes]', or save it "
-            "without "
-            "encryption, for example with qpdf --decrypt"
+            "without encryption, for example with qpdf --decrypt"
         ) from None
     except PyPdfError as error:
         raise ParseError(f"damaged: {one_line(str(error), 200)}") from None
@@ -66,7 +65,7 @@ def parse_pdf(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterato
         pages_read.add_form(xfa_values(reader))
     text, content = pages_read.text, pages_read.text.text()
     if not content:
-        raise ParseError(pages_read.why_nothing())
+        raise ParseError(pages_read.reason_without_text())
     yield from pages_read.refusals()
     pages = text.outline().pages
     yield Document(
@@ -92,12 +91,12 @@ class _Pages:
     def add(self, number: int, reader: Any) -> None:
         """Add a page. number: index of the page, from 0."""
         self.text.begin_page()
-        written: list[str] = []
+        notes: list[str] = []
         try:
             page = reader.pages[number]
-            text = self._letters(number + 1, page)
-            written = [line for line in page_notes(page) if line not in text]
-            if not text and not written and _shows_something(page):
+            text = self._page_text(number + 1, page)
+            notes = [line for line in page_notes(page) if line not in text]
+            if not text and not notes and _has_content(page):
                 self._without_text.append(number + 1)
         except MemoryError:
             raise
@@ -106,9 +105,9 @@ class _Pages:
             where = f"{self._origin.where} page {number + 1}"
             self._refused.append(part(where, f"the page cannot be read ({reason})"))
             return
-        if not _WAITING.match(text) or not has_xfa(reader):
+        if not _XFA_PLACEHOLDER.match(text) or not has_xfa(reader):
             self.text.add_exactly(text)
-        for line in written:
+        for line in notes:
             self.text.gap("\n")
             self.text.add_exactly(line)
 
@@ -118,7 +117,7 @@ class _Pages:
             self.text.gap("\n")
             self.text.add_exactly(line)
 
-    def _letters(self, page_number: int, page: Any) -> str:
+    def _page_text(self, page_number: int, page: Any) -> str:
         """Return the page's text. Missing spaces are restored, if possible, with a narrower width of the space."""
         text = str(page.extract_text()).strip()
         if reason := without_letters(text):
@@ -136,24 +135,24 @@ class _Pages:
         """Yield the refusals and notes of pages."""
         yield from self._refused
         for reason, pages in self._without_letters.items():
-            yield part(self._where(pages), f"{reason}: {_RECOGNISE}")
+            yield part(self._where(pages), f"{reason}: {_OCR_ADVICE}")
         if self._without_text:
-            yield part(self._where(self._without_text), f"no text, only images or drawings: a scan? {_RECOGNISE}")
+            yield part(self._where(self._without_text), f"no text, only images or drawings: a scan? {_OCR_ADVICE}")
         if self._without_spaces:
             yield note(
                 self._where(self._without_spaces),
                 "spaces between words are missing, so searches do not find these words",
             )
 
-    def why_nothing(self) -> str:
+    def reason_without_text(self) -> str:
         """Return why the file has no text."""
         if self._without_letters:
             reason, pages = next(iter(self._without_letters.items()))
-            return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}: {reason}. {_RECOGNISE}"
+            return f"page{'s' if len(pages) > 1 else ''} {page_list(pages)}: {reason}. {_OCR_ADVICE}"
         if self._refused:
             return f"none of its {self._count} pages can be read; the first: {self._refused[0].reason}"
         have = "page has" if self._count == 1 else "pages have"
-        return f"its {self._count} {have} no text: a scan? {_RECOGNISE}"
+        return f"its {self._count} {have} no text: a scan? {_OCR_ADVICE}"
 
     def _where(self, pages: list[int]) -> str:
         return f"{self._origin.where} page{'s' if len(pages) > 1 else ''} {page_list(pages)}"
@@ -169,11 +168,11 @@ def _with_narrower_spaces(page: Any) -> Iterator[str]:
         resources = page["/Resources"].get_object()
         fonts = [font.get_object() for font in resources["/Font"].get_object().values()]
         spaces = [(font, 32 - int(font["/FirstChar"])) for font in fonts if "/Widths" in font and "/FirstChar" in font]
-        for share in _NARROWER:
+        for factor in _WIDTH_FACTORS:
             for font, index in spaces:
                 widths = font["/Widths"].get_object()
                 if 0 <= index < len(widths):
-                    widths[index] = type(widths[index])(float(widths[index]) * share)
+                    widths[index] = type(widths[index])(float(widths[index]) * factor)
             yield str(page.extract_text()).strip()
     except MemoryError:
         raise
@@ -181,14 +180,14 @@ def _with_narrower_spaces(page: Any) -> Iterator[str]:
         return
 
 
-def _shows_something(page: Any) -> bool:
+def _has_content(page: Any) -> bool:
     """Return whether a page without text is not blank."""
     resources = page.get("/Resources")
     objects = resources.get_object().get("/XObject") if resources is not None else None
     if objects is not None and len(objects.get_object()):
         return True
     contents = page.get_contents()
-    return contents is not None and len(contents.get_data()) > _EMPTY_SHEET
+    return contents is not None and len(contents.get_data()) > _MAX_BLANK_BYTES
 
 
 def _decrypt(reader: Any) -> None:
@@ -231,7 +230,7 @@ def _bookmarks(reader: Any) -> list[tuple[int, int, str]]:
     found: list[tuple[int, int, str]] = []
     try:
         stack = [(entry, 1) for entry in reversed(reader.outline)]
-        while stack and len(found) < _BOOKMARKS:
+        while stack and len(found) < _MAX_BOOKMARKS:
             entry, level = stack.pop()
             if isinstance(entry, list):
                 stack.extend((inner, min(level + 1, 9)) for inner in reversed(entry))

@@ -23,9 +23,9 @@ from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Item, Origin
 from data.refused import Refused
 
-_START_SECONDS = 120.0
-_END_SECONDS = 5.0
-_PIECE = 1 << 18
+_START_TIMEOUT_S = 120.0
+_END_TIMEOUT_S = 5.0
+_BLOCK_BYTES = 1 << 18
 # The path is appended, so that files in the package's folder do not shadow standard modules.
 _PROGRAM = (
     "import sys; sys.path.append(sys.argv[3]); "
@@ -49,38 +49,38 @@ class ParserProcess:
         self._ready = False
         self.usable = True
         # Only this process has the writing end, so the system notifies the child when this process ends.
-        watched, self._life = os.pipe()
+        child_end, self._parent_pipe = os.pipe()
         command = [sys.executable, "-I", "-c", _PROGRAM]
-        command += [str(os.getpid()), json.dumps(asdict(limits)), str(Path(data.__path__[0]).parent), str(watched)]
+        command += [str(os.getpid()), json.dumps(asdict(limits)), str(Path(data.__path__[0]).parent), str(child_end)]
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                pass_fds=(watched,),
+                pass_fds=(child_end,),
                 env={},  # hides secrets in the environment from the child
                 start_new_session=True,  # only this process handles interrupts from the terminal
             )
         except OSError as error:
             self._errors.close()
-            os.close(self._life)
+            os.close(self._parent_pipe)
             raise DataError(f"the parser process cannot be started ({error.strerror})") from error
         finally:
-            os.close(watched)
+            os.close(child_end)
 
     @property
     def pid(self) -> int:
         """Process ID of the child."""
         return self._process.pid
 
-    def ask(self, path: Path, origin: Origin) -> None:
+    def send_file(self, path: Path, origin: Origin) -> None:
         """Send a file to the child. ``items`` returns the result, or reports that the child has died."""
         request = {"path": os.fsencode(path).hex(), "where": origin.where, "document_id": origin.document_id}
         self._parsed += 1
         try:
-            _piped(self._process.stdin).write(packed(request))
-            _piped(self._process.stdin).flush()
+            _require_pipe(self._process.stdin).write(packed(request))
+            _require_pipe(self._process.stdin).flush()
         except OSError:
             self.usable = False
 
@@ -108,9 +108,9 @@ class ParserProcess:
             )
         except FrameError as error:
             with suppress(subprocess.TimeoutExpired):  # A child that has ended has an exit code.
-                self._process.wait(timeout=_END_SECONDS if error.ended else 0)
+                self._process.wait(timeout=_END_TIMEOUT_S if error.ended else 0)
             self.close()
-            yield Refused(origin.where, self._why(error))
+            yield Refused(origin.where, self._failure_reason(error))
 
     def close(self) -> None:
         """Kill the child. Further calls have no effect."""
@@ -118,18 +118,18 @@ class ParserProcess:
         if self._process.poll() is None:
             self._process.kill()
         self._process.wait()
-        if self._life >= 0:
-            os.close(self._life)
-            self._life = -1
+        if self._parent_pipe >= 0:
+            os.close(self._parent_pipe)
+            self._parent_pipe = -1
         for pipe in (self._process.stdin, self._process.stdout):
             # Closing fails if there is unsent data, because the child has ended.
             with suppress(OSError):
-                _piped(pipe).close()
+                _require_pipe(pipe).close()
         self._errors.close()
 
     def await_ready(self) -> None:
         """Wait until the child is ready. Raises DataError if it does not start."""
-        self._deadline = time.monotonic() + _START_SECONDS
+        self._deadline = time.monotonic() + _START_TIMEOUT_S
         try:
             frame = read_frame(self._read)
         except (FrameError, TimeoutError):
@@ -148,22 +148,22 @@ class ParserProcess:
 
     def _read(self, size: int) -> bytes:
         """Read ``size`` bytes, or fewer at the end of the stream. Raises TimeoutError after the deadline."""
-        descriptor = _piped(self._process.stdout).fileno()
+        descriptor = _require_pipe(self._process.stdout).fileno()
         while len(self._buffer) < size:
-            left = self._deadline - time.monotonic()
+            remaining = self._deadline - time.monotonic()
             poller = select.poll()  # select() fails for descriptors above 1023
             poller.register(descriptor, select.POLLIN | select.POLLHUP)
-            if left <= 0 or not poller.poll(left * 1000):
+            if remaining <= 0 or not poller.poll(remaining * 1000):
                 raise TimeoutError
-            piece = os.read(descriptor, max(_PIECE, size - len(self._buffer)))
-            if not piece:
+            block = os.read(descriptor, max(_BLOCK_BYTES, size - len(self._buffer)))
+            if not block:
                 break
-            self._buffer += piece
-        taken = bytes(memoryview(self._buffer)[:size])
+            self._buffer += block
+        result = bytes(memoryview(self._buffer)[:size])
         del self._buffer[:size]
-        return taken
+        return result
 
-    def _why(self, error: FrameError) -> str:
+    def _failure_reason(self, error: FrameError) -> str:
         """Return why the child was stopped or died, for a message."""
         code = self._process.returncode
         if code == -signal.SIGXCPU:
@@ -175,7 +175,7 @@ class ParserProcess:
         return f"its parser ended early (exit code {code})"
 
 
-def _piped(pipe: IO[bytes] | None) -> IO[bytes]:
+def _require_pipe(pipe: IO[bytes] | None) -> IO[bytes]:
     if pipe is None:
         raise RuntimeError("the child was started without pipes")
     return pipe

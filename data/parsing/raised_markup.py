@@ -24,13 +24,13 @@ class RaisedMarkup:
         self._level: Level = "sup"
         self._element = ("", 0)  # its tag, and the number of open elements of that name within it
         self._parts: list[str] | None = None
-        self._is_link = self._is_plain = False
-        self._waiting = False  # whether it has ended
+        self._is_link = self._keeps_level = False
+        self._ended = False  # whether it has ended
 
     @property
     def is_open(self) -> bool:
         """Whether the following text belongs to the element."""
-        return self._parts is not None and not self._waiting
+        return self._parts is not None and not self._ended
 
     def begin(self, tag: str, attributes: Mapping[str, str], *, in_link: bool) -> None:
         """Handle a start tag. in_link: whether the element is within a link."""
@@ -40,18 +40,18 @@ class RaisedMarkup:
                 self._element = (tag, self._element[1] + 1)
             return
         level = raised_by(tag, attributes)
-        is_note = tag == "a" and _leads_to_note(attributes)
+        is_note = tag == "a" and _is_note_link(attributes)
         if level or is_note:
             self._level, self._element, self._parts = level or "sup", (tag, 1), []
-            self._is_plain, self._is_link = not level, is_note or in_link or tag == "a"
+            self._keeps_level, self._is_link = not level, is_note or in_link or tag == "a"
 
     def end(self, tag: str) -> bool:
         """Handle an end tag. Return whether it ends the element."""
         if not self.is_open or tag != self._element[0]:
             return False
         self._element = (tag, self._element[1] - 1)
-        self._waiting = not self._element[1]
-        return self._waiting
+        self._ended = not self._element[1]
+        return self._ended
 
     def add(self, text: str) -> None:
         """Add text of the element."""
@@ -60,15 +60,15 @@ class RaisedMarkup:
 
     def stop(self) -> None:
         """End every open element, at the end of the page or paragraph."""
-        self._waiting = self._parts is not None
+        self._ended = self._parts is not None
 
     def take(self, before: str, after: str) -> str:
         """Return the text of the element if it has ended, otherwise "". before, after: the text around it."""
-        if not self._waiting or self._parts is None:
+        if not self._ended or self._parts is None:
             return ""
         content = "".join(self._parts)
-        self._parts, self._waiting = None, False
-        if self._is_plain and not is_note_mark(content):
+        self._parts, self._ended = None, False
+        if self._keeps_level and not is_note_mark(content):
             return content
         return raised_text(before, content, self._level, after, is_link=self._is_link)
 
@@ -87,7 +87,7 @@ def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
     return None
 
 
-def _leads_to_note(attributes: Mapping[str, str]) -> bool:
+def _is_note_link(attributes: Mapping[str, str]) -> bool:
     roles = f"{attributes.get('role', '')} {attributes.get('epub:type', '')}".lower()
     if "noteref" in roles or _NOTE_CLASS.search(attributes.get("class", "").lower()):
         return True

@@ -44,7 +44,7 @@ def parse_xlsx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 
 
 def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
-    table = TableRows(origin, mark="!")
+    table = TableRows(origin, row_separator="!")
     for number, row in enumerate(sheet.iter_rows(), start=1):
         cells = [_formatted(cell) for cell in row]
         while cells and not cells[-1]:
@@ -52,15 +52,9 @@ def _rows(sheet: Any, origin: Origin) -> Iterator[Item]:
         if not cells:
             continue
         if table.columns is None and len(cells) == 1:
-            # A title above the table, or a table of one column: it becomes a row of its own.
+            # A title above the table, or a table with one column, becomes a separate document.
             metadata = origin.inside("row", str(number))
             yield NumberedDocument(Document(f"{origin.document_id}!{number}", "", cells[0], metadata), number)
-            continue
-        if table.columns is None and len(cells) == 1:
-            # A title above the table, or a table of one column: it becomes a row of its own.
-            yield NumberedDocument(
-                Document(f"{origin.document_id}!{number}", "", cells[0], origin.inside("row", str(number))), number
-            )
             continue
         yield from table.add(_distinct(cells) if table.columns is None else cells, number, number)
 

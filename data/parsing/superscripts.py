@@ -8,7 +8,7 @@ from typing import Literal
 Level = Literal["sup", "sub"]
 
 _ORDINAL = re.compile(r"(?:st|nd|rd|th|er|re|e|ème|º|ª|o|a|TM|SM|®|©|™)\.?", re.IGNORECASE)
-_NOTE = re.compile(r"[\d*†‡§,–-]{1,7}|[a-z]")
+_NOTE_CONTENT = re.compile(r"[\d*†‡§,–-]{1,7}|[a-z]")
 _WORD = re.compile(r"[^\W\d_]{3,}$|[.,;:!?\"'”’»)\]]$")
 _SHORT_WORD = re.compile(r"(?<![^\W_])(?!mi$|in$|ha$)(?:[a-z][aeiouy]|[aeiouy][a-z])$")  # "it", "of", but not units
 _GROUPED = re.compile(r"(?:\d[.,]\d+|(?<![\d^])\d{4,})$")
@@ -19,7 +19,7 @@ _CALCULATION_AFTER = re.compile(r"\s*(?:[=≈≠<>≤≥+×·*^]|[−-]\s?\d)")
 _CALCULATION_BEFORE = re.compile(r"[=≈<>≤≥+×·*^√−]\s?\d+$")
 _CURRENCIES = frozenset("$€£¥₹₺₽₩")
 _CENTS = re.compile(r"\d{2}")
-_MARK = re.compile(r"[\[(]?(?:[\d*†‡§]{1,4}|[a-z]|[ivx]{1,5})[\])]?")
+_NOTE_MARK = re.compile(r"[\[(]?(?:[\d*†‡§]{1,4}|[a-z]|[ivx]{1,5})[\])]?")
 _SIMPLE = re.compile(r"[-+−]?\w+")
 
 
@@ -40,19 +40,19 @@ def raised_text(before: str, content: str, level: Level, after: str = "", *, is_
     if after[:1] in ("/", "⁄") and level == "sup":
         return f" {content}" if before[-1].isdigit() else content
     if level == "sub":
-        return content if _CHEMICAL.search(before) and content.isdigit() else f"_{_grouped(content)}"
+        return content if _CHEMICAL.search(before) and content.isdigit() else f"_{_parenthesised(content)}"
     if content.startswith(("[", "(", "^")) or _ORDINAL.fullmatch(content):
         return content
     if _CENTS.fullmatch(content) and not is_link and _is_price(before, after):
         return f".{content}"
-    if is_link or (_NOTE.fullmatch(content) and _is_note(before, content, after)):
+    if is_link or (_NOTE_CONTENT.fullmatch(content) and _is_note(before, content, after)):
         return f" [{content}]"
-    return f"^{_grouped(content)}"
+    return f"^{_parenthesised(content)}"
 
 
 def is_note_mark(content: str) -> bool:
     """Return whether the text of a link to a note is only the note's mark, not part of a sentence."""
-    return _MARK.fullmatch(content.strip()) is not None
+    return _NOTE_MARK.fullmatch(content.strip()) is not None
 
 
 def _is_price(before: str, after: str) -> bool:
@@ -75,5 +75,5 @@ def _is_note(before: str, content: str, after: str) -> bool:
     return _NUMBER.search(before) is not None and _CALCULATION_AFTER.match(after) is None
 
 
-def _grouped(content: str) -> str:
+def _parenthesised(content: str) -> str:
     return content if _SIMPLE.fullmatch(content) else f"({content})"

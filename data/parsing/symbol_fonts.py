@@ -11,17 +11,17 @@ _SYMBOL |= {0x22: "∀", 0x24: "∃", 0x27: "∋", 0x2A: "∗", 0x2D: "−", 0x4
 _SYMBOL |= {0xE0: "◊", 0xE1: "⟨", 0xE2: "®", 0xE3: "©", 0xE4: "™", 0xE5: "∑", 0xF1: "⟩", 0xF2: "∫"}
 _WINGDINGS = {0x6C: "●", 0x6E: "■", 0x6F: "□", 0x71: "❑", 0xA7: "▪", 0xA8: "◻", 0xD8: "➢", 0xE0: "→", 0xDF: "←"}
 _WINGDINGS |= {0xE1: "↑", 0xE2: "↓", 0xE8: "➔", 0xFB: "✗", 0xFC: "✓", 0xFD: "☒", 0xFE: "☑", 0x28: "☎", 0x2A: "✉"}
-_PRIVATE = 0xF000
+_PRIVATE_USE_START = 0xF000
 
 
 def symbol_character(code: int, font: str) -> str:
     """Return the character for a code (0xF0B3 or 0xB3) of a font, U+FFFD for an unknown code."""
-    offset = code - _PRIVATE if _PRIVATE <= code <= _PRIVATE + 0xFF else code
+    offset = code - _PRIVATE_USE_START if _PRIVATE_USE_START <= code <= _PRIVATE_USE_START + 0xFF else code
     if offset > 0xFF:
         return chr(code) if code < 0x110000 and not 0xD800 <= code < 0xE000 else "\ufffd"
     if font.lower().startswith(("wingdings", "webdings")):
         return _WINGDINGS.get(offset, "\ufffd")
-    if font.lower().startswith("symbol") or code >= _PRIVATE:
+    if font.lower().startswith("symbol") or code >= _PRIVATE_USE_START:
         return _SYMBOL.get(offset, chr(offset) if 0x20 <= offset < 0x7F else "\ufffd")
     return chr(code) if code >= 0x20 else "\ufffd"
 

@@ -18,9 +18,9 @@ from data.parsing.origin import Item, NumberedDocument, Origin
 from data.refused import Refused, note, part
 from data.table_layout import TableLayout, table_layout
 
-_PIECE = 1 << 20
-_AHEAD = 100
-_AHEAD_CHARACTERS = 1 << 20
+_BLOCK_BYTES = 1 << 20
+_LAYOUT_LINES = 100
+_LAYOUT_CHARACTERS = 1 << 20
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 _YEAR = re.compile(r"[12]\d{3}")
 
@@ -58,29 +58,31 @@ def _parse(file: IO[bytes], origin: Origin, limits: ParsingLimits, *, quoted: bo
     count as empty. Cells beyond the header are kept as "column N" and reported in a note.
     """
     encoding = _encoding(file)
-    noted = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
+    extra_metadata = (("encoding", DETECTABLE[encoding]),) if encoding in DETECTABLE else ()
     csv.field_size_limit(limits.line_bytes)
     lines = _Lines(file, encoding, limits.line_bytes)
     try:
-        yield from _rows(lines, origin, noted, quoted=quoted)
+        yield from _rows(lines, origin, extra_metadata, quoted=quoted)
     finally:
-        lines.leave()
+        lines.detach()
 
 
-def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, quoted: bool) -> Iterator[Item]:
+def _rows(
+    lines: _Lines, origin: Origin, extra_metadata: tuple[tuple[str, str], ...], *, quoted: bool
+) -> Iterator[Item]:
     layout = lines.layout() if quoted else TableLayout("\t")
     reader = csv.reader(lines, delimiter=layout.delimiter, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
-    table = TableRows(origin, noted)
+    table = TableRows(origin, extra_metadata)
     row = int(layout.declared)
     if layout.declared:
         next(lines, None)
     while True:
-        begins = lines.number + 1
+        first_line = lines.number + 1
         try:
             cells = next(reader, None)
         except csv.Error as error:
             yield part(
-                f"{origin.where}:{begins}",
+                f"{origin.where}:{first_line}",
                 f"the row that begins here cannot be read ({error}; unclosed quote?): the rest of the file is missing",
             )
             return
@@ -90,7 +92,7 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
             break
         row += 1
         if any(cell.strip() for cell in cells):
-            yield from table.add(cells, row, begins)
+            yield from table.add(cells, row, first_line)
     if table.columns is None:
         raise ParseError("it has no rows")
 
@@ -98,15 +100,17 @@ def _rows(lines: _Lines, origin: Origin, noted: tuple[tuple[str, str], ...], *, 
 class TableRows:
     """A converter of the rows of a table to documents. The first row may be the header."""
 
-    def __init__(self, origin: Origin, noted: tuple[tuple[str, str], ...] = (), mark: str = "#") -> None:
+    def __init__(
+        self, origin: Origin, extra_metadata: tuple[tuple[str, str], ...] = (), row_separator: str = "#"
+    ) -> None:
         """Create the converter.
 
         origin: origin of the table.
-        noted: metadata of every row.
-        mark: separator between the table's name and the row number in IDs.
+        extra_metadata: metadata of every row.
+        row_separator: separator between the table's name and the row number in IDs.
         """
         self.columns: Columns | None = None
-        self._origin, self._noted, self._mark = origin, noted, mark
+        self._origin, self._extra_metadata, self._row_separator = origin, extra_metadata, row_separator
 
     def add(self, cells: Sequence[str], row: int, line: int) -> Iterator[Item]:
         """Yield the document of a row or its refusal, and notes about it. Nothing is yielded for the header.
@@ -124,8 +128,8 @@ class TableRows:
                 "and so on; check for an unquoted separator"
             )
             yield note(where, reason)
-        name = f"{self._origin.document_id}{self._mark}{row}"
-        item = _row(cells, self.columns, self._origin, name, row, where, self._noted)
+        name = f"{self._origin.document_id}{self._row_separator}{row}"
+        item = _row(cells, self.columns, self._origin, name, row, where, self._extra_metadata)
         yield item if isinstance(item, Refused) else NumberedDocument(item, line)
 
 
@@ -134,23 +138,23 @@ def _encoding(file: IO[bytes]) -> str:
 
     Raises ParseError if the file is empty or not text.
     """
-    piece = file.read(_PIECE)
-    if not piece:
+    block = file.read(_BLOCK_BYTES)
+    if not block:
         raise ParseError("the file is empty")
-    found = "utf-16" if piece.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
+    found = "utf-16" if block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "utf-8"
     decoder = codecs.getincrementaldecoder("utf-8")()
     read = 0
-    while piece and found != "utf-16":
-        if (nul := piece.find(b"\0")) >= 0:
+    while block and found != "utf-16":
+        if (nul := block.find(b"\0")) >= 0:
             raise ParseError(f"it looks binary, not text (byte {read + nul} is NUL)")
         if found == "utf-8":
             try:
-                decoder.decode(piece)
+                decoder.decode(block)
             except UnicodeDecodeError:
-                found = encoding_of(piece[: piece.rfind(b"\n") + 1] or piece)
+                found = encoding_of(block[: block.rfind(b"\n") + 1] or block)
                 decoder.reset()
-        read += len(piece)
-        piece = file.read(_PIECE)
+        read += len(block)
+        block = file.read(_BLOCK_BYTES)
     file.seek(0)
     return "utf-8-sig" if found == "utf-8" else found
 
@@ -165,7 +169,7 @@ class _Lines(Iterator[str]):
         self._waiting: list[str] = []
         self._refused: list[int] = []
 
-    def leave(self) -> None:
+    def detach(self) -> None:
         """Detach from the file, which is not closed."""
         self._text.detach()
 
@@ -173,13 +177,13 @@ class _Lines(Iterator[str]):
         """Infer the layout from the first hundred lines, without consuming them."""
         seen: list[str] = []
         size = 0
-        while len(seen) < _AHEAD and size < _AHEAD_CHARACTERS and (line := next(self, None)) is not None:
+        while len(seen) < _LAYOUT_LINES and size < _LAYOUT_CHARACTERS and (line := next(self, None)) is not None:
             seen.append(line)
             size += len(line)
         self._waiting = seen[::-1]
         self.number -= len(seen)
         blank = next((n for n, line in enumerate(seen) if line.strip()), len(seen))
-        return table_layout(seen[blank:] if blank else seen, complete=len(seen) < _AHEAD)
+        return table_layout(seen[blank:] if blank else seen, complete=len(seen) < _LAYOUT_LINES)
 
     def take_refused(self) -> list[int]:
         """Return the numbers of the lines that were too long since the last call."""
@@ -198,7 +202,7 @@ class _Lines(Iterator[str]):
                 return line
             self._refused.append(self.number)
             while line and not line.endswith(("\n", "\r")):
-                line = self._read(_PIECE)
+                line = self._read(_BLOCK_BYTES)
         raise StopIteration
 
     def _read(self, limit: int) -> str:
@@ -216,9 +220,9 @@ def _columns(cells: Sequence[str]) -> Columns:
     header = _is_header(cells)
     names = [cell.strip() or f"column {n}" if header else f"column {n}" for n, cell in enumerate(cells, start=1)]
     lower = [name.lower() for name in names]
-    doubled = sorted({name for name in lower if lower.count(name) > 1})
-    if doubled:
-        raise ParseError(f"the first row has the column {doubled[0]!r} twice: column names must be unique")
+    repeated = sorted({name for name in lower if lower.count(name) > 1})
+    if repeated:
+        raise ParseError(f"the first row has the column {repeated[0]!r} twice: column names must be unique")
     index_of = {name: index for index, name in enumerate(lower)}
     return Columns(tuple(names), index_of.get("id", index_of.get("_id")), index_of.get("title"), index_of.get("text"))
 
@@ -241,7 +245,7 @@ def _row(
     name: str,
     row: int,
     where: str,
-    noted: tuple[tuple[str, str], ...],
+    extra_metadata: tuple[tuple[str, str], ...],
 ) -> Document | Refused:
     cells = [*cells, *[""] * (len(columns.names) - len(cells))]
     names = [*columns.names, *(f"column {n}" for n in range(len(columns.names) + 1, len(cells) + 1))]
@@ -259,10 +263,10 @@ def _row(
         text = cells[columns.text].replace("\r\n", "\n").replace("\r", "\n").strip("\n")
         if not text.strip():
             return part(where, 'the cell "text" is empty')
-        metadata = origin.metadata_with(*other, *noted, ("row", str(row)))
+        metadata = origin.metadata_with(*other, *extra_metadata, ("row", str(row)))
     else:
         text = "\n".join(f"{name}: {' '.join(cell.split())}" for name, cell in other)
         if not text:
             return part(where, "the row has no text besides its id and title")
-        metadata = origin.metadata_with(*noted, ("row", str(row)))
+        metadata = origin.metadata_with(*extra_metadata, ("row", str(row)))
     return Document(document_id, title, text, metadata)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from data.outline import Heading, Outline
 from data.parsing.decoding import storable_text
 
-_MOST_COLUMNS = 1000
-_TAIL = 20
+_MAX_COLUMNS = 1000
+_TAIL_CHARACTERS = 20
 _ORDER = {"": 0, " ": 1, "\t": 2, "\n": 3, "\n\n": 4}
 
 
@@ -67,7 +67,7 @@ class TextBuilder:
             return
         if text[0].isspace():
             self.gap(" ")
-        self._put(words)
+        self._write(words)
         if text[-1].isspace():
             self.gap(" ")
 
@@ -77,7 +77,7 @@ class TextBuilder:
         if not text.strip():
             self.gap("\n" if "\n" in text else " ")
             return
-        self._put(text if self._length else text.lstrip())
+        self._write(text if self._length else text.lstrip())
 
     def begin_heading(self, level: int) -> None:
         """Start a heading, which lasts until ``end_heading``."""
@@ -93,7 +93,7 @@ class TextBuilder:
     def begin_table(self) -> None:
         """Start a table. Tables may be nested in cells."""
         if self._tabs:
-            self._put("")  # write the tabs of the cell that contains the table
+            self._write("")  # write the tabs of the cell that contains the table
         self._tables.append(_Table())
         self.gap("\n\n")
 
@@ -122,20 +122,20 @@ class TextBuilder:
             self.gap("\t")
             return
         table = self._tables[-1]
-        at = table.column + table.width
-        while at in table.spans and at < _MOST_COLUMNS:
-            at += 1
-        table.tabs = min(table.tabs + at - table.column, _MOST_COLUMNS)
-        columns = max(1, min(columns, _MOST_COLUMNS - at))
-        table.column, table.width, table.in_cell = at, columns, True
-        if rows > 1 and at < _MOST_COLUMNS:
-            table.spans.update(dict.fromkeys(range(at, at + columns), rows))
+        column = table.column + table.width
+        while column in table.spans and column < _MAX_COLUMNS:
+            column += 1
+        table.tabs = min(table.tabs + column - table.column, _MAX_COLUMNS)
+        columns = max(1, min(columns, _MAX_COLUMNS - column))
+        table.column, table.width, table.in_cell = column, columns, True
+        if rows > 1 and column < _MAX_COLUMNS:
+            table.spans.update(dict.fromkeys(range(column, column + columns), rows))
         self._gap = "" if table.has_text else table.gap
 
     def widen(self, columns: int) -> None:
         """Widen the current cell by a number of columns. Before the first cell of a row, skip the columns."""
         if self._tables:
-            self._tables[-1].width += max(0, min(columns, _MOST_COLUMNS))
+            self._tables[-1].width += max(0, min(columns, _MAX_COLUMNS))
 
     def end_row(self) -> None:
         """End the row. No tabs are written for empty cells at its end."""
@@ -168,7 +168,7 @@ class TextBuilder:
         pages = tuple(self._length if page < 0 else page for page in self._pages)
         return Outline(tuple(self._headings), pages, first_line=0)
 
-    def _put(self, text: str) -> None:
+    def _write(self, text: str) -> None:
         gap = self._gap if self._length else ""
         if self._tables:
             table = self._tables[-1]
@@ -183,7 +183,7 @@ class TextBuilder:
             self._pieces.append(gap)
             self._length += len(gap)
         self._gap = ""
-        self._tail = (("" if gap else self._tail) + text)[-_TAIL:]
+        self._tail = (("" if gap else self._tail) + text)[-_TAIL_CHARACTERS:]
         for number in range(len(self._pages) - 1, -1, -1):
             if self._pages[number] >= 0:
                 break

@@ -17,7 +17,7 @@ from data.parsing.plain_text import read_limited
 from data.refused import Refused, note
 
 _MAIN = re.compile(r"<main[\s>]|\srole\s*=\s*[\"']?main\b", re.IGNORECASE)
-_LEAST_MAIN = 80
+_MIN_MAIN_CHARACTERS = 80
 
 
 def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
@@ -40,7 +40,7 @@ def parse_web_page(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> It
         title = next((one_line(text[h.start : h.end]) for h in outline.headings if h.level == 1), "")
     metadata = origin.metadata_with(*decoded.metadata, ("url", page.url), ("language", page.language))
     if page.hidden:
-        yield note(origin.where, f"{page.hidden:,} characters of hidden text were left out")
+        yield note(origin.where, f"{page.hidden:,} characters of hidden text were omitted")
     yield Document(origin.document_id, title, text, metadata, outline)
 
 
@@ -50,7 +50,7 @@ def read_page(source: str) -> PageText:
         page = PageText(main_only=True)
         page.feed(source)
         page.close()
-        if len(page.body) >= _LEAST_MAIN:
+        if len(page.body) >= _MIN_MAIN_CHARACTERS:
             return page
     page = PageText()
     page.feed(source)

@@ -14,7 +14,7 @@ from data.parsing.word_numbering import Numbering
 from data.parsing.word_styles import RAISED, Styles, level_of
 
 # Elements that are omitted: deleted text, field codes, and the fallback form of content that is stored twice.
-_UNSEEN = frozenset(("del", "moveFrom", "instrText", "delText", "Fallback"))
+_OMITTED = frozenset(("del", "moveFrom", "instrText", "delText", "Fallback"))
 _ENGLISH_ID = re.compile(r"(?:heading([1-9])|title)$", re.IGNORECASE)
 _GAPS = {"tab": "\t", "br": "\n", "cr": "\n"}
 
@@ -22,20 +22,20 @@ _GAPS = {"tab": "\t", "br": "\n", "cr": "\n"}
 class WordBody(XmlEvents):
     """A converter of the body to ``text``. If a file has no styles, style IDs are matched with the English names.
 
-    put_in: returns the text of an embedded part (altChunk) for its relationship ID, "" if it is unreadable.
+    embedded_text: returns the text of an embedded part (altChunk) for its relationship ID, "" if it is unreadable.
     """
 
-    def __init__(self, styles: Styles, numbering: Numbering, put_in: Callable[[str], str]) -> None:
+    def __init__(self, styles: Styles, numbering: Numbering, embedded_text: Callable[[str], str]) -> None:
         self.text = TextBuilder()
         self.title = ""
-        self._styles, self._numbering, self._put_in = styles, numbering, put_in
+        self._styles, self._numbering, self._embedded_text = styles, numbering, embedded_text
         self._levels = styles.levels()
         self._in_text = False
         self._in_title = False
         self._rows = 0
         self._in_cell = False  # whether a paragraph of the current cell has begun
-        self._unseen = ""
-        self._unseen_depth = 0
+        self._omitted = ""
+        self._omitted_depth = 0
         self._style = ""
         self._num: str | None = None
         self._num_level: int | None = None
@@ -46,8 +46,8 @@ class WordBody(XmlEvents):
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         """Handle the start of an element."""
-        if self._unseen:
-            self._unseen_depth += name == self._unseen
+        if self._omitted:
+            self._omitted_depth += name == self._omitted
             return
         if self._formula or name == "oMath":
             self._begin_formula(name, attributes)
@@ -84,23 +84,23 @@ class WordBody(XmlEvents):
             case "outlineLvl" if value.isdecimal() and int(value) < 9:
                 self.text.begin_heading(int(value) + 1)
             case "tab" | "br" | "cr":
-                self._settle("")
+                self._write_raised("")
                 self.text.gap(_GAPS[name])
             case "noBreakHyphen":
                 self._add("-")
             case "altChunk":
                 self.text.gap("\n\n")
-                self.text.add_exactly(self._put_in(attributes.get("id", "")))
+                self.text.add_exactly(self._embedded_text(attributes.get("id", "")))
                 self.text.gap("\n\n")
-            case _ if name in _UNSEEN:
-                self._unseen, self._unseen_depth = name, 1
+            case _ if name in _OMITTED:
+                self._omitted, self._omitted_depth = name, 1
 
     def end(self, name: str) -> None:
         """Handle the end of an element."""
-        if self._unseen:
-            self._unseen_depth -= name == self._unseen
-            if not self._unseen_depth:
-                self._unseen = ""
+        if self._omitted:
+            self._omitted_depth -= name == self._omitted
+            if not self._omitted_depth:
+                self._omitted = ""
             return
         if self._formula:
             self._end_formula()
@@ -109,9 +109,9 @@ class WordBody(XmlEvents):
             case "t":
                 self._in_text = False
             case "pPr":
-                self._number()
+                self._write_number()
             case "p":
-                self._settle("")
+                self._write_raised("")
                 self.text.end_heading()
                 if not self._rows:
                     self.text.gap("\n\n")
@@ -126,7 +126,7 @@ class WordBody(XmlEvents):
 
     def characters(self, text: str) -> None:
         """Handle characters between tags."""
-        if self._unseen:
+        if self._omitted:
             return
         if self._formula:
             self._formula[-1].parts.extend([text] if self._formula[-1].name == "t" else [])
@@ -139,14 +139,14 @@ class WordBody(XmlEvents):
         level, waiting = self._pending
         if self._raised:
             if level != self._raised:
-                self._settle("")
+                self._write_raised("")
                 waiting = ""
             self._pending = (self._raised, waiting + text)
             return
-        self._settle(text)
+        self._write_raised(text)
         self.text.add_exactly(text)
 
-    def _settle(self, after: str) -> None:
+    def _write_raised(self, after: str) -> None:
         """Write pending superscript or subscript text. after: the text that follows it."""
         level, content = self._pending
         if level:
@@ -154,7 +154,7 @@ class WordBody(XmlEvents):
             self.text.add(raised_text(self.text.tail, content, "sup" if level == "sup" else "sub", after))
 
     def _begin_paragraph(self) -> None:
-        self._settle("")
+        self._write_raised("")
         self._in_title = False
         self._style, self._num, self._num_level = "", None, None
         if not self._rows:
@@ -188,7 +188,7 @@ class WordBody(XmlEvents):
             case "gridBefore":
                 self.text.widen(columns)
 
-    def _number(self) -> None:
+    def _write_number(self) -> None:
         """Write the automatic number of a paragraph. Called at the end of the paragraph's properties."""
         num, level = self._styles.numbered.get(self._style, ("", 0))
         if num and not level:
@@ -201,7 +201,7 @@ class WordBody(XmlEvents):
 
     def _begin_formula(self, name: str, attributes: dict[str, str]) -> None:
         if not self._formula:
-            self._settle("")
+            self._write_raised("")
         node = Formula(name, attributes=attributes)
         if self._formula:
             self._formula[-1].parts.append(node)

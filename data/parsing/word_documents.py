@@ -24,8 +24,8 @@ from data.parsing.word_styles import Properties, Relations, Styles
 from data.refused import Refused, part
 
 _BODY = "word/document.xml"
-_OLD = "; a .doc file or one with a password must be saved as a plain .docx"
-_PUT_IN_DEPTH = 3
+_OLD_FORMAT_ADVICE = "; a .doc file or one with a password must be saved as a plain .docx"
+_MAX_EMBEDDED_DEPTH = 3
 
 
 def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterator[Document | Refused]:
@@ -41,7 +41,7 @@ def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
     text = body.text.text()
     if not text:
         raise ParseError("it has no text")
-    yield from (part(f"{origin.where}/{name}", reason) for name, reason in document.lost)
+    yield from (part(f"{origin.where}/{name}", reason) for name, reason in document.unreadable)
     title = one_line(document.properties.title) or one_line(body.title)
     metadata = origin.metadata_with(("author", one_line(document.properties.creator)))
     yield Document(origin.document_id, title, text, metadata, body.text.outline())
@@ -51,14 +51,14 @@ def parse_docx(file: IO[bytes], origin: Origin, limits: ParsingLimits) -> Iterat
 class _Docx:
     """A file with its embedded parts.
 
-    budget: number of bytes that may still be unpacked. depth: nesting depth of the file. lost: (name, reason) of each
-    embedded part that is unreadable.
+    budget: number of bytes that may still be unpacked. depth: nesting depth of the file. unreadable: (name, reason) of
+    each embedded part that is unreadable.
     """
 
     budget: Budget
     depth: int = 0
     properties: Properties = field(default_factory=Properties)
-    lost: list[tuple[str, str]] = field(default_factory=list)
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
 
     def read(self, file: IO[bytes]) -> WordBody:
         try:
@@ -77,28 +77,32 @@ class _Docx:
                 ):
                     if name in names:
                         read_xml(archive, name, events, self.budget)
-                body = WordBody(styles, numbering, lambda key: self.put_in(archive, relations.targets.get(key, "")))
+                body = WordBody(
+                    styles, numbering, lambda key: self.embedded_text(archive, relations.targets.get(key, ""))
+                )
                 read_xml(archive, _BODY, body, self.budget)
                 return body
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise ParseError(f"not a .docx file, or damaged ({one_line(str(error), 100)}){_OLD}") from None
+            raise ParseError(
+                f"not a .docx file, or damaged ({one_line(str(error), 100)}){_OLD_FORMAT_ADVICE}"
+            ) from None
         except RuntimeError as error:  # zipfile raises this for an encrypted member.
             raise ParseError(f"a part of it cannot be read ({one_line(str(error), 100)})") from None
 
-    def put_in(self, archive: zipfile.ZipFile, target: str) -> str:
-        """Return the text of an embedded part. If it is unreadable, return "" and record it in ``lost``."""
+    def embedded_text(self, archive: zipfile.ZipFile, target: str) -> str:
+        """Return the text of an embedded part. If it is unreadable, return "" and record it in ``unreadable``."""
         name = target.lstrip("/") if target.startswith("/") else posixpath.normpath(f"word/{target}")
         try:
             with archive.open(name) as stored:
-                raw = stored.read(self.budget.left + 1)
+                raw = stored.read(self.budget.remaining + 1)
             self.budget.spend(len(raw))
             return self._text_of(name.lower(), raw)
         except KeyError:
-            self.lost.append((name, "the embedded part is missing"))
+            self.unreadable.append((name, "the embedded part is missing"))
         except ParseError as error:
-            if self.budget.left < 0:
+            if self.budget.remaining < 0:
                 raise
-            self.lost.append((name, f"the embedded part cannot be read: {error}"))
+            self.unreadable.append((name, f"the embedded part cannot be read: {error}"))
         return ""
 
     def _text_of(self, name: str, raw: bytes) -> str:
@@ -106,7 +110,7 @@ class _Docx:
             return read_page(decode_declared(raw).text).body.text()
         if name.endswith(".txt"):
             return decode(raw).text
-        if name.endswith(".docx") and self.depth < _PUT_IN_DEPTH:
-            inner = _Docx(self.budget, self.depth + 1, lost=self.lost)
+        if name.endswith(".docx") and self.depth < _MAX_EMBEDDED_DEPTH:
+            inner = _Docx(self.budget, self.depth + 1, unreadable=self.unreadable)
             return inner.read(io.BytesIO(raw)).text.text()
         raise ParseError("only .html, .txt and .docx parts are supported, nested up to 3 deep")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from data.parsing.office_xml import XmlEvents
 
 _LEVELS = 9
-_PLACE = re.compile(r"%([1-9])")
+_PLACEHOLDER = re.compile(r"%([1-9])")
 _ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"), (10, "x"))
 _ROMAN_UNITS = (*_ROMAN, (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))
 
@@ -44,7 +44,7 @@ class Numbering(XmlEvents):
     used: dict[str, str] = field(default_factory=dict)
     overrides: dict[str, dict[int, int]] = field(default_factory=dict)
     _counts: dict[str, dict[int, int]] = field(default_factory=dict)
-    _begun: set[tuple[str, int]] = field(default_factory=set)
+    _started: set[tuple[str, int]] = field(default_factory=set)
     _abstract: str = ""
     _num: str = ""
     _level: int = 0
@@ -93,11 +93,11 @@ class Numbering(XmlEvents):
             return ""
         counts = self._counts.setdefault(abstract, {})
         override = self.overrides.get(num, {}).get(level)
-        if override is not None and (num, level) not in self._begun:
+        if override is not None and (num, level) not in self._started:
             counts[level] = override
         else:
             counts[level] = counts[level] + 1 if level in counts else levels[level].start
-        self._begun.add((num, level))
+        self._started.add((num, level))
         for deeper in [other for other in counts if other > level]:
             del counts[deeper]
         described = levels[level]
@@ -106,10 +106,12 @@ class Numbering(XmlEvents):
 
         def number(match: re.Match[str]) -> str:
             index = int(match.group(1)) - 1
-            of = levels.get(index, ListLevel())
-            return formatted_number(counts.get(index, of.start), "decimal" if described.decimal_only else of.format)
+            listed = levels.get(index, ListLevel())
+            return formatted_number(
+                counts.get(index, listed.start), "decimal" if described.decimal_only else listed.format
+            )
 
-        return _PLACE.sub(number, described.text).strip()
+        return _PLACEHOLDER.sub(number, described.text).strip()
 
 
 def formatted_number(number: int, kind: str) -> str:

@@ -59,14 +59,14 @@ class Styles(XmlEvents):
         """Return the level (1 to 9) of each heading style, and 0 for the title style."""
         found: dict[str, int] = {}
         for style in self.named:
-            at, seen = style, 0
-            while at and seen < 20:  # limited, because base styles may form a cycle
-                level = self._own_level(at)
+            ancestor, steps = style, 0
+            while ancestor and steps < 20:  # limited, because base styles may form a cycle
+                level = self._own_level(ancestor)
                 if level is not None:
                     if level <= 9:
                         found[style] = level
                     break
-                at, seen = self.based.get(at, ""), seen + 1
+                ancestor, steps = self.based.get(ancestor, ""), steps + 1
         return found
 
     def _own_level(self, style: str) -> int | None:
@@ -103,13 +103,13 @@ class Properties(XmlEvents):
 
 
 RAISED = {"superscript": "sup", "subscript": "sub"}
-_LEAST_HALF_POINTS = 3  # smaller offsets are fine adjustments
+_MIN_HALF_POINTS = 3  # smaller offsets are fine adjustments
 
 
 def level_of(position: str) -> str:
     """Return "sup", "sub" or "" for a value of w:position, which is in half-points above the baseline."""
     height = int(position) if re.fullmatch(r"-?\d{1,4}", position) else 0
-    return "" if abs(height) < _LEAST_HALF_POINTS else "sup" if height > 0 else "sub"
+    return "" if abs(height) < _MIN_HALF_POINTS else "sup" if height > 0 else "sub"
 
 
 @dataclass(slots=True)

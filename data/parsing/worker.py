@@ -28,12 +28,12 @@ _STDERR_BYTES = 1 << 20
 _OPEN_FILES = 64
 
 
-def main(parent: int, settings: str, life: int) -> None:
+def main(parent: int, settings: str, parent_pipe: int) -> None:
     """Parse the files that are requested on standard input, until it ends.
 
     parent: ID of the parent process. This process ends when the parent ends.
     settings: ParsingLimits as JSON.
-    life: file descriptor of the reading end of a pipe; only the parent has the writing end.
+    parent_pipe: file descriptor of the reading end of a pipe; only the parent has the writing end.
     """
     limits = ParsingLimits(**json.loads(settings))
     # Frames are written to the original standard output. Output of libraries is redirected to standard error.
@@ -47,11 +47,11 @@ def main(parent: int, settings: str, life: int) -> None:
     _limit(resource.RLIMIT_NOFILE, _OPEN_FILES)
     _limit(resource.RLIMIT_AS, limits.memory_bytes)
     confine()
-    _watch(parent, life)
-    _send(out, {"ready": True})
+    _end_with_parent(parent, parent_pipe)
+    _send_frame(out, {"ready": True})
     while request := read_frame(requests.read):
         leaving = _serve(request, limits, out)
-        _send(out, {"end": True, "leaving": leaving})
+        _send_frame(out, {"end": True, "leaving": leaving})
         if leaving:
             return
 
@@ -60,25 +60,25 @@ def _serve(request: dict[str, Any], limits: ParsingLimits, out: IO[bytes]) -> bo
     """Parse one file. Return whether this process must end because it ran out of memory."""
     path = Path(os.fsdecode(bytes.fromhex(request["path"])))
     origin = Origin(request["where"], request["document_id"])
-    _allow_time(limits)
+    _extend_cpu_limit(limits)
     try:
         for item in parse_file(path, origin, limits):
-            _send(out, item_to_json(item))
-            _allow_time(limits)
+            _send_frame(out, item_to_json(item))
+            _extend_cpu_limit(limits)
     except MemoryError:
         pass
     except FrameError:
-        _send(out, item_to_json(Refused(origin.where, "its text or its outline is too large")))
+        _send_frame(out, item_to_json(Refused(origin.where, "its text or its outline is too large")))
         return False
     else:
         return False
-    _send(
+    _send_frame(
         out, item_to_json(Refused(origin.where, f"it needs more than {limits.memory_bytes:,} bytes of memory to parse"))
     )
     return True
 
 
-def _send(out: IO[bytes], value: dict[str, Any]) -> None:
+def _send_frame(out: IO[bytes], value: dict[str, Any]) -> None:
     out.write(packed(value))
     out.flush()
 
@@ -89,14 +89,14 @@ def _limit(which: int, value: int) -> None:
     resource.setrlimit(which, (value, value))
 
 
-def _allow_time(limits: ParsingLimits) -> None:
+def _extend_cpu_limit(limits: ParsingLimits) -> None:
     """Allow ``cpu_seconds`` more for the next document. After that, the system ends this process (SIGXCPU)."""
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
     until = int(time.process_time()) + 1 + limits.cpu_seconds
     resource.setrlimit(resource.RLIMIT_CPU, (until if hard == resource.RLIM_INFINITY else min(until, hard), hard))
 
 
-def _watch(parent: int, life: int) -> None:
+def _end_with_parent(parent: int, parent_pipe: int) -> None:
     """Arrange that this process ends when its parent ends.
 
     When the writing end of the pipe is closed, the system sends SIGIO, which ends the process even within a regular
@@ -104,13 +104,13 @@ def _watch(parent: int, life: int) -> None:
     holds the writing end. prctl's PR_SET_PDEATHSIG is not used, because it signals the end of the thread that started
     the child, and jobs run in threads that end.
     """
-    fcntl.fcntl(life, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(life, fcntl.F_SETFL, fcntl.fcntl(life, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
+    fcntl.fcntl(parent_pipe, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(parent_pipe, fcntl.F_SETFL, fcntl.fcntl(parent_pipe, fcntl.F_GETFL) | os.O_ASYNC | os.O_NONBLOCK)
 
-    def look() -> None:
+    def check_parent() -> None:
         while os.getppid() == parent:
             time.sleep(1)
         os._exit(1)
 
     threading.stack_size(1 << 18)
-    threading.Thread(target=look, daemon=True).start()
+    threading.Thread(target=check_parent, daemon=True).start()

@@ -19,7 +19,7 @@ _PHONE: Final = re.compile(
     r"(?<![\w.,])(?:\(\d{3}\) ?|\d{3}[-. ])\d{3}[-. ]\d{4}(?![\w])|"  # North American
     r"(?<![\w.,])0\d{8,11}(?![\w])"
 )
-_FEWEST, _MOST = 7, 15  # digits of a telephone number (ITU-T E.164: at most 15)
+_MIN_DIGITS, _MAX_DIGITS = 7, 15  # digits of a telephone number (ITU-T E.164: at most 15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def without_personal_data(text: str) -> tuple[str, tuple[PersonalData, ...]]:
             found.append(PersonalData("card", match.start(), match.end()))
     for match in _PHONE.finditer(text):
         digits = re.sub(r"\D", "", match.group())
-        if _FEWEST <= len(digits) <= _MOST + 2 and not _inside(match.start(), found):
+        if _MIN_DIGITS <= len(digits) <= _MAX_DIGITS + 2 and not _inside(match.start(), found):
             found.append(PersonalData("phone", match.start(), match.end()))
     found.sort(key=lambda one: one.start)
     pieces, last = [], 0
@@ -58,11 +58,11 @@ def luhn(digits: str) -> bool:
     if len(set(digits)) == 1:
         return False
     total = 0
-    for place, digit in enumerate(reversed(digits)):
-        value = int(digit) * (2 if place % 2 else 1)
+    for position, digit in enumerate(reversed(digits)):
+        value = int(digit) * (2 if position % 2 else 1)
         total += value - 9 if value > 9 else value
     return total % 10 == 0
 
 
-def _inside(at: int, found: list[PersonalData]) -> bool:
-    return any(one.start <= at < one.end for one in found)
+def _inside(position: int, found: list[PersonalData]) -> bool:
+    return any(one.start <= position < one.end for one in found)

@@ -16,9 +16,9 @@ from data.question_logs.shapes import is_root, question_in, records_in
 from data.refused import Refused, shown
 
 _COLUMNS: Final = ("question", "query", "user_input", "input", "prompt", "text", "message", "content")
-_MOST_BYTES: Final = 500_000_000
-NO_QUESTION: Final = "it holds no question of a user"
-CHILD: Final = "it is part of another trace, whose question is taken"
+_MAX_BYTES: Final = 500_000_000
+NO_QUESTION: Final = "it contains no question of a user"
+CHILD: Final = "it is a part of a trace whose root has the question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
     that is unreadable or empty, and for a table without such a column.
     """
     try:
-        if path.stat().st_size > _MOST_BYTES:
-            raise DataError(f"{shown(path)} is larger than {_MOST_BYTES // 1_000_000} MB: split it")
+        if path.stat().st_size > _MAX_BYTES:
+            raise DataError(f"{shown(path)} is larger than {_MAX_BYTES // 1_000_000} MB: split it")
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"the log {shown(path)} cannot be read ({error})") from error
@@ -52,13 +52,13 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
     if not text.strip():
         raise DataError(f"the log {shown(path)} is empty")
     if text.lstrip()[:1] not in "{[":
-        yield from _table(path, text, column)
+        yield from _read_table(path, text, column)
         return
     if column is not None:
         raise DataError(
             f"{shown(path)} is JSON: a column ({column!r}) can be named for CSV files only", parameter="column"
         )
-    records = list(_records(path, text))
+    records = list(_read_records(path, text))
     roots = any(isinstance(record, dict) and is_root(record) for _, record in records)
     for where, record in records:
         if isinstance(record, str):
@@ -70,7 +70,7 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
             yield LoggedQuestion(where, found or "", "" if found else NO_QUESTION)
 
 
-def _records(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
+def _read_records(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
     """Yield the records, or the reason why a line is invalid, each with its location."""
     try:
         document = json.loads(text)
@@ -88,17 +88,17 @@ def _records(path: Path, text: str) -> Iterator[tuple[str, Mapping[str, Any] | s
         yield f"{shown(path)}, record {number}", record
 
 
-def _table(path: Path, text: str, column: str | None) -> Iterator[LoggedQuestion]:
+def _read_table(path: Path, text: str, column: str | None) -> Iterator[LoggedQuestion]:
     first = text.lstrip().split("\n", 1)[0]
     separator = max(",;\t", key=first.count)
     rows = csv.DictReader(io.StringIO(text), delimiter=separator)
     names = {str(name).strip().casefold(): name for name in rows.fieldnames or ()}
-    wanted = (column.casefold(),) if column is not None else _COLUMNS
-    chosen = next((names[name] for name in wanted if name in names), None)
+    candidates = (column.casefold(),) if column is not None else _COLUMNS
+    chosen = next((names[name] for name in candidates if name in names), None)
     if chosen is None:
         listed = ", ".join(repr(name) for name in list(names)[:12])
         raise DataError(
-            f"{shown(path)} is a table without a column {' or '.join(wanted)}: name one of {listed}",
+            f"{shown(path)} is a table without a column {' or '.join(candidates)}: name one of {listed}",
             parameter="column",
         )
     try:

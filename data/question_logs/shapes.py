@@ -17,7 +17,7 @@ _NESTED: Final = ("request", "body", "payload", "input", "inputs", "kwargs", "tr
 _PARENTS: Final = ("parent_run_id", "parentObservationId", "parentSpanId", "parent_id", "parent_span_id")
 _LISTS: Final = ("data", "traces", "runs", "spans", "observations", "records", "logs", "examples")
 _PROMPT: Final = re.compile(r"(?:gen_ai\.prompt|llm\.input_messages)\.(\d+)\.(?:message\.)?(role|content)")
-_DEEPEST: Final = 6
+_MAX_DEPTH: Final = 6
 
 
 def records_in(document: object) -> Iterator[Mapping[str, Any]]:
@@ -33,7 +33,7 @@ def records_in(document: object) -> Iterator[Mapping[str, Any]]:
     if not isinstance(document, dict):
         return
     if isinstance(document.get("resourceSpans"), list):
-        yield from _otlp(document["resourceSpans"])
+        yield from _otlp_spans(document["resourceSpans"])
         return
     listed = next((document[name] for name in _LISTS if isinstance(document.get(name), list)), None)
     if listed is not None and question_in(document) is None:
@@ -49,16 +49,16 @@ def is_root(record: Mapping[str, Any]) -> bool:
 
 def question_in(record: Mapping[str, Any]) -> str | None:
     """Return the user's question, or None if the record has none."""
-    return _found(record, 0)
+    return _find_question(record, 0)
 
 
-def _found(value: object, depth: int) -> str | None:
-    if depth > _DEEPEST:
+def _find_question(value: object, depth: int) -> str | None:
+    if depth > _MAX_DEPTH:
         return None
     if isinstance(value, str):
-        return _of_text(value, depth)
+        return _question_in_text(value, depth)
     if isinstance(value, list):
-        return _of_messages(value)
+        return _last_user_message(value)
     if not isinstance(value, dict):
         return None
     for name in ("messages", "gen_ai.input.messages", "input_messages"):
@@ -67,26 +67,29 @@ def _found(value: object, depth: int) -> str | None:
     attributes = value.get("attributes")
     if isinstance(attributes, list):
         attributes = flat_attributes(attributes)
-    if isinstance(attributes, dict) and (text := _of_attributes(attributes, depth)) is not None:
+    if isinstance(attributes, dict) and (text := _question_in_attributes(attributes, depth)) is not None:
         return text
     for name in _DIRECT:
-        if isinstance(inner_value := value.get(name), str) and (text := _of_text(inner_value, depth)) is not None:
+        if (
+            isinstance(inner_value := value.get(name), str)
+            and (text := _question_in_text(inner_value, depth)) is not None
+        ):
             return text
     for name in _NESTED:
         if (
             isinstance(inner_value := value.get(name), dict | list)
-            and (text := _found(inner_value, depth + 1)) is not None
+            and (text := _find_question(inner_value, depth + 1)) is not None
         ):
             return text
     return None
 
 
-def _of_text(text: str, depth: int) -> str | None:
+def _question_in_text(text: str, depth: int) -> str | None:
     """Return the text, or the question inside it if it is a JSON document."""
     stripped = text.strip()
     if stripped[:1] in "{[" and stripped:
         try:
-            return _found(json.loads(stripped), depth + 1)
+            return _find_question(json.loads(stripped), depth + 1)
         except (ValueError, RecursionError):
             return stripped or None
     return stripped or None
@@ -98,14 +101,14 @@ def _messages_field(value: object) -> str | None:
             value = json.loads(value)
         except (ValueError, RecursionError):
             return None
-    return _of_messages(value) if isinstance(value, list) else None
+    return _last_user_message(value) if isinstance(value, list) else None
 
 
-def _of_messages(messages: list[Any]) -> str | None:
+def _last_user_message(messages: list[Any]) -> str | None:
     """Return the text of the last user message."""
     for message in reversed(messages):
         if isinstance(message, list):  # LangChain has a list of messages for each prompt of a batch
-            return _of_messages(message)
+            return _last_user_message(message)
         if not isinstance(message, dict):
             continue
         inner = message.get("kwargs") if isinstance(message.get("kwargs"), dict) else message.get("message")
@@ -116,11 +119,11 @@ def _of_messages(messages: list[Any]) -> str | None:
         names = message.get("id")
         human = isinstance(names, list) and "HumanMessage" in names
         if role in ("user", "human") or human:
-            return _content(content.get("content", content.get("parts")))
+            return _message_text(content.get("content", content.get("parts")))
     return None
 
 
-def _content(content: object) -> str | None:
+def _message_text(content: object) -> str | None:
     if isinstance(content, str):
         return content.strip() or None
     if isinstance(content, list):
@@ -131,7 +134,7 @@ def _content(content: object) -> str | None:
     return None
 
 
-def _of_attributes(attributes: Mapping[str, Any], depth: int) -> str | None:
+def _question_in_attributes(attributes: Mapping[str, Any], depth: int) -> str | None:
     for name in ("gen_ai.input.messages", "llm.input_messages"):
         if (text := _messages_field(attributes.get(name))) is not None:
             return text
@@ -146,18 +149,18 @@ def _of_attributes(attributes: Mapping[str, Any], depth: int) -> str | None:
     nested = attributes.get("input")
     if value is None and isinstance(nested, dict):
         value = nested.get("value")
-    return _found(value, depth + 1) if isinstance(value, str | dict | list) else None
+    return _find_question(value, depth + 1) if isinstance(value, str | dict | list) else None
 
 
-def _otlp(resources: list[Any]) -> Iterator[dict[str, Any]]:
+def _otlp_spans(resources: list[Any]) -> Iterator[dict[str, Any]]:
     for resource in resources:
-        for scope in _listed(resource, "scopeSpans"):
-            for span in _listed(scope, "spans"):
+        for scope in _list_field(resource, "scopeSpans"):
+            for span in _list_field(scope, "spans"):
                 if isinstance(span, dict):
                     yield span
 
 
-def _listed(value: object, name: str) -> list[Any]:
+def _list_field(value: object, name: str) -> list[Any]:
     field = value.get(name) if isinstance(value, dict) else None
     return field if isinstance(field, list) else []
 
@@ -167,13 +170,13 @@ def flat_attributes(attributes: list[Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for item in attributes:
         if isinstance(item, dict) and isinstance(item.get("value"), dict):
-            found[str(item.get("key"))] = _typed(item["value"], 0)
+            found[str(item.get("key"))] = _untyped_value(item["value"], 0)
     return found
 
 
-def _typed(value: dict[str, Any], depth: int) -> Any:
+def _untyped_value(value: dict[str, Any], depth: int) -> Any:
     """Return the value inside an OTLP value such as {"stringValue": ...} or {"arrayValue": {"values": [...]}}."""
     kind, inner = next(iter(value.items()), ("", None))
-    if kind == "arrayValue" and isinstance(inner, dict) and depth < _DEEPEST:
-        return [_typed(item, depth + 1) for item in _listed(inner, "values") if isinstance(item, dict)]
+    if kind == "arrayValue" and isinstance(inner, dict) and depth < _MAX_DEPTH:
+        return [_untyped_value(item, depth + 1) for item in _list_field(inner, "values") if isinstance(item, dict)]
     return inner

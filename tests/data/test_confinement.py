@@ -117,7 +117,7 @@ def test_the_parsers_process_is_confined_and_still_parses(tmp_path: Path) -> Non
     file.write_text("A text.")
     child = ParserProcess(ParsingLimits())
     try:
-        child.ask(file, Origin("a.txt", "a.txt"))
+        child.send_file(file, Origin("a.txt", "a.txt"))
         (item,) = child.items(Origin("a.txt", "a.txt"))
         status = Path(f"/proc/{child.pid}/status").read_text()
     finally:

@@ -57,7 +57,7 @@ def test_a_child_that_hangs_is_ended(child: ParserProcess, tmp_path: Path) -> No
     (tmp_path / "a.md").write_text("x")
     child.await_ready()
     os.kill(child.pid, signal.SIGSTOP)
-    child.ask(tmp_path / "a.md", origin("a.md"))
+    child.send_file(tmp_path / "a.md", origin("a.md"))
     [item] = child.items(origin("a.md"))
     assert item == Refused("a.md", "parsing produced nothing for 0.5 seconds and was stopped")
     assert not child.usable
@@ -113,7 +113,7 @@ def test_no_child_outlives_its_parent(tmp_path: Path) -> None:
         "from data.parsing.process import ParserProcess; from data.parsing.limits import ParsingLimits\n"
         "from data.parsing.origin import Origin\n"
         "child = ParserProcess(ParsingLimits()); child.await_ready()\n"
-        "child.ask(pathlib.Path(sys.argv[2]), Origin('x', 'slow.html'))\n"
+        "child.send_file(pathlib.Path(sys.argv[2]), Origin('x', 'slow.html'))\n"
         "print(child.pid, flush=True); sys.stdin.read(); os._exit(0)\n"
     )
     command = [sys.executable, "-c", program, str(Path(__file__).parents[3]), str(tmp_path / "slow.html")]

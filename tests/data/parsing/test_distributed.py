@@ -1,4 +1,4 @@
-"""Files that workers parse give what the pool of this machine gives: the same items in the same order."""
+"""Workers give the same items in the same order as the pool of a single machine."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("most", [32 << 20, 30])
 def test_the_items_are_those_of_the_pool(folder: Path, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(distributed, "MOST_BYTES", most)  # 30: the web pages are too large to be sent
+    monkeypatch.setattr(distributed, "MAX_SENT_BYTES", most)  # 30: the web pages are too large to be sent
     executor = ThreadExecutor(2)
     parsers = executor.workers(partial(FileParser, ParsingLimits()), models=False)
     found = list(iter_documents([folder], parse=partial(parse_files_on, parsers)))
     assert found == list(iter_documents([folder]))
     assert sum(isinstance(item, Document) for item in found) == 6 * 3 + 2 + 1 + 1
     assert any(isinstance(item, Refused) and "6.md" in item.where for item in found)
-    # Sent: .md, .html, .pdf that are not empty; not text, tables, archives, pipes.
+    # Only .md, .html and .pdf files that are not empty are sent, but not text, tables, archives and pipes.
     assert parsers.blocks == (13 if most > 30 else 7)
     parsers.close()
 
