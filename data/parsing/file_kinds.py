@@ -65,7 +65,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
     }
 )
 
-NO_ENDING = Kind("plain_text", "parse_unnamed", in_child=False)
+NO_EXTENSION = Kind("plain_text", "parse_unnamed", in_child=False)
 """Kind of files without an extension (README), which are parsed if they contain text."""
 
 SHOWN_KINDS = ", ".join(KINDS)
@@ -75,12 +75,12 @@ SHOWN_KINDS = ", ".join(KINDS)
 def kind_of_file(path: Path | str) -> Kind | None:
     """Return the kind for a file's extension, in any case.
 
-    Returns ``NO_ENDING`` for a name without an extension, and None for an unsupported one.
+    Returns ``NO_EXTENSION`` for a name without an extension, and None for an unsupported one.
     """
     name = str(path).lower().replace("\\", "/").rpartition("/")[2]
     stem, dot, last = name.rpartition(".")
     if not dot:
-        return NO_ENDING if name else None
+        return NO_EXTENSION if name else None
     if not stem:
         return None
     _, _, before = stem.rpartition(".")

@@ -16,7 +16,7 @@ _MIN_LETTERS = 120
 _MAX_MEAN_RUN = 14.0
 
 
-def without_letters(text: str) -> str:
+def unusable_text_reason(text: str) -> str:
     """Return why the extracted text is unusable, "" if it is usable.
 
     It is unusable if the fonts give mostly glyph names or codes that are not letters.

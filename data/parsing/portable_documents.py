@@ -14,7 +14,7 @@ from data.parsing.errors import ParseError
 from data.parsing.limits import ParsingLimits
 from data.parsing.origin import Origin
 from data.parsing.pdf_forms import has_xfa, page_notes, xfa_values
-from data.parsing.pdf_letters import lacks_spaces, page_list, without_letters
+from data.parsing.pdf_letters import lacks_spaces, page_list, unusable_text_reason
 from data.parsing.plain_text import read_limited
 from data.parsing.text_builder import TextBuilder
 from data.refused import Refused, note, part
@@ -120,7 +120,7 @@ class _Pages:
     def _page_text(self, page_number: int, page: Any) -> str:
         """Return the page's text. Missing spaces are restored, if possible, with a narrower width of the space."""
         text = str(page.extract_text()).strip()
-        if reason := without_letters(text):
+        if reason := unusable_text_reason(text):
             self._without_letters.setdefault(reason, []).append(page_number)
             return ""
         if not lacks_spaces(text):

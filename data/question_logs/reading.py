@@ -18,7 +18,7 @@ from data.refused import Refused, shown
 _COLUMNS: Final = ("question", "query", "user_input", "input", "prompt", "text", "message", "content")
 _MAX_BYTES: Final = 500_000_000
 NO_QUESTION: Final = "it contains no question of a user"
-CHILD: Final = "it is a part of a trace whose root has the question"
+CHILD_SPAN: Final = "it is a part of a trace whose root has the question"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def read_log(path: Path, column: str | None = None) -> Iterator[LoggedQuestion]:
         if isinstance(record, str):
             yield LoggedQuestion(where, "", record)
         elif roots and not is_root(record):
-            yield LoggedQuestion(where, "", CHILD)
+            yield LoggedQuestion(where, "", CHILD_SPAN)
         else:
             found = question_in(record)
             yield LoggedQuestion(where, found or "", "" if found else NO_QUESTION)

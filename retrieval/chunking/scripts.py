@@ -25,42 +25,42 @@ VOWEL_SIGNS = "".join(
 SENTENCE_MARKS = "。｡！？‼⁇⁈⁉।॥۔؟።፧፨။។៕᠃᠉"
 """Marks that always end a sentence, from CJK, Devanagari, Arabic, Ethiopic, Myanmar, Khmer and Mongolian."""
 
-_OTHER_WORDS = re.compile(f"[{UNSPACED}{VOWEL_SIGNS}]")
+_BIGRAM_CHARACTERS = re.compile(f"[{UNSPACED}{VOWEL_SIGNS}]")
 _CLOSING = "」』）】〉》〕］”’\"')\\]"
 _SENTENCE_END = re.compile(f"[{SENTENCE_MARKS}]+(?P<closed>[{_CLOSING}]*)\\s*")
 # Characters with which a sentence continues after a closing quotation mark: 「はい。」と言った。
-_GOES_ON = "とっのはがをにで，、,;；"
+_CONTINUATIONS = "とっのはがをにで，、,;；"
 _THAI_SPACE = re.compile("(?<=[\u0e01-\u0e2e\u0e30-\u0e45\u0e47-\u0e4e])[ \u00a0]+(?=[\u0e01-\u0e44])")
-_THAI_CLAUSE = 15
-_OWN_ENDS = re.compile(f"[{SENTENCE_MARKS}]|{_THAI_SPACE.pattern}")
+_MIN_THAI_CLAUSE = 15
+_SPECIAL_SENTENCE_END = re.compile(f"[{SENTENCE_MARKS}]|{_THAI_SPACE.pattern}")
 
 
-def has_other_words(text: str) -> bool:
+def needs_bigrams(text: str) -> bool:
     """Return whether the text contains a script without spaces or with vowel signs inside words."""
-    return _OTHER_WORDS.search(text) is not None
+    return _BIGRAM_CHARACTERS.search(text) is not None
 
 
-def has_own_ends(text: str) -> bool:
+def has_special_sentence_ends(text: str) -> bool:
     """Return whether the text contains sentence ends that European languages do not have."""
-    return _OWN_ENDS.search(text) is not None
+    return _SPECIAL_SENTENCE_END.search(text) is not None
 
 
-def own_starts(text: str) -> list[int]:
+def special_sentence_starts(text: str) -> list[int]:
     """Return the ascending offsets at which a sentence starts after a sentence mark, or after a space in Thai.
 
     Thai has no sentence mark. A space ends a sentence or a clause, but also occurs around numerals and in lists. It
-    counts as a boundary if both sides have at least ``_THAI_CLAUSE`` characters.
+    counts as a boundary if both sides have at least ``_MIN_THAI_CLAUSE`` characters.
     """
     starts = {
         match.end()
         for match in _SENTENCE_END.finditer(text)
-        if match.end() < len(text) and not (match["closed"] and text[match.end()] in _GOES_ON)
+        if match.end() < len(text) and not (match["closed"] and text[match.end()] in _CONTINUATIONS)
     }
     spaces = [match.span() for match in _THAI_SPACE.finditer(text)]
     last = 0
     for number, (end, start) in enumerate(spaces):
         following = spaces[number + 1][0] if number + 1 < len(spaces) else len(text)
-        if end - last >= _THAI_CLAUSE and following - start >= _THAI_CLAUSE:
+        if end - last >= _MIN_THAI_CLAUSE and following - start >= _MIN_THAI_CLAUSE:
             starts.add(start)
             last = start
     return sorted(starts)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from syntok import segmenter
 from syntok.tokenizer import Tokenizer
 
-from retrieval.chunking.scripts import own_starts
+from retrieval.chunking.scripts import special_sentence_starts
 
 # A blank line, with or without spaces in it. No two parts of the pattern can match the same character, so it is linear.
 _PARAGRAPH_BREAK = re.compile(r"\n[^\S\n]*(?:\n[^\S\n]*)+")
@@ -40,13 +40,14 @@ def sentence_spans(text: str) -> tuple[Span, ...]:
 
     Only the sentence starts come from the segmenter, syntok, and a sentence extends to the next start, so that no text
     can be lost or changed. A blank line always ends a sentence. So do the marks of other writing systems, which syntok
-    does not know (``own_starts``). Time is linear in the length of the text, about 1.5 microseconds per character.
+    does not know (``special_sentence_starts``). Time is linear in the length of the text, about 1.5 microseconds per
+    character.
     """
     spans: list[Span] = []
     for start, end in _paragraphs(text):
         inner = _starts_within(text, start, end)
-        if own := own_starts(text[start:end]):
-            inner = sorted({*inner, *(start + offset for offset in own)})
+        if special := special_sentence_starts(text[start:end]):
+            inner = sorted({*inner, *(start + offset for offset in special)})
         starts = [start, *inner, end]
         for left, right in pairwise(starts):
             span = strip_span(text, left, right)

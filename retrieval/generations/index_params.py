@@ -42,14 +42,14 @@ class IndexParams:
             dense or DenseParams(),
         )
 
-    def for_scripts(self, other_words: bool) -> IndexParams:
+    def for_scripts(self, bigrams_needed: bool) -> IndexParams:
         """Return the parameters with ``tokenising.cjk`` resolved if it is "auto".
 
-        other_words: whether the documents contain scripts that need character bigrams.
+        bigrams_needed: whether the documents contain scripts that need character bigrams.
         """
         if self.tokenising.cjk != "auto":
             return self
-        return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if other_words else "runs"))
+        return replace(self, tokenising=replace(self.tokenising, cjk="bigrams" if bigrams_needed else "runs"))
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON object. Fields that are added later must be omitted at their default, to keep hashes."""

@@ -88,7 +88,7 @@ class Embedder:
         calls = [[text for text, _ in call] for call in batches(by_length, self._texts_per_call)]
         encoded = encode_calls(self._encoder, calls)
         for call, texts, found in zip(batches(by_length, self._texts_per_call), calls, encoded, strict=True):
-            vectors = checked_vectors(found, texts, self._encoder.dimension)
+            vectors = check_vectors(found, texts, self._encoder.dimension)
             self._writing.put({key: vectors[i] for i, (_, key) in enumerate(call)})
             self._progress(len(call))
 
@@ -107,7 +107,7 @@ class Embedder:
         write_vectors(self._store, self._encoder.fingerprint, by_hash, self._collection_id)
 
 
-def checked_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
+def check_vectors(vectors: NDArray[np.float32], texts: Sequence[str], dimension: int) -> NDArray[np.float32]:
     """Return the vectors if they meet the Encoder contract: shape (N, E), finite and of length 1.
 
     Otherwise raises RetrievalError, naming the text. An invalid vector would match nothing or everything, and no search

@@ -27,7 +27,7 @@ from retrieval.indexing.chunker_pool import ChunkerPool
 from retrieval.indexing.chunking_stage import ChunkingStage, KnownSpans, chunk_batches
 from retrieval.indexing.embedding import Embedder, EmbeddingResult, embed_stream
 from retrieval.indexing.index_target import IndexTarget
-from retrieval.indexing.indexed_encoder import indexed_in
+from retrieval.indexing.indexed_encoder import published_engine
 from retrieval.indexing.job_params import JobParams
 from retrieval.indexing.prefetch import Prefetcher
 from retrieval.indexing.pruning import prune_collection
@@ -92,11 +92,11 @@ class IndexJob:
 
         Raises EngineError if the engine does not answer or does not support the parameters.
         """
-        known = indexed_in(before.published)
-        name = self.target.vectors or (known.name if known else "local")
+        published = published_engine(before.published)
+        name = self.target.vectors or (published.name if published else "local")
         if name == "local":
             return None
-        record = self.target.engines.record(name, known.address if known and known.name == name else "")
+        record = self.target.engines.record(name, published.address if published and published.name == name else "")
         self.target.engines.of(record).check(self.params.dense, self.params.bm25, self.encoder.dimension)
         return record
 

@@ -31,7 +31,7 @@ def indexed_with(store: Store, collection: str, published: PublishedGeneration |
         return connection.execute(select(vectors.c.encoder).where(vectors.c.collection_id == key).limit(1)).scalar()
 
 
-def indexed_in(published: PublishedGeneration | None) -> EngineRecord | None:
+def published_engine(published: PublishedGeneration | None) -> EngineRecord | None:
     """Return the engine of the published generation's indexes; None for files, or if its manifest is unreadable."""
     if published is None:
         return None

@@ -79,10 +79,10 @@ def index_documents(
         )
         reading = Reading()
         content = work.stream(before, source, reading)
-        work = replace(work, params=work.params.for_scripts(reading.other_words))
+        work = replace(work, params=work.params.for_scripts(reading.bigrams_needed))
         if isinstance(encoder, ReleasableEncoder):
             encoder.release()  # the next stage needs the memory, and a folder watcher may be idle for days
-        same = None if target.rewrite else work.same(before, content, reading.own_ends)
+        same = None if target.rewrite else work.same(before, content, reading.rechunking_needed)
         done = same or work.build(before, content, lock)
     new = {item.document_id: item.version.sha256 for item in content.documents}
     kept = sum(before.versions.get(document_id) == sha256 for document_id, sha256 in new.items())

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from data.documents import Document
 from data.refused import RefusalLog, Refused, part
 from data.store import Store
-from retrieval.chunking.scripts import has_other_words, has_own_ends
+from retrieval.chunking.scripts import has_special_sentence_ends, needs_bigrams
 from retrieval.errors import RetrievalError
 from retrieval.generations.document_versions import StoredVersion, create_collection, store_documents
 
@@ -32,26 +32,25 @@ class Reading:
     """Progress of reading, written by the reading thread and read by others.
 
     documents: number of documents stored. ended: whether the source has ended. stopped: set by another thread to end
-    the reading after the current document. other_words: whether a document needs the rules of
-    retrieval/chunking/scripts.py for words. own_ends: whether an earlier version of Plumbline chunked a document
-    differently.
+    the reading after the current document. bigrams_needed: whether a document contains a script that needs character
+    bigrams. rechunking_needed: whether an earlier version of Plumbline chunked a document differently.
     """
 
     documents: int = 0
     ended: bool = False
     stopped: bool = False
-    other_words: bool = False
-    own_ends: bool = False
+    bigrams_needed: bool = False
+    rechunking_needed: bool = False
 
     def record_scripts(self, document: Document) -> None:
         """Record the scripts of a document before it is stored."""
-        self.other_words = self.other_words or has_other_words(document.title) or has_other_words(document.text)
-        self.own_ends = self.own_ends or chunked_differently_before(document)
+        self.bigrams_needed = self.bigrams_needed or needs_bigrams(document.title) or needs_bigrams(document.text)
+        self.rechunking_needed = self.rechunking_needed or chunked_differently_before(document)
 
 
 def chunked_differently_before(document: Document) -> bool:
     """Return whether an earlier version of Plumbline chunked this document differently (sentence ends, headings)."""
-    return bool(document.outline.headings) or has_own_ends(document.text)
+    return bool(document.outline.headings) or has_special_sentence_ends(document.text)
 
 
 def read_source(

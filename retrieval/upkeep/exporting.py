@@ -25,8 +25,8 @@ from retrieval.generations.manifest import DocumentVersion, FileEntry, Manifest,
 from retrieval.generations.publishing import current_generation
 from retrieval.saved_search import saved_search
 from retrieval.upkeep.archive_layout import ARCHIVE_FORMAT, DOCUMENTS, HEADER, INDEX, SEARCH, ArchiveReport
+from retrieval.upkeep.copying import copy_to_files
 from retrieval.upkeep.verifying import verify_collection
-from retrieval.upkeep.written_as_files import written_as_files
 
 
 def export_collection(store: Store, home: Path, name: str, file: Path, engines: Engines = LOCAL) -> ArchiveReport:
@@ -56,7 +56,7 @@ def export_collection(store: Store, home: Path, name: str, file: Path, engines: 
         generation = load_generation(folder, manifest, engines)
         if manifest.engine is not None:
             files_folder = Path(stack.enter_context(TemporaryDirectory(dir=file.parent, prefix=f".{file.name}.")))
-            manifest = written_as_files(generation, files_folder)
+            manifest = copy_to_files(generation, files_folder)
             folder = files_folder / manifest.folder
         with naming_file(file), documents.open("wb") as written:
             for line in _document_lines(store, name, generation.table.versions):

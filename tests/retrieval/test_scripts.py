@@ -9,7 +9,7 @@ import pytest
 
 from data.documents import Document
 from data.store import Store
-from retrieval.chunking.scripts import has_other_words, has_own_ends
+from retrieval.chunking.scripts import has_special_sentence_ends, needs_bigrams
 from retrieval.chunking.sentences import sentence_spans
 from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.indexer import index_documents
@@ -46,8 +46,8 @@ def test_thai_spaces_around_numerals_and_short_words_end_nothing() -> None:
 
 @pytest.mark.parametrize("text", ["It works. Mr. Quist agrees!", "Größe: 3,5 m. Ça va? Oui.", "Насос. Да!", ""])
 def test_european_texts_are_not_looked_at(text: str) -> None:
-    assert not has_own_ends(text)
-    assert not has_other_words(text)
+    assert not has_special_sentence_ends(text)
+    assert not needs_bigrams(text)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_an_index_decides_by_its_documents(store: Store, home: Path, encoder: An
 def test_an_index_of_an_earlier_version_is_cut_again(store: Store, home: Path, encoder: Any, monkeypatch: Any) -> None:
     texts = {"hi": " ".join(["पंप के साथ फ़िल्टर आता है। पुर्जे अलग से मिलते हैं।"] * 40)}
     with monkeypatch.context() as before:
-        before.setattr("retrieval.chunking.sentences.own_starts", lambda text: [])
+        before.setattr("retrieval.chunking.sentences.special_sentence_starts", lambda text: [])
         before.setattr("retrieval.generations.index_params.TokenisingParams", lambda cjk: TokenisingParams())
         old = index(store, home, encoder, texts)
     new = index(store, home, encoder, texts)

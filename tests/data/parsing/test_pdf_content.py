@@ -11,7 +11,7 @@ from pypdf.generic import ArrayObject, DictionaryObject, NameObject, NumberObjec
 
 from data.documents import Document
 from data.loaders import Refused
-from data.parsing.pdf_letters import lacks_spaces, page_list, without_letters
+from data.parsing.pdf_letters import lacks_spaces, page_list, unusable_text_reason
 
 Read = Callable[..., list[Document | Refused]]
 Make = Callable[..., bytes]
@@ -74,12 +74,12 @@ def test_the_mean_length_of_words_tells(text: str, lacks: bool) -> None:
     "text", ["/g12/g13/g5 /g7/g44", "(cid:12)(cid:88)(cid:3)", "/C0007/C0012 /C0044", "\x03\x14\x15 \x16a"]
 )
 def test_names_and_codes_are_no_letters(text: str) -> None:
-    assert without_letters(text * 5)
+    assert unusable_text_reason(text * 5)
 
 
 @pytest.mark.parametrize("text", ["", "The path /var/log2 and km/h 5.", "水泵", "and/or 24/7 A/B 1/2", "ปั๊มน้ำ"])
 def test_text_is_letters(text: str) -> None:
-    assert not without_letters(text)
+    assert not unusable_text_reason(text)
 
 
 def test_pages_of_pictures_are_named_and_blank_ones_are_not(here: Read, make_pdf: Make) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from data.errors import DataError
 from data.question_logs.personal_data import luhn, without_personal_data
-from data.question_logs.reading import CHILD, NO_QUESTION, read_log
+from data.question_logs.reading import CHILD_SPAN, NO_QUESTION, read_log
 
 ASKED = "How long is the notice period?"
 USER = {"role": "user", "content": ASKED}
@@ -72,7 +72,7 @@ def test_children_of_a_trace_are_left_out(tmp_path: Path) -> None:
     child = {"id": "2", "parent_run_id": "1", "inputs": {"question": ASKED}}
     path = tmp_path / "log.jsonl"
     path.write_text(f"{json.dumps(root)}\n{json.dumps(child)}\n")
-    assert [(logged.text, logged.reason) for logged in read_log(path)] == [(ASKED, ""), ("", CHILD)]
+    assert [(logged.text, logged.reason) for logged in read_log(path)] == [(ASKED, ""), ("", CHILD_SPAN)]
 
 
 @pytest.mark.parametrize(

@@ -18,17 +18,17 @@ from retrieval.indexing.vector_file import VectorFile
 _BLOCK = 5000
 
 
-def written_as_files(generation: Generation, folder: Path) -> Manifest:
+def copy_to_files(generation: Generation, folder: Path) -> Manifest:
     """Write the generation to ``folder/<hash>`` with the same hash, and return its manifest, which has no engine.
 
     Raises EngineError if the engine does not answer, and OSError if the disk is full.
     """
     manifest = generation.manifest
 
-    def write(aside: Path) -> WrittenIndexes:
-        writer = LocalWriter(aside)
+    def write(temporary: Path) -> WrittenIndexes:
+        writer = LocalWriter(temporary)
         writer.write_words(generation.lexical)
-        with VectorFile(aside / "vectors.tmp", manifest.chunks, manifest.dimension) as file:
+        with VectorFile(temporary / "vectors.tmp", manifest.chunks, manifest.dimension) as file:
             for positions in batches(range(manifest.chunks), _BLOCK):
                 file.write(positions[0], generation.dense.vectors(np.asarray(positions, dtype=np.int64)))
             vectors = cast(NDArray[np.float32], file)
