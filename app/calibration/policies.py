@@ -46,15 +46,15 @@ def labelled_policies(pipeline: Pipeline, run_id: str, policies: Sequence[str]) 
     there = tuple(arm for arm in drawn if arm == BASE or _only_policies(arm))
     if not any(_only_policies(arm) for arm in there):
         raise AppError(
-            f"run {info.id} has no labelled answers of policies: plumbline evaluate QUESTIONS --policies none,strip "
-            "draws such, and plumbline label shows them"
+            f"run {info.id} has no labelled answers of policies: generate them with plumbline evaluate QUESTIONS "
+            "--policies none,strip, then label them with plumbline label"
         )
     arms = requested or tuple(dict.fromkeys(_calibrated(arm.partition("+")[2]) for arm in there))
     found = tuple(arm for arm in arms if arm in there)
     missing = next((arm for arm in arms if arm not in there), None)
     if missing is not None and (policies or not found):
         named = f"--policies {','.join(policies)}: " if policies else ""
-        raise UsageError(f"{named}run {info.id} has labels of {', '.join(there)}, and {missing} is needed")
+        raise UsageError(f"{named}run {info.id} has labels of {', '.join(there)}, but not of {missing}")
     return found
 
 

@@ -52,8 +52,8 @@ def scores_at_query(
     if judge is None:
         raise AppError(
             f"run {info.id} has {len(marked)} questions marked as unanswerable. Its verifier ({verifier[:60]}) "
-            "used that mark, which a query does not have, and is not the one that queries use now: evaluate again "
-            "with the verifier of the service, by the passages that answers were given"
+            "used that mark, which a query does not have, and is not the verifier that queries use now. Evaluate again "
+            "with --faithfulness, which judges answers by the passages in their prompts, then calibrate"
         )
     items: list[VerificationItem] = []
     refused: list[tuple[bool, str]] = []

@@ -160,7 +160,7 @@ def _check_nodes(ray: Any, address: str) -> None:
             raise WorkerError(f"{where} runs other versions: {', '.join(wrong)}. Install the same on every node")
         if not there.token:
             raise WorkerError(
-                f"{where} takes work from anyone who reaches its ports: start Ray on every node with "
+                f"{where} accepts work from anyone who reaches its ports: start Ray on every node with "
                 "RAY_AUTH_MODE=token (docs/ray.md)"
             )
 
@@ -174,7 +174,7 @@ def _why(error: BaseException) -> str:
         step = step.__cause__ or step.__context__
     for one in chain:
         if "Authentication" in type(one).__name__ or "authentication" in str(one).lower():
-            return f"it refuses the token ({_TOKEN}, {_TOKEN_PATH} or {_TOKEN_FILE}), or wants another kind of one"
+            return f"it refuses the token ({_TOKEN}, {_TOKEN_PATH} or {_TOKEN_FILE}), or needs another kind of token"
         if "ersion mismatch" in str(one):
             return " ".join(str(one).split())
     return _first_line(error)

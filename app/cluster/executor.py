@@ -47,7 +47,7 @@ class ClusterOptions:
             )
         if not 0.0 <= self.gpus <= 8.0 or (self.gpus > 1.0 and self.gpus != int(self.gpus)):
             raise WorkerError(
-                f"the share of a GPU is {self.gpus:g}: give a part of one (0.25), or a whole number of them",
+                f"the share of a GPU is {self.gpus:g}: give a fraction (0.25) or an integer",
                 parameter="gpus_per_worker",
             )
 

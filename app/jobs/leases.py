@@ -81,7 +81,7 @@ class JobLeases:
                     self._end(connection, row, "cancelled", None)
                     continue
                 if row["attempts"] >= MOST_ATTEMPTS:
-                    died = f"its worker died {row['attempts']} times while it worked on it: see the server's log"
+                    died = f"the worker died {row['attempts']} times during this job: see the server's log"
                     self._end(connection, row, "failed", died)
                     continue
                 values = {"status": "running", "owner": self.owner, "attempts": row["attempts"] + 1}

@@ -116,14 +116,14 @@ def open_answer_judge(
         choice = "reference" if plan.evidence == "contexts" and by_references else "entailment"
         if choice == "reference" and with_contexts:
             notes.append(
-                f"Judged by references (factuality). {with_contexts} of {total} answers have contexts too, "
-                "which judge the other statements of an answer; the verifier reference ignores those, "
-                "entailment measures faithfulness to the contexts alone."
+                f"Judged by references (factuality). {with_contexts} of {total} answers also have contexts, which "
+                "judge the other statements of an answer. The verifier reference ignores these statements; the "
+                "verifier entailment measures faithfulness to the contexts alone."
             )
         elif choice == "entailment" and with_references and plan.evidence == "contexts":
             notes.append(
                 f"Judged by contexts (faithfulness): only {with_references} of {to_answer} answers have references. "
-                "The verifier reference measures factuality on those."
+                "The verifier reference measures factuality on these answers."
             )
     if choice == "reference":
         both = plan.choice == "auto" and with_contexts > 0
@@ -139,7 +139,7 @@ def open_answer_judge(
         )
         # The mark is enough to judge an answer to an unanswerable question.
         judgeable = [bool(r.references) or not r.answerable for r in records]
-        missing = tuple("" if known else "the answer came with no reference" for known in judgeable)
+        missing = tuple("" if known else "the answer has no reference" for known in judgeable)
         if both:
             own = _texts_beside_references(records)
             verifier = verifier_by_texts("references and contexts", own, plan, _scorer(plan, load))
@@ -155,7 +155,7 @@ def open_answer_judge(
             + ("references (the verifier reference)" if kind == "contexts" else "contexts"),
             parameter=f"{kind}_field",
         )
-    missing = tuple("" if texts_of_one else f"the answer came with no {kind[:-1]}" for texts_of_one in texts)
+    missing = tuple("" if texts_of_one else f"the answer has no {kind[:-1]}" for texts_of_one in texts)
     # Each answer has its own evidence, so each is judged under its own question.
     by_id = {str(i): texts_of_one for i, texts_of_one in enumerate(texts)}
     questions = tuple(AnsweredQuestion(str(i), r.question, answerable=r.answerable) for i, r in enumerate(records))

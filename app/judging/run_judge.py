@@ -101,8 +101,8 @@ def open_judge(
             # Without documents, references judge, and answers to questions without references are unscored.
             return Judge(ReferenceVerifier())
         raise AppError(
-            f"{bare} of {len(questions)} questions have no reference answer, and {_called(plan)} by the documents of "
-            f"a trusted collection (the verifier reference leaves such questions unscored): {error}",
+            f"{bare} of {len(questions)} questions have no reference answer, and {_verifier(plan)} needs the documents "
+            f"of a trusted collection (the verifier reference leaves such questions unscored): {error}",
             parameter="trusted",
         ) from error
     search = pipeline.search(name)  # with the collection's search settings, which the arm may override
@@ -145,8 +145,8 @@ def _labels(plan: VerifierPlan) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _called(plan: VerifierPlan) -> str:
-    return "a judge goes" if plan.choice == "judge" else "entailment judges"
+def _verifier(plan: VerifierPlan) -> str:
+    return "a language-model judge" if plan.choice == "judge" else "entailment"
 
 
 def reopen_judge(
@@ -169,5 +169,7 @@ def reopen_judge(
     )
     judge = open_judge(pipeline, plan, questions, None, load)
     if judge.verifier.name != info.config.verifier:
-        raise AppError(f"run {info.id} was judged by {info.config.verifier}, which is now {judge.verifier.name}")
+        raise AppError(
+            f"run {info.id} was judged by {info.config.verifier}, but the verifier now is {judge.verifier.name}"
+        )
     return judge

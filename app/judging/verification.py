@@ -107,7 +107,7 @@ class ClaimChecker:
             lost = [v for v in checked.verdicts if failed(v)]
             in_a_row = in_a_row + 1 if lost else 0
             if in_a_row >= FAILURES_IN_A_ROW:
-                raise AppError(f"{lost[0].reason} ({in_a_row} claims in a row: stopped)")
+                raise AppError(f"{lost[0].reason} (stopped after {in_a_row} claims in a row)")
         return found
 
     def _one_by_one(self, pairs: Sequence[ClaimPair], words: bool) -> Iterator[CheckedClaim]:
@@ -120,7 +120,7 @@ class ClaimChecker:
                 in_a_row += 1
                 reason = f"{FAILED}: {type(error).__name__}: {error}"[:500]
                 if in_a_row >= FAILURES_IN_A_ROW:
-                    raise AppError(f"{reason} ({in_a_row} claims in a row: stopped)") from error
+                    raise AppError(f"{reason} (stopped after {in_a_row} claims in a row)") from error
                 yield CheckedClaim(pair, "unscored", None, reason, ())
 
     def _check(self, pairs: Sequence[ClaimPair], words: bool) -> tuple[CheckedClaim, ...]:
@@ -215,12 +215,12 @@ def _pair(value: object, needs_evidence: bool) -> ClaimPair | str:
         evidence = []
     texts = [evidence] if isinstance(evidence, str) else evidence
     if not isinstance(value.get("claim"), str):
-        return '"claim" is missing, or no text'
+        return '"claim" is missing or is not text'
     if not isinstance(texts, list) or not all(isinstance(t, str) for t in texts):
         return '"evidence" is missing: it must be text or a list of texts'
     question, name = value.get("question") or "", value.get("id")
     if not isinstance(question, str):
-        return '"question" is no text'
+        return '"question" is not text'
     answerable = value.get("answerable", True)
     if not isinstance(answerable, bool):
         return '"answerable" must be true or false'

@@ -177,5 +177,5 @@ def _remark(question: Question, sample: SampleRecord) -> str:
     if not question.answerable:
         remarks.append("The question set says that the documents do not answer this question.")
     if sample.completion is None:
-        remarks.append("Nothing was generated here: choose the label for answers you cannot tell.")
+        remarks.append("No answer was generated: choose the label for answers that you cannot judge.")
     return " ".join(remarks)

@@ -90,12 +90,12 @@ def parsed_labels(
     problems = [*read.problems]
     if not others:
         strange = (label for label in read.labels if label.annotator != annotator)
-        reason = f"it names another annotator: these labels are to be {annotator}'s"
+        reason = f"it names another annotator than {annotator}"
         problems += [Refused(label.where, reason) for label in strange]
     if problems:
         raise AppError(problems_message(name, problems))
     if not read.labels:
-        raise AppError(f"{name} has no label: fill in its column label")
+        raise AppError(f"{name} has no labels: fill in the column named label")
     given = [StoredLabel(by_id[r.item], check_annotator(r.annotator), _outcome(r.label), settles) for r in read.labels]
     return ParsedLabels(tuple(given), read.blank)
 

@@ -55,7 +55,7 @@ def label_in_terminal(session: Labelling, output: Output, read_key: Callable[[],
             given += 1
             index += 1
         else:
-            output.say(f"{terminal_safe(key)!r} is no label: {HELP}")
+            output.say(f"{terminal_safe(key)!r} is not a key: {HELP}")
     return given
 
 

@@ -188,7 +188,7 @@ def _computed(
     ours = our_run(model, prompt, steps)
     if not bool(torch.isfinite(ours.logits).all()):
         raise ModelError(
-            f"{request.folder}: the weights are finite, but the logits computed in {request.dtype} are not:"
+            f"{request.folder}: the weights are finite, but the logits computed in {request.dtype} are not: "
             + ("the weights are damaged" if dtype == torch.float32 else "use a dtype with a wider range")
         )
     split = split_differences(model, prompt, ours.logits)
@@ -221,7 +221,8 @@ def _split_problems(split: SplitDifferences, allowed: float) -> list[str]:
         ("in a padded batch", split.padded),
     )
     return [
-        f"computed {way} the logits differ by {difference:.2g} from one uncached pass; rounding explains {allowed:.2g}"
+        f"computed {way}, the logits differ by {difference:.2g} from one uncached pass, but rounding explains at most "
+        f"{allowed:.2g}"
         for way, difference in ways
         if not difference <= allowed
     ]
@@ -231,7 +232,7 @@ def _reference_problems(found: Comparison, whose: str) -> list[str]:
     problems = []
     if not found.logit_difference <= found.tolerance:
         problems.append(
-            f"the logits differ by {found.logit_difference:.2g} from those of {whose}; rounding explains "
+            f"the logits differ by {found.logit_difference:.2g} from those of {whose}, but rounding explains at most "
             f"{found.tolerance:.2g}"
         )
     if found.equal_tokens < found.tokens and not found.tie:

@@ -81,7 +81,7 @@ def open_generator(
         folder = _folder(rest, choice, home)
         if (folder / "reader.json").is_file():
             raise AppError(
-                f"the model {choice!r}: that folder is a reader, which transformers does not know: leave out "
+                f"the model {choice!r}: that folder is a reader, which transformers cannot load. Leave out "
                 "transformers:",
                 parameter="model",
             )

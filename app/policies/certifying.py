@@ -79,9 +79,10 @@ def settle(
     # A certificate for another verifier has one more reason, so the shortest list has only the relevant reasons.
     why = min(reasons, key=len).replace(f"{files.folder}/", "")
     if len(why) > _LONGEST:
-        why = f"{why[:_LONGEST]}... (plumbline calibrate --list names all)"
+        why = f"{why[:_LONGEST]}... (plumbline calibrate --list shows all)"
     raise NoCertificateError(
-        f"{why}. plumbline calibrate RUN --alpha {wanted.max_rate:g} makes one, from a labelled run with these settings"
+        f"{why}. To create one, label a run with these settings, then use plumbline calibrate RUN --alpha "
+        f"{wanted.max_rate:g}"
     )
 
 

@@ -62,18 +62,22 @@ def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
         if "abstain" not in names:
             raise PolicyError(
                 "policy",
-                f"policy is {', '.join(names)}: a guaranteed rate needs abstain, which withholds what is below the "
-                "certified threshold",
+                f"policy is {', '.join(names)}: a guaranteed rate needs the policy abstain, which withholds answers "
+                "below the certified threshold",
             )
         if wanted.threshold is not None and not plan.changes_texts:
             raise PolicyError(
-                "threshold", f"threshold is {wanted.threshold:g}: with max_hallucination_rate the certificate sets it"
+                "threshold",
+                f"threshold is {wanted.threshold:g}: leave it out, because the certificate for "
+                "max_hallucination_rate sets it",
             )
     if wanted.threshold is not None and not plan.judges:
         raise PolicyError("threshold", f"threshold is {wanted.threshold:g}, and no policy uses it: name a policy")
     for name, value in (("correct_rounds", wanted.rounds), ("correct_tokens", wanted.tokens)):
         if value is not None and not plan.needs_redraw:
-            raise PolicyError(name, f"{name} is {value}: it is the budget of the policy correct, which is not named")
+            raise PolicyError(
+                name, f"{name} is {value}: it is the budget of the policy correct, so name that policy or leave it out"
+            )
     if plan.judges and not request.retrieval:
         raise PolicyError(
             "policy",

@@ -171,8 +171,8 @@ def _nothing(collection: str, question_set: GeneratedSet) -> str:
     if not sum(question_set.made.values()):
         return (
             f"no question could be generated from the {question_set.documents} documents of {collection!r}: the rules "
-            "need English prose, and found none to ask about (tables, lists and other languages have none); "
-            "write questions yourself, or name a --model that reads the language"
+            "need English prose and found no usable sentence (they do not use tables, lists and other languages); "
+            "write questions yourself, or name a --model that knows the language"
         )
     reasons = ", ".join(f"{count} because {reason}" for reason, count in question_set.refused.items())
     return f"no question was kept of {sum(question_set.made.values())} generated from {collection!r}: {reasons}"

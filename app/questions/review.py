@@ -71,7 +71,7 @@ class QuestionReview:
         for question in self.questions():
             if question.id == question_id:
                 return question
-        raise AppError(f"{self.path} has no question {question_id!r} any more: somebody dropped it")
+        raise AppError(f"{self.path} no longer has the question {question_id!r}: someone dropped it")
 
     def keep(self, question_id: str) -> None:
         """Mark a question as reviewed and correct. Raises AppError if it is no longer in the file."""
@@ -171,7 +171,7 @@ def _find(rows: list[dict[str, object]], question_id: str, path: Path) -> dict[s
     for row in rows:
         if question_from_fields(row).id == question_id:
             return row
-    raise AppError(f"{path} has no question {question_id!r} any more: somebody dropped it")
+    raise AppError(f"{path} no longer has the question {question_id!r}: someone dropped it")
 
 
 def _write(path: Path, rows: list[dict[str, object]]) -> None:

@@ -78,7 +78,7 @@ class _Pages:
     async def _guarded(self, request: Request, work: Any) -> Response:
         try:
             if host_of(request) not in HOSTS:  # another host name may be DNS rebinding
-                raise PageError(403, "this page answers to 127.0.0.1 and localhost only")
+                raise PageError(403, "this page is available at 127.0.0.1 and localhost only")
             found: Response = await anyio.to_thread.run_sync(work)
             return found
         except PageError as error:

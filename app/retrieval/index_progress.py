@@ -16,9 +16,9 @@ _ENOUGH_S = 5.0
 
 _UNITS = {
     "documents": "documents read",
-    "chunks": "documents cut",
+    "chunks": "documents chunked",
     "vectors": "chunks embedded",
-    "words": "documents counted",
+    "words": "documents indexed for BM25",
     "index": "vectors indexed",
     "publishing": "published",
 }

@@ -86,8 +86,8 @@ def analyse_further(
             )
         if sampling_cell(info.config) is None or not any(d.greedy for d in info.config.grid):
             notes.append(
-                "Signals are missing: they need a greedy answer beside at least two samples of each question, which "
-                "an evaluation with signals and two or more samples draws."
+                "Signals are missing: they need a greedy answer and at least two samples of each question. Evaluate "
+                "with signals and two or more samples to get them."
             )
     store = ExtraVerdicts(pipeline.store)
     judged_by = ""

@@ -63,7 +63,7 @@ def _banded(band: Band, i: int) -> str:
 def _observed_table(rates: tuple[ObservedRate, ...]) -> Table:
     """Return a table of the events observed in each arm."""
     table = _table("Observations of arms, share of the responses with a definite observation")
-    for name in ("arm", "it"):
+    for name in ("arm", "event"):
         table.add_column(name)
     for name in ("share", "responses"):
         table.add_column(name, justify="right", no_wrap=True)

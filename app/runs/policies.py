@@ -58,7 +58,8 @@ def check_policies(named: Sequence[ArmName], decoding: Decoding, grid: Sequence[
         return
     if grid:
         raise PolicyError(
-            "grid", f"{chosen.text} in a run of {1 + len(grid)} decodings: arms with policies need one decoding"
+            "grid",
+            f"the run has {1 + len(grid)} decoding settings, but arms with policies ({chosen.text}) need a single one",
         )
     several = next((arm for arm in named if arm.policy_samples > 1), None)
     if several is not None and decoding.greedy:
@@ -85,7 +86,7 @@ def policy_parts(pipeline: Pipeline, options: PolicyOptions, judge: Judge) -> Po
     if judge.entailment is not None and judge.entailment.scorer_name == selector.scorer_name:
         raise PolicyError(
             "verifier",
-            f"the verifier {selector.scorer_name} selects the answers and would judge them too, and find too few "
-            "hallucinated: judge by references, facts, a language model, labels, or another verifier model",
+            f"the verifier {selector.scorer_name} selects the answers, so it must not judge them too: it would find "
+            "too few hallucinations. Judge by references, facts, a language model, labels, or another verifier model",
         )
     return PolicyParts(pipeline.generator, selector, options.threshold, options.rounds, options.tokens)

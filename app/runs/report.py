@@ -38,7 +38,7 @@ from evaluation.verifiers.short_answer_scorer import read_by
 
 _OWN_JUDGE = (
     "Without references, short answers of the embedded reader are judged partly by the reader's own network: "
-    "the likelihood of the answer given the evidence counts beside the verifier's network. This ranks "
+    "the likelihood of the answer given the evidence counts in addition to the verifier's network. This ranks "
     "answers better than the reader alone, but many confident errors of the reader still pass. Label some "
     "answers (plumbline label) to correct the rates."
 )

@@ -79,7 +79,7 @@ def pairs_table(summary: RunSummary) -> Table:
     """
     unscored = [pair.bounds.low < pair.bounds.high for pair in summary.pairs]
     note = (
-        "\nof pairs of scored responses; {low,high}: over all, if the unscored were all one or the other"
+        "\nof pairs of scored responses; {low,high}: limits over all outcomes of the unscored ones"
         if any(unscored)
         else ""
     )

@@ -40,7 +40,7 @@ def assert_rate(
         raise AssertionError(f"{len(missing)} of {len(answers)} answers are unscored: {missing[0].evaluation.reason}")
     if of == "answered":
         if missing and unscored == "count":
-            raise UsageError('of="answered" has no place for unscored answers: give unscored="refuse" or "ignore"')
+            raise UsageError('of="answered" cannot count unscored answers: give unscored="refuse" or "ignore"')
         estimate = summary.hall_answered.default
     else:
         estimate = summary.hall_if_unscored_hallucinated if unscored == "count" else summary.headline.default

@@ -59,8 +59,8 @@ def group_notes(records: Sequence[AnswerRecord], groups: Sequence[str]) -> list[
     notes = []
     if most >= _LUMP and most > _LUMP_SHARE * len(records) and not any(r.group for r in records):
         notes.append(
-            f"{most} answers have one question ({group!r}) and form one cluster: if they are about different "
-            "things, name the field that distinguishes them (group), or the intervals are too wide."
+            f"{most} answers have the same question ({group!r}) and form one cluster. If they are about different "
+            "things, name the field that distinguishes them (group); otherwise the intervals are too wide."
         )
     if len(set(groups)) == 1 and len(records) > 1:
         notes.append("All answers belong to one question: an interval from one question is almost meaningless.")

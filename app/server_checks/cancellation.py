@@ -39,6 +39,6 @@ def cancellation(probe: ServerProbe) -> Iterator[Finding]:
         CHECK,
         "warn",
         f"{measured}: the server seems to finish the cancelled answer",
-        "lost: time. Answers that are cancelled, stopped or late go on costing the server",
+        "cancelled, stopped and late answers continue to use the server's time",
         figures,
     )

@@ -41,7 +41,8 @@ def context(probe: ServerProbe) -> Iterator[Finding]:
                     CHECK,
                     "warn",
                     f"less than {words} tokens: {error}"[:500],
-                    "give the server's length with --model-context: without it passages are dropped one by one",
+                    "give the server's length with --model-context; otherwise passages are left out one by one until "
+                    "the prompt fits",
                     {"context_length": None, "configured": configured},
                 )
                 return
@@ -49,8 +50,8 @@ def context(probe: ServerProbe) -> Iterator[Finding]:
             yield Finding(
                 CHECK,
                 "warn",
-                f"a prompt of {words} words fails with another error than a too long context: {error}"[:500],
-                "lost: a long prompt ends in an error instead of fewer passages; set --model-context low enough",
+                f"a prompt of {words} words fails, but not with an error about the context length: {error}"[:500],
+                "a long prompt ends in an error instead of being shortened: set --model-context low enough",
                 {"context_length": None, "configured": configured},
             )
             return
@@ -63,7 +64,7 @@ def context(probe: ServerProbe) -> Iterator[Finding]:
             CHECK,
             "warn",
             f"{length} tokens ({source}), {configured} are configured",
-            f"--model-context {length}; otherwise long prompts are refused once and sent again with fewer passages",
+            f"set --model-context {length}; otherwise long prompts are refused, then sent again with fewer passages",
             figures,
         )
     else:
@@ -78,9 +79,9 @@ def _accepted(probe: ServerProbe, words: int, read: int | None) -> Finding:
         return Finding(
             CHECK,
             "fail",
-            f"a prompt of {words} words was read as {read} tokens: longer prompts are cut without an error",
-            f"--model-context {max(16, read // 2)} or a longer context on the server: a prompt that is cut loses its "
-            "instruction or its passages, and the rates measure that",
+            f"a prompt of {words} words was read as {read} tokens: longer prompts are truncated without an error",
+            f"set --model-context {max(16, read // 2)}, or a longer context on the server: a truncated prompt loses "
+            "its instruction or its passages, which makes the rates wrong",
             figures,
         )
     return Finding(CHECK, "ok", f"at least {read or words} tokens; {configured} are used", None, figures)

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe
 
 CHECK = "server logprobs"
-_LOST = "lost: signals from log-probabilities (mean log-probability, entropy over samples); rates do not need them"
+_LOST = (
+    "signals from log-probabilities are missing (mean log-probability, entropy over samples); rates do not need them"
+)
 _TOLERANCE = 0.05  # nats, between two evaluations of the same prompt
 
 
@@ -32,7 +34,7 @@ def logprobs(probe: ServerProbe) -> Iterator[Finding]:
     count = len(choice.logprobs)
     figures: dict[str, float | int | bool | str | None] = {"logprobs": True, "values": count, "tokens": drawn}
     if drawn is not None and abs(count - drawn) > 1:
-        advice = "lost: log-probabilities of some tokens (a reasoning model's); means are over the others"
+        advice = "log-probabilities of some tokens are missing (of a model's reasoning); means are over the others"
         yield Finding(CHECK, "warn", f"{count} values for {drawn} tokens", advice, figures)
         return
     cold, warm = (
@@ -45,8 +47,8 @@ def logprobs(probe: ServerProbe) -> Iterator[Finding]:
             CHECK,
             "warn",
             f"one for each of {count} tokens, but scaled by the temperature ({cold:.2f} at 0.25, {warm:.2f} at 1)",
-            "lost: log-probabilities of other temperatures than 1 are not comparable with local models'",
+            "log-probabilities are comparable with those of local models only at temperature 1",
             figures,
         )
         return
-    yield Finding(CHECK, "ok", f"one for each of {count} tokens, at temperature 1 whatever is sampled", None, figures)
+    yield Finding(CHECK, "ok", f"one for each of {count} tokens, not scaled by the temperature", None, figures)

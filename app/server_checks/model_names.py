@@ -31,13 +31,13 @@ def model_names(probe: ServerProbe) -> Iterator[Finding]:
     if name in listed or not listed or refuses:
         status = "ok" if refuses or name in listed else "warn"
         found = f"{name!r}; the server lists {shown}; other names are {'refused' if refuses else 'answered too'}"
-        advice = None if status == "ok" else "the server does not say which model answers: note it down yourself"
+        advice = None if status == "ok" else "the server does not say which model answers, so record it yourself"
         yield Finding(CHECK, "warn" if advice else "ok", found, advice, {**figures, "refuses_others": refuses})
         return
     yield Finding(
         CHECK,
         "warn",
-        f"{name!r} is not listed (the server lists {shown}), but answered: it answers to any name",
-        "use a listed name; a misspelt one measures another model without a word",
+        f"{name!r} is not listed (the server lists {shown}), but the server answers to any name",
+        "use a listed name; with a misspelt name you measure another model without a warning",
         {**figures, "refuses_others": refuses},
     )

@@ -37,4 +37,4 @@ def prefix_cache(probe: ServerProbe) -> Iterator[Finding]:
     if cached or second.seconds < _WORTH * first.seconds or first.seconds < _LEAST_S:
         yield Finding(CHECK, "ok", times, None, figures)
     else:
-        yield Finding(CHECK, "warn", times, "lost: time. n samples of one question read its passages n times", figures)
+        yield Finding(CHECK, "warn", times, "slow: for n samples of a question its passages are read n times", figures)

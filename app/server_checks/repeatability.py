@@ -28,7 +28,7 @@ def repeatability(probe: ServerProbe) -> Iterator[Finding]:
         f"two greedy runs {'agree' if same else 'differ'}",
         None
         if same
-        else "lost: the same run twice gives other answers (a prefix cache alone changes rounding). Rates and "
+        else "a repeated run gives different answers (a prefix cache is enough to change rounding). Rates and "
         "intervals stay valid for each run; compare runs on many questions, or use the server's deterministic mode",
         {"greedy_agrees": same},
     )
@@ -47,14 +47,14 @@ def _seeds(same: bool, differs: bool) -> Finding:
             SEEDS,
             "warn",
             "two seeds give the same sample at temperature 1: the server ignores seeds or the temperature",
-            "lost: n samples of a question are one sample. Ask for one (-n 1), or use another server",
+            "all samples of a question are equal: request one sample (-n 1), or use another server",
             figures,
         )
     return Finding(
         SEEDS,
         "warn",
-        "not honoured: the same seed gives another sample",
-        "lost: samples cannot be drawn again. Stored runs stay valid and resume; a new run has other samples",
+        "not honoured: the same seed gives different samples",
+        "samples cannot be reproduced. Stored runs stay valid and resume; a new run has other samples",
         figures,
     )
 
@@ -74,7 +74,7 @@ def _under_load(probe: ServerProbe, greedy: str, sampled: str, greedy_agrees: bo
         if known
     }
     if not same:
-        return Finding(LOAD, "warn", "not measured: the answers differ without load", "see the checks before")
+        return Finding(LOAD, "warn", "not measured: the answers differ without load", "see the preceding checks")
     figures = {f"{kind}_agrees_under_load": agrees for kind, agrees in same.items()}
     if all(same.values()):
         return Finding(LOAD, "ok", f"the same answers with {_OTHERS} other requests", None, figures)
@@ -83,7 +83,7 @@ def _under_load(probe: ServerProbe, greedy: str, sampled: str, greedy_agrees: bo
         LOAD,
         "warn",
         f"{names} answers change with {_OTHERS} other requests",
-        "lost: a repeated run may differ in single answers. Ask for one at a time (PLUMBLINE_MODEL_PARALLEL=1), or "
+        "a repeated run may differ in single answers. Send one request at a time (PLUMBLINE_MODEL_PARALLEL=1), or "
         "start the server in its batch-invariant mode (vLLM: VLLM_BATCH_INVARIANT=1; SGLang: "
         "--enable-deterministic-inference)",
         figures,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe
 
 CHECK = "server n"
-_SAME = "nothing is lost: each sample is a request of its own, with its own seed"
+_SAME = "not needed: each sample is a separate request with its own seed"
 
 
 def samples(probe: ServerProbe) -> Iterator[Finding]:

@@ -25,7 +25,7 @@ def speed(probe: ServerProbe) -> Iterator[Finding]:
             CHECK,
             "warn",
             f"{alone.seconds:.2f} s for at most {GREEDY.max_tokens} tokens; the server does not count tokens (usage)",
-            "token counts and tokens/s are missing from results and from the metrics",
+            "token counts and tokens/s are missing from results and metrics",
         )
         return
     rate = drawn / alone.seconds
@@ -51,14 +51,14 @@ def concurrency_finding(rate: float, total: float, slowest: float, count: int) -
     the slowest one in seconds. count: number of parallel requests.
     """
     figures = {"requests": count, "tokens_per_second": round(total, 2), "slowest_s": round(slowest, 3)}
-    measured = f"{count} requests at once: {total:.1f} tokens/s together, the last after {slowest:.2f} s"
+    measured = f"{count} requests at once: {total:.1f} tokens/s in total, the slowest takes {slowest:.2f} s"
     if total >= _WORTH_IT * rate:
         return Finding(TOGETHER, "ok", measured, None, figures)
     return Finding(
         TOGETHER,
         "warn",
-        f"{measured}: the server works on one after the other",
-        "lost: time. Start it with several slots, or ask for fewer at once (PLUMBLINE_MODEL_PARALLEL=1), so that none "
-        "waits until its timeout",
+        f"{measured}: the server processes requests one after the other",
+        "start the server with several slots, or send fewer requests at once (PLUMBLINE_MODEL_PARALLEL=1), so that no "
+        "request waits until its timeout",
         figures,
     )

@@ -28,12 +28,16 @@ def streaming(probe: ServerProbe) -> Iterator[Finding]:
     }
     if not stream.ended:
         yield Finding(
-            CHECK, "fail", "the stream ends without a finish reason", "serve cannot use it: see its log", figures
+            CHECK,
+            "fail",
+            "the stream ends without a finish reason",
+            "plumbline serve cannot use such streams: see the server's log",
+            figures,
         )
         return
     losses = [
-        *(["it came in one piece: nothing is shown before the end"] if stream.pieces < 2 else []),
-        *([] if stream.usage else ["no token counts (stream_options): prompts count as 0 tokens in serve"]),
+        *(["it comes in one piece, so nothing is shown before the end"] if stream.pieces < 2 else []),
+        *([] if stream.usage else ["no token counts (stream_options), so plumbline serve counts prompts as 0 tokens"]),
         *([] if same else ["its text differs from the unstreamed answer"]),
     ]
     first = "" if stream.first is None else f", the first after {stream.first:.2f} s"
@@ -43,7 +47,7 @@ def streaming(probe: ServerProbe) -> Iterator[Finding]:
         CHECK,
         "warn" if losses else "ok",
         measured,
-        "lost in serve only; evaluations do not stream" if losses else None,
+        "concerns plumbline serve only; evaluations do not stream" if losses else None,
         figures,
     )
     yield _together(probe.streams((STORY, *OTHER_STORIES[:2]), GREEDY))
@@ -53,14 +57,14 @@ def _together(found: list[ProbeStream | Exception]) -> Finding:
     broken = [stream for stream in found if isinstance(stream, Exception) or not stream.ended]
     figures = {"streams": len(found), "broken_off": len(broken)}
     if not broken:
-        return Finding(TOGETHER, "ok", f"{len(found)} at once, all to their end", None, figures)
+        return Finding(TOGETHER, "ok", f"{len(found)} at once, all complete", None, figures)
     first = broken[0]
     why = f": {first}" if isinstance(first, Exception) else " without a finish reason"
     return Finding(
         TOGETHER,
         "warn",
         f"{len(broken)} of {len(found)} streams at once were broken off{why}"[:500],
-        "lost in serve: answers of users who ask at the same time end in an error. Start llama-cpp-python with "
+        "in plumbline serve, answers to simultaneous questions end in an error. Start llama-cpp-python with "
         "--interrupt_requests False, or serve one request at a time (PLUMBLINE_MAX_ACTIVE=1)",
         figures,
     )

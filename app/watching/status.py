@@ -176,7 +176,7 @@ class Watching:
         if not certificate_id:
             return None, ()
         if check is None:
-            return None, ("its file is gone from this home",)
+            return None, ("its file is no longer in this home",)
         certificate = check.certificate
         if certificate is None:
             return None, check.problems

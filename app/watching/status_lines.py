@@ -50,7 +50,7 @@ def audits_line(watch: CertificateWatch) -> str:
     parts = [f"{r.drawn} drawn"]
     parts += [f"{count} {name}" for name, count in (("withheld", r.withheld), ("labelled", r.labelled)) if count]
     parts += [f"{r.waiting} {'waits' if r.waiting == 1 else 'wait'} for a label"] if r.waiting else []
-    parts += [f"{r.behind} labelled ones wait for those before them"] if r.behind else []
+    parts += [f"{r.behind} labelled but not counted yet, because earlier ones have no label"] if r.behind else []
     parts += [f"{r.declined} of them abstentions"] if r.declined else []
     parts += [f"{r.lapsed} deleted without a label"] if r.lapsed else []
     text = ", ".join(parts)

@@ -191,7 +191,7 @@ def test_one_answer_all_abstained_all_unscored() -> None:
 def test_missing_contexts_are_unscored_and_nothing_to_judge_by_is_an_error() -> None:
     result = scored([ROWS[0], {**ROWS[1], "contexts": []}, {**ROWS[3], "contexts": None}])
     assert outcomes(result) == ["supported", "unscored", "abstained"]
-    assert result.answers[1].evaluation.reason == "the answer came with no context"
+    assert result.answers[1].evaluation.reason == "the answer has no context"
     with pytest.raises(AppError, match=r"1 .*contexts.*references"):
         scored([{"answer": "x"}])
     with pytest.raises(AppError, match=r"1 .*references"):

@@ -154,6 +154,6 @@ def _write(recipe: DecoderRecipe, folder: Path, model: Decoder, ends: Sequence[i
                 write_atomic(folder / name, (recipe.model / name).read_bytes())
     except OSError as error:
         raise ModelError(
-            f"the tokenizer could not be written to {folder} ({error}): make room and try again"
+            f"the tokenizer could not be written to {folder} ({error}): free some space and try again"
         ) from error
     return save_llama(model, folder, end_id=ends[0], dtype=recipe.dtype, shard_bytes=recipe.shard_bytes)
