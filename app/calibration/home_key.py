@@ -51,7 +51,7 @@ def open_home_key(folder: Path) -> HomeKey:
     path = folder / KEY_FILE
     found = _read(path)
     if found is None:
-        _make(folder, path)
+        _create(folder, path)
         found = _read(path)
     if found is None:
         raise AppError(f"the signing key {path} disappeared while it was created: run the command again")
@@ -85,7 +85,7 @@ def _read(path: Path) -> bytes | None:
     return secret
 
 
-def _make(folder: Path, path: Path) -> None:
+def _create(folder: Path, path: Path) -> None:
     """Write a new key to a temporary file and link it to ``path``.
 
     If two processes do this, the first one succeeds. A partial file is never visible.

@@ -166,11 +166,11 @@ def _arm(draw: LabelDraw, arm: str | None) -> str:
     return arm
 
 
-def _verifier(pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], wanted: str | None) -> str:
+def _verifier(pipeline: Pipeline, info: RunInfo, questions: Sequence[Question], prefix: str | None) -> str:
     known = tuple(dict.fromkeys((info.config.verifier, *ExtraVerdicts(pipeline.store).verifiers(info.id))))
-    fitting = [name for name in known if wanted is None or name.startswith(wanted)]
+    fitting = [name for name in known if prefix is None or name.startswith(prefix)]
     if not fitting:
-        raise UsageError(f"--verifier {wanted}: run {info.id} was judged by {' | '.join(known)}")
+        raise UsageError(f"--verifier {prefix}: run {info.id} was judged by {' | '.join(known)}")
     for name in fitting:
         if not needs_at_query_time(name, questions):
             return name

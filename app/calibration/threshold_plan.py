@@ -66,8 +66,8 @@ def threshold_plan(
         return ThresholdPlan("unlabelled answers", data.spare, (), answers, start)
     if len(answers.score) >= FEWEST_TO_SPLIT:
         # The draw is in random order, so its first fifth is a random sample.
-        places = np.arange(len(answers.score))
-        first, rest = (answers.part(chosen) for chosen in np.split(places, [len(places) // 5]))
+        indices = np.arange(len(answers.score))
+        first, rest = (answers.part(chosen) for chosen in np.split(indices, [len(indices) // 5]))
         if first.passes(0.0).any():
             return ThresholdPlan("a fifth of the labelled answers", first.score, (), rest, start)
     return ThresholdPlan("fixed in advance", None, FIXED_GRID, answers)

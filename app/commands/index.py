@@ -142,7 +142,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                     vectors=arguments.vectors,
                     executor=executor,
                 )
-            uploads.settle()
+            uploads.mark_sourced()
             kept = uploads.kept
             return report
 

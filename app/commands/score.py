@@ -201,7 +201,7 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     from app.runs.corrected_table import print_corrected
     from app.runs.first_screen_lines import advice_lines, summary_lines, term_lines
     from app.runs.tables import arms_table, pairs_table
-    from app.scoring.corrected import note_of, result_with, score_corrected
+    from app.scoring.corrected import rates_note, score_corrected, with_corrected
     from app.scoring.json_output import result_json
     from app.scoring.report import score_report
     from app.scoring.tables import detection_lines, headline
@@ -218,7 +218,7 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     code = EXIT_PARTIAL if result.failed else EXIT_OK
     failed, gated = gate_code(gate, gate_figures(result.summary, corrected), output)
     code = EXIT_THRESHOLD if failed else code
-    for note in (*result.notes, note_of(corrected)):
+    for note in (*result.notes, rates_note(corrected)):
         output.say(note)
     if result.file.skipped:
         output.say(f"{len(result.file.skipped)} bad lines left out, the first: {result.file.skipped[0]}")
@@ -232,7 +232,7 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     for reason, count in result.reasons[:5]:
         output.say(f"{count} unscored: {reason}")
     if output.as_json:
-        document = {"first_screen": screen.to_json()} | result_with(result_json(result), corrected)
+        document = {"first_screen": screen.to_json()} | with_corrected(result_json(result), corrected)
         output.json(document | gated | {"exit_code": code})
         return code
     for text in (*summary_lines(screen), *advice_lines(screen), "", headline(result)):

@@ -46,8 +46,8 @@ class Refusals:
 
     def add(self, refused: Refused, folder: Path) -> Refused:
         """Add a refused item, and return it without the path of the staging folder. Notes are not counted."""
-        place = f"{folder}/"
-        shown = replace(refused, where=refused.where.replace(place, ""), reason=refused.reason.replace(place, ""))
+        prefix = f"{folder}/"
+        shown = replace(refused, where=refused.where.replace(prefix, ""), reason=refused.reason.replace(prefix, ""))
         if shown.kind != "note":
             self.count += shown.count
             if len(self.kept) < SHOWN_REFUSED:
@@ -125,7 +125,7 @@ def _contents(
                 if isinstance(item, Refused):
                     yield refusals.add(item, folder)
                     continue
-                document = _beside(store, item, versions)
+                document = _with_distinct_id(store, item, versions)
                 passed.add(document.id)
                 names.append(document.id)
                 kept += 1
@@ -137,7 +137,7 @@ def _contents(
         yield one.document
 
 
-def _beside(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
+def _with_distinct_id(store: Store, document: Document, versions: Mapping[str, StoredVersion]) -> Document:
     """Return the uploaded document. Its ID gets the file's name if a document of another file has the same ID.
 
     Tables often number rows 1, 2, 3. A row replaces an earlier one only if both come from the same file.

@@ -100,21 +100,21 @@ class JobStore:
         offset: int = 0,
     ) -> tuple[Job, ...]:
         """Return the tenant's jobs, newest first. stored: name of a collection in the store whose jobs are selected."""
-        wanted = jobs_of(tenant)
+        query = jobs_of(tenant)
         for column, value in ((jobs.c.kind, kind), (jobs.c.status, status), (collections.c.name, stored)):
             if value is not None:
-                wanted = wanted.where(column == value)
-        wanted = wanted.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit).offset(offset)
+                query = query.where(column == value)
+        query = query.order_by(jobs.c.created_at.desc(), jobs.c.id).limit(limit).offset(offset)
         with self._store.read() as connection:
-            return tuple(job_of(dict(row)) for row in connection.execute(wanted).mappings())
+            return tuple(job_of(dict(row)) for row in connection.execute(query).mappings())
 
     def count(self, tenant: str, *, waiting: bool = True) -> int:
         """Return the number of the tenant's jobs that have not ended, or of all its jobs if ``waiting`` is False."""
-        wanted = select(func.count()).select_from(jobs).where(jobs.c.tenant == tenant)
+        query = select(func.count()).select_from(jobs).where(jobs.c.tenant == tenant)
         if waiting:
-            wanted = wanted.where(jobs.c.status.in_(("queued", "running")))
+            query = query.where(jobs.c.status.in_(("queued", "running")))
         with self._store.read() as connection:
-            return connection.execute(wanted).scalar_one()
+            return connection.execute(query).scalar_one()
 
     def cancel(self, tenant: str, job_id: str) -> Job | None:
         """Cancel a queued job at once, or request a running job to stop. Return None if the tenant has no such job.

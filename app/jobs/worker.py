@@ -123,8 +123,8 @@ class Worker:
         lately = utc_now() - timedelta(days=UPLOADS_KEPT_DAYS)
         with self._pipeline.store.read() as connection:
             waiting = jobs.c.finished_at.is_(None) | (jobs.c.finished_at > lately)
-            wanted = select(jobs.c.id).where(jobs.c.status != "succeeded", waiting)
-            known = connection.execute(wanted).scalars().all()
+            query = select(jobs.c.id).where(jobs.c.status != "succeeded", waiting)
+            known = connection.execute(query).scalars().all()
         remove_orphans(self._pipeline.home, known)
         if self._pipeline.store.shared:
             prune_buckets(self._pipeline.store)

@@ -21,9 +21,9 @@ _FIRST = min(8, AT_ONCE)
 
 @dataclass(frozen=True, slots=True)
 class JudgedAnswer:
-    """A judged answer. place: index of its record. failed: whether the verifier failed on it."""
+    """A judged answer. index: index of its record. failed: whether the verifier failed on it."""
 
-    place: int
+    index: int
     evaluation: AnswerEvaluation
     failed: bool = False
 
@@ -48,12 +48,12 @@ def judge_answers(
     the error as reason. After FAILURES_IN_A_ROW consecutive failures the verifier is not called again.
     """
     known = known or {}
-    open_places = [i for i in range(len(records)) if i not in known]
-    done = len(records) - len(open_places)
+    open_indices = [i for i in range(len(records)) if i not in known]
+    done = len(records) - len(open_indices)
     if progress is not None:
         progress(done, len(records))
     in_a_row = 0
-    batches = list(_growing(open_places))
+    batches = list(_growing(open_indices))
     results = None if elsewhere is None else elsewhere(batches)
     for indices in batches:
         if in_a_row >= FAILURES_IN_A_ROW:

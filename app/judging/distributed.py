@@ -45,14 +45,14 @@ class AnswerBlockJudge:
         self._plan, self._scorer = plan, (load or load_scorer)(plan.model, plan.device)
 
     def __call__(self, block: AnswerBlock) -> tuple[JudgedAnswer, ...]:
-        """Return the judged answers. Their ``place`` is the index in the block."""
+        """Return the judged answers. Their indices are those in the block."""
         # Each block has its own cache, so that scores do not depend on earlier blocks of the worker.
         verifier = verifier_by_texts(block.kind, block.texts, self._plan, CachedScorer(self._scorer))
         judge = AnswerJudge(verifier, block.questions, block.missing, block.measure, block.kind)
         return tuple(judge_batch(block.records, judge, range(len(block.records))))
 
 
-def judge_elsewhere(
+def judge_in_workers(
     executor: BlockExecutor,
     records: Sequence[AnswerRecord],
     judge: AnswerJudge,
@@ -81,7 +81,7 @@ def judge_elsewhere(
     def judged(batches: Sequence[Sequence[int]]) -> Iterator[Sequence[JudgedAnswer]]:
         results = in_order(workers, map(block, batches))
         for indices, found in zip(batches, results, strict=True):
-            yield [replace(one, place=i) for i, one in zip(indices, found, strict=True)]
+            yield [replace(one, index=i) for i, one in zip(indices, found, strict=True)]
 
     return judged
 

@@ -35,13 +35,13 @@ class VerifierSource:
     together: bool | None = None
 
 
-def reads_together(scorer: PairScorer, wanted: bool | None) -> bool:
+def reads_together(scorer: PairScorer, requested: bool | None) -> bool:
     """Return whether the claims of an answer are judged together, which excludes drift analysis.
 
-    wanted: the requested setting; None to do so if the scorer supports it. If it is requested for a scorer that does
+    requested: the requested setting; None to do so if the scorer supports it. If it is requested for a scorer that does
     not support it, building the verifier raises an error.
     """
-    return answer_tokens(scorer) > 0 if wanted is None else wanted
+    return answer_tokens(scorer) > 0 if requested is None else requested
 
 
 def open_fact_verifier(source: VerifierSource) -> FactVerifier:

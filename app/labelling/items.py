@@ -75,10 +75,10 @@ def label_items(
     fetched: dict[str, list[Evidence]] = {}
     for sample in by_key.values():
         fetched.setdefault(sample.question_id, []).extend(_evidence(sample))
-    wanted = {e.document_id for found in fetched.values() for e in found if e.document_id is not None}
-    wanted |= {span.document_id for _, question, _ in chosen for span in question.evidence}
+    document_ids = {e.document_id for found in fetched.values() for e in found if e.document_id is not None}
+    document_ids |= {span.document_id for _, question, _ in chosen for span in question.evidence}
     labels = dict(info.labels)
-    texts = documents_of(store, labels.get("trusted") or labels.get("collection") or "", sorted(wanted))
+    texts = documents_of(store, labels.get("trusted") or labels.get("collection") or "", sorted(document_ids))
     return tuple(
         LabelItem(
             item_id(info.id, decoding, key),

@@ -62,7 +62,7 @@ class ParsedLabels:
     blank: int
 
 
-def filled_in(
+def parse_label_file(
     run: LabelledRunInfo, content: bytes, name: str, annotator: str, *, settles: bool = False, others: bool = True
 ) -> ParsedLabels:
     """Parse a completed label file of a run.
@@ -72,10 +72,10 @@ def filled_in(
     names file and rows, for IDs that were not drawn, invalid labels and names, and a file without labels.
     """
     by_id = {item_id(run.info.id, run.stored.decoding, key): key for key in wanted_items(run.stored)}
-    return parsed_labels(by_id, content, name, annotator, settles=settles, others=others)
+    return parse_labels_by_id(by_id, content, name, annotator, settles=settles, others=others)
 
 
-def parsed_labels(
+def parse_labels_by_id(
     by_id: Mapping[str, ResponseKey],
     content: bytes,
     name: str,
@@ -84,7 +84,7 @@ def parsed_labels(
     settles: bool = False,
     others: bool = True,
 ) -> ParsedLabels:
-    """Parse a completed label file. by_id: responses by item ID. For the other parameters see ``filled_in``."""
+    """Parse a completed label file. by_id: responses by item ID. For the other parameters see ``parse_label_file``."""
     annotator = check_annotator(annotator)
     read = parse_labels(content, name, by_id, annotator)
     problems = [*read.problems]
@@ -100,7 +100,7 @@ def parsed_labels(
     return ParsedLabels(tuple(given), read.blank)
 
 
-def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
+def store_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> ImportedLabels:
     """Store the labels in one transaction.
 
     A label also counts for equal answers to the same question that the file does not label. Raises EvaluationError if
@@ -118,9 +118,9 @@ def keep_labels(store: Store, run: LabelledRunInfo, found: ParsedLabels) -> Impo
 def import_labels(
     pipeline: Pipeline, run: LabelledRunInfo, path: Path, annotator: str, settles: bool
 ) -> ImportedLabels:
-    """Import a completed label file. All its labels are stored, or none. Raises the errors of ``filled_in``."""
-    found = filled_in(run, label_file_content(path), shown(path), annotator, settles=settles)
-    return keep_labels(pipeline.store, run, found)
+    """Import a completed label file. All its labels are stored, or none. Raises the errors of ``parse_label_file``."""
+    found = parse_label_file(run, label_file_content(path), shown(path), annotator, settles=settles)
+    return store_labels(pipeline.store, run, found)
 
 
 def _outcome(label: str) -> Outcome:

@@ -206,11 +206,11 @@ def _computed(
 
 def _prompt(facts: DecoderFacts) -> torch.Tensor:
     """Return random token IDs from a fixed seed, of shape (1, T). The check compares arithmetic, so any tokens work."""
-    wanted = _PROMPT_TOKENS
+    length = _PROMPT_TOKENS
     if facts.window is not None and facts.window <= _LONGEST_WINDOW:
-        wanted = max(wanted, facts.window + 8)
+        length = max(length, facts.window + 8)
     # Room for some greedy tokens, and for the padding of the padded pass.
-    length = max(1, min(wanted, facts.context_length - 3, facts.context_length * 3 // 4))
+    length = max(1, min(length, facts.context_length - 3, facts.context_length * 3 // 4))
     return torch.randint(0, facts.vocabulary, (1, length), generator=torch.Generator().manual_seed(1))
 
 

@@ -19,7 +19,7 @@ from data.squad import load_squad
 
 Format = Literal["pairs", "reading", "squad", "ragtruth"]
 FORMATS: tuple[Format, ...] = ("pairs", "reading", "squad", "ragtruth")
-_LOOKED_AT = 50  # number of lines that are read to detect the layout, because the first ones may be damaged
+_DETECTION_LINES = 50  # number of lines that are read to detect the layout, because the first ones may be damaged
 _LAYOUTS = (
     "pairs (JSONL of evidence, claim, supported), reading (JSONL of question, context, answers, answerable), squad "
     "(SQuAD's JSON), ragtruth (a folder with response.jsonl and source_info.jsonl, or that response.jsonl)"
@@ -71,7 +71,7 @@ def file_format(path: Path) -> Format:
         return "ragtruth"
     is_json = False
     lines = 0
-    for _, line in islice(numbered_lines(path, "examples to evaluate on"), _LOOKED_AT):
+    for _, line in islice(numbered_lines(path, "examples to evaluate on"), _DETECTION_LINES):
         lines += 1
         is_json = is_json or '"paragraphs"' in line or '"data"' in line
         try:

@@ -146,7 +146,7 @@ def is_server(choice: str) -> bool:
     return bool(separator) and kind in _APIS
 
 
-def choice_elsewhere(choice: str, home: Path | None = None) -> str:
+def absolute_choice(choice: str, home: Path | None = None) -> str:
     """Return the choice for a process with another working directory: folders and files get absolute paths.
 
     Models that ship with Plumbline keep their name. Raises AppError for a named model that was not fetched.

@@ -51,7 +51,7 @@ class KnownWeights:
 
         Raises ModelError if the file has the recorded size but another hash.
         """
-        found = _looked_at(file)
+        found = _current_state(file)
         known = self._read(file)
         if known is not None and known.size == found.size and known.sha256 != found.sha256:
             when = "its modification time is the same: the storage or a copy may have damaged it"
@@ -73,7 +73,7 @@ class KnownWeights:
         """
         files = open_checkpoint(checkpoint).files
         for file in files:
-            self._write(_looked_at(file))
+            self._write(_current_state(file))
         return files
 
     def forget(self, checkpoint: Path) -> None:
@@ -119,7 +119,7 @@ def known_weights(home: Path | None, checkpoint: Path) -> KnownWeights | None:
     return KnownWeights(home)
 
 
-def _looked_at(file: Path) -> KnownFile:
+def _current_state(file: Path) -> KnownFile:
     status = file.stat()
     return KnownFile(_name(file), status.st_size, status.st_mtime_ns, sha256_of(file))
 

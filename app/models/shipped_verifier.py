@@ -28,13 +28,13 @@ def load_shipped_verifier(device: str = "cpu", models: ModelCache | None = None)
     try:
         reading = support_facts(shipped_verifier())["reading"]
         use = ReadingUse(*(float(reading[name]) for name in ("slope", "intercept", "floor", "network")))
-        wanted, expected_verifier = str(reading["reader"]), str(reading["verifier"])
+        expected_reader, expected_verifier = str(reading["reader"]), str(reading["verifier"])
     except (KeyError, TypeError, ValueError, EvaluationError) as error:
         raise ModelError(f"{path} does not describe how short answers are read ({error!r}): restore it") from error
     found = prefix_decoder_fingerprint(shipped_reader())
-    if found != wanted:
+    if found != expected_reader:
         raise ModelError(
-            f"{path} reads short answers with the reader {wanted[:16]}, but {shipped_reader()} is "
+            f"{path} reads short answers with the reader {expected_reader[:16]}, but {shipped_reader()} is "
             f"{found[:16]}: the calibration does not fit its probabilities, restore both"
         )
     if network.name != expected_verifier:

@@ -9,7 +9,7 @@ from app.answer_parts import Answer, sources_of
 from app.answers import QueryRequest, QueryResult
 from app.judging.run_judge import load_scorer
 from app.pipeline import Pipeline, PreparedQuery, query_seed
-from app.policies.certifying import ResolvedPolicy, settle
+from app.policies.certifying import ResolvedPolicy, resolve_policy
 from app.policies.judging import PolicyJudge, PolicyJudging
 from app.policies.policy_request import PolicyRequest, plan_of
 from app.policy_json import PolicyResult
@@ -26,7 +26,7 @@ from retrieval.chunking.chunks import RetrievedChunk
 
 
 def answer_with_policy(
-    pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequest, judge: PolicyJudge | None = None
+    pipeline: Pipeline, request: QueryRequest, policy_request: PolicyRequest, judge: PolicyJudge | None = None
 ) -> QueryResult:
     """Answer a question as ``Pipeline.answer`` does, with policies applied to the answers.
 
@@ -34,43 +34,43 @@ def answer_with_policy(
     invalid request, NoCertificateError if the requested rate is not certified (nothing is generated then), and the
     errors of ``Pipeline.answer``.
     """
-    plan = plan_of(wanted, request)
+    plan = plan_of(policy_request, request)
     prepared = pipeline.prepare(request)
     if plan.judges:
         judge = judge or PolicyJudge(load_scorer(None, pipeline.device))
-    settled = settle(
-        pipeline, judge if plan.judges else None, wanted, plan, request, prepared.collection, prepared.search
+    resolved = resolve_policy(
+        pipeline, judge if plan.judges else None, policy_request, plan, request, prepared.collection, prepared.search
     )
     drawn = pipeline.draw(prepared)
     outcome = run_now(
         run_policies(
-            settled.plan,
+            resolved.plan,
             request.question,
             prepared.prompt,
             [answer.completion for answer in drawn.answers],
-            _Tools(pipeline, prepared, settled, judge),
-            verifier=settled.verifier,
+            _Tools(pipeline, prepared, resolved, judge),
+            verifier=resolved.verifier,
             drawing_s=drawn.timings.generation,
         )
     )
-    result = with_policy(drawn, outcome, settled, wanted)
+    result = with_policy(drawn, outcome, resolved, policy_request)
     if (prompt := new_prompt(outcome, prepared.prompt)) is not None:
         chunks = [c.retrieved.chunk for c in prompt.chunks] + [r.chunk for r in prompt.omitted]
-        places = chunk_locations(pipeline.store, prepared.collection or "", chunks)
-        result = replace(result, sources=sources_of(prompt, places))
+        locations = chunk_locations(pipeline.store, prepared.collection or "", chunks)
+        result = replace(result, sources=sources_of(prompt, locations))
     pipeline.keep([result], [prepared.collection])
     return result
 
 
 def with_policy(
-    drawn: QueryResult, outcome: PolicyOutcome, settled: ResolvedPolicy, wanted: PolicyRequest
+    drawn: QueryResult, outcome: PolicyOutcome, resolved: ResolvedPolicy, policy_request: PolicyRequest
 ) -> QueryResult:
     """Return the result with the answers that the policies produce."""
-    judged = settled.plan.judges
+    judged = resolved.plan.judges
     return replace(
         drawn,
         answers=tuple(Answer(c.completion, c.evaluation if judged else None) for c in outcome.answers),
-        policy=PolicyResult(outcome, settled.certificate, wanted.max_rate),
+        policy=PolicyResult(outcome, resolved.certificate, policy_request.max_rate),
     )
 
 
@@ -97,7 +97,7 @@ class _Tools:
 
     pipeline: Pipeline
     prepared: PreparedQuery
-    settled: ResolvedPolicy
+    resolved: ResolvedPolicy
     policy_judge: PolicyJudge | None
 
     @property
@@ -107,7 +107,7 @@ class _Tools:
     async def judge(self, answers: Sequence[tuple[Prompt, Completion]]) -> tuple[AnswerEvaluation, ...]:
         if self.policy_judge is None:
             raise AssertionError("a policy that judges was run without a judge")
-        item = PolicyJudging(self.prepared.request.question, tuple(answers), self.settled.search)
+        item = PolicyJudging(self.prepared.request.question, tuple(answers), self.resolved.search)
         return self.policy_judge.judge([item])[0]
 
     async def search(self, query: str, earlier: Prompt) -> Prompt:

@@ -39,10 +39,10 @@ class ResolvedPolicy:
     certificate: Certificate | None = None
 
 
-def settle(
+def resolve_policy(
     pipeline: Pipeline,
     judge: PolicyJudge | None,
-    wanted: PolicyRequest,
+    policy_request: PolicyRequest,
     plan: PolicyPlan,
     request: QueryRequest,
     collection: str | None,
@@ -57,32 +57,32 @@ def settle(
     """
     if judge is None:
         return ResolvedPolicy(plan, "")
-    if wanted.max_rate is None or search is None or collection is None:
+    if policy_request.max_rate is None or search is None or collection is None:
         return ResolvedPolicy(plan, judge.name)
     files = CertificateFiles(pipeline.home)
     verifiers: list[tuple[str, Search | None]] = [(judge.name, None)]
     if not plan.changes_texts:  # the searching verifiers of a run judge unchanged answers only
         trusted = pipeline.search(collection)
         verifiers += [(name, trusted) for name in judge.searching_names(trusted)]
-    now = deployment_of(pipeline, request, plan, search, judge.name, instructions)
+    deployment = deployment_of(pipeline, request, plan, search, judge.name, instructions)
     reasons: list[str] = []
-    for verifier, looked_up in verifiers:
+    for verifier, evidence_search in verifiers:
         try:
-            found = files.find(wanted.max_rate, replace(now, verifier=verifier))
+            found = files.find(policy_request.max_rate, replace(deployment, verifier=verifier))
         except AppError as error:
             reasons.append(str(error))
         else:
             # Policies that change texts keep their threshold from the run.
-            at = found.threshold
-            certified = replace(plan, certified=at) if plan.changes_texts else replace(plan, threshold=at)
-            return ResolvedPolicy(certified, verifier, looked_up, found)
+            threshold = found.threshold
+            certified = replace(plan, certified=threshold) if plan.changes_texts else replace(plan, threshold=threshold)
+            return ResolvedPolicy(certified, verifier, evidence_search, found)
     # A certificate for another verifier has one more reason, so the shortest list has only the relevant reasons.
-    why = min(reasons, key=len).replace(f"{files.folder}/", "")
-    if len(why) > _LONGEST:
-        why = f"{why[:_LONGEST]}... (plumbline calibrate --list shows all)"
+    reason = min(reasons, key=len).replace(f"{files.folder}/", "")
+    if len(reason) > _LONGEST:
+        reason = f"{reason[:_LONGEST]}... (plumbline calibrate --list shows all)"
     raise NoCertificateError(
-        f"{why}. To create one, label a run with these settings, then use plumbline calibrate RUN --alpha "
-        f"{wanted.max_rate:g}"
+        f"{reason}. To create one, label a run with these settings, then use plumbline calibrate RUN --alpha "
+        f"{policy_request.max_rate:g}"
     )
 
 

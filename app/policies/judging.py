@@ -89,7 +89,9 @@ class PolicyJudge:
         verdicts = verifier.verify(to_verify)
         found = iter([outcome_of(own, *refusal) for own, refusal in zip(verdicts, refused, strict=True)])
         return [
-            tuple(_placed(next(found), None if search else prompt, self.name) for prompt, _ in item.answers)
+            tuple(
+                _with_document_spans(next(found), None if search else prompt, self.name) for prompt, _ in item.answers
+            )
             for item in items
         ]
 
@@ -101,13 +103,13 @@ class PolicyJudge:
         return EntailmentVerifier(self._scorer, evidence, THRESHOLD)
 
 
-def _placed(evaluation: AnswerEvaluation, prompt: Prompt | None, name: str) -> AnswerEvaluation:
+def _with_document_spans(evaluation: AnswerEvaluation, prompt: Prompt | None, name: str) -> AnswerEvaluation:
     """Replace numbers of shown passages ("context 2") in the evidence by documents and their offsets."""
     if prompt is None:
         return evaluation
     chunks = {f"context {n}": chunk for n, chunk in enumerate(prompt.chunks, start=1)}
 
-    def place(evidence: Evidence) -> Evidence:
+    def with_document(evidence: Evidence) -> Evidence:
         shown = chunks.get(evidence.document_id or "")
         if shown is None:
             return evidence
@@ -116,7 +118,7 @@ def _placed(evaluation: AnswerEvaluation, prompt: Prompt | None, name: str) -> A
             evidence, document_id=chunk.document_id, start=evidence.start + offset, end=evidence.end + offset
         )
 
-    def moved(verdict: Verdict) -> Verdict:
-        return replace(verdict, evidence=tuple(map(place, verdict.evidence)), verifier=name)
+    def with_spans(verdict: Verdict) -> Verdict:
+        return replace(verdict, evidence=tuple(map(with_document, verdict.evidence)), verifier=name)
 
-    return replace(evaluation, verdicts=tuple(map(moved, evaluation.verdicts)))
+    return replace(evaluation, verdicts=tuple(map(with_spans, evaluation.verdicts)))

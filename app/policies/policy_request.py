@@ -39,41 +39,43 @@ class PolicyRequest:
         return self != PolicyRequest()
 
 
-def plan_of(wanted: PolicyRequest, request: QueryRequest) -> PolicyPlan:
+def plan_of(policy_request: PolicyRequest, request: QueryRequest) -> PolicyPlan:
     """Return the checked plan. If a rate is requested, the caller must set the threshold of the certificate.
 
     Raises PolicyError, naming the parameter, for invalid values, for settings of policies that are not selected, and
     for policies that judge answers when retrieval is off.
     """
-    if wanted.max_rate is not None:
+    if policy_request.max_rate is not None:
         try:
-            check_level("max_hallucination_rate", wanted.max_rate)
+            check_level("max_hallucination_rate", policy_request.max_rate)
         except EvaluationError as error:
             raise PolicyError("max_hallucination_rate", str(error)) from None
-    default = ("none",) if wanted.max_rate is None else ("abstain",)
-    names = policy_names(default if wanted.policies is None else wanted.policies)
+    default = ("none",) if policy_request.max_rate is None else ("abstain",)
+    names = policy_names(default if policy_request.policies is None else policy_request.policies)
     plan = PolicyPlan(
         names,
-        THRESHOLD if wanted.threshold is None else wanted.threshold,
-        ROUNDS if wanted.rounds is None else wanted.rounds,
-        TOKENS if wanted.tokens is None else wanted.tokens,
+        THRESHOLD if policy_request.threshold is None else policy_request.threshold,
+        ROUNDS if policy_request.rounds is None else policy_request.rounds,
+        TOKENS if policy_request.tokens is None else policy_request.tokens,
     )
-    if wanted.max_rate is not None:
+    if policy_request.max_rate is not None:
         if "abstain" not in names:
             raise PolicyError(
                 "policy",
                 f"policy is {', '.join(names)}: a guaranteed rate needs the policy abstain, which withholds answers "
                 "below the certified threshold",
             )
-        if wanted.threshold is not None and not plan.changes_texts:
+        if policy_request.threshold is not None and not plan.changes_texts:
             raise PolicyError(
                 "threshold",
-                f"threshold is {wanted.threshold:g}: leave it out, because the certificate for "
+                f"threshold is {policy_request.threshold:g}: leave it out, because the certificate for "
                 "max_hallucination_rate sets it",
             )
-    if wanted.threshold is not None and not plan.judges:
-        raise PolicyError("threshold", f"threshold is {wanted.threshold:g}, and no policy uses it: name a policy")
-    for name, value in (("correct_rounds", wanted.rounds), ("correct_tokens", wanted.tokens)):
+    if policy_request.threshold is not None and not plan.judges:
+        raise PolicyError(
+            "threshold", f"threshold is {policy_request.threshold:g}, and no policy uses it: name a policy"
+        )
+    for name, value in (("correct_rounds", policy_request.rounds), ("correct_tokens", policy_request.tokens)):
         if value is not None and not plan.needs_redraw:
             raise PolicyError(
                 name, f"{name} is {value}: it is the budget of the policy correct, so name that policy or leave it out"

@@ -72,21 +72,21 @@ def import_questions(paths: Sequence[Path], output: Path, encoder: Encoder, colu
         raise AppError(f"no question was found in {', '.join(map(str, paths))}: {reasons}")
     unique = list(dict.fromkeys(text for text, _ in kept))
     times = Counter(text for text, _ in kept)
-    places = dict(reversed(kept))
+    locations = dict(reversed(kept))
     groups = duplicate_groups(unique, encoder)
     with atomic_write(output) as part:
-        lines = (_line(number, [unique[i] for i in group], times, places) for number, group in enumerate(groups, 1))
+        lines = (_line(number, [unique[i] for i in group], times, locations) for number, group in enumerate(groups, 1))
         part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     return ImportReport(records, len(groups), len(kept) - len(groups), dict(refused.most_common()), tuple(dropped))
 
 
-def _line(number: int, texts: Sequence[str], times: Counter[str], places: dict[str, str]) -> str:
+def _line(number: int, texts: Sequence[str], times: Counter[str], locations: dict[str, str]) -> str:
     first = texts[0]
     row = {
         "id": f"log-{number:04d}",
         "text": first,
         "kind": "asked",
-        "provenance": {"writer": "user", "from": places[first], "times": sum(times[text] for text in texts)},
+        "provenance": {"writer": "user", "from": locations[first], "times": sum(times[text] for text in texts)},
     }
     return json.dumps(row | ({"variants": list(texts[1:])} if len(texts) > 1 else {}), ensure_ascii=False)
 

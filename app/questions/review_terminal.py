@@ -36,17 +36,17 @@ def review_in_terminal(
     ask = read_line or _line
     waiting = review.open_questions()
     counts: dict[str, int] = {}
-    place = 0
+    index = 0
     if waiting:
         output.out.print(HELP, markup=False)
-    while place < len(waiting):
-        question = waiting[place]
-        output.out.print(shown_question(question, place, len(waiting), texts))
+    while index < len(waiting):
+        question = waiting[index]
+        output.out.print(shown_question(question, index, len(waiting), texts))
         key = read().casefold()
         if key in ("", "q"):
             break
         if key in ("b", "s"):
-            place = max(0, place - 1) if key == "b" else place + 1
+            index = max(0, index - 1) if key == "b" else index + 1
             continue
         try:
             decision = _decide(review, question, key, ask)
@@ -58,7 +58,7 @@ def review_in_terminal(
             continue
         counts[decision] = counts.get(decision, 0) + 1
         output.out.print(Text(f"→ {decision}", style="bold"))
-        place += 1
+        index += 1
     return counts
 
 
@@ -81,10 +81,10 @@ def _decide(review: QuestionReview, question: Question, key: str, ask: Callable[
     return ""
 
 
-def shown_question(question: Question, place: int, total: int, texts: Texts) -> Text:
-    """Return a question as styled text, without markup and terminal commands. place: index of the question."""
+def shown_question(question: Question, index: int, total: int, texts: Texts) -> Text:
+    """Return a question as styled text, without markup and terminal commands. index: index of the question."""
     text = Text()
-    text.append(f"\n── {place + 1} of {total}  {terminal_safe(question.kind)} ", style="bold")
+    text.append(f"\n── {index + 1} of {total}  {terminal_safe(question.kind)} ", style="bold")
     text.append("─" * 40 + "\n", style="dim")
     text.append("Question  ", style="bold")
     text.append(terminal_safe(question.text) + "\n")

@@ -104,14 +104,14 @@ def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
                     continue
                 first, last = passage.spans[number]
                 at = paragraph.start
-                place = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
-                blank = Candidate("", kind, accepted_answers(answer, span, low), (place,), span.kind)
-                found.setdefault(place.sentence_start, []).append(blank)
+                location = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
+                blank = Candidate("", kind, accepted_answers(answer, span, low), (location,), span.kind)
+                found.setdefault(location.sentence_start, []).append(blank)
     sentences = list(found.values())
     rng.shuffle(sentences)
     return [rng.choice(blanks) for blanks in sentences[: writing.per_document]]
 
 
 def _key(blank: Candidate) -> str:
-    place = blank.places[0]
-    return f"write {place.document_id} {place.start} {place.end}"
+    location = blank.places[0]
+    return f"write {location.document_id} {location.start} {location.end}"

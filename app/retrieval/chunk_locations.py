@@ -50,14 +50,14 @@ def locations_of(store: Store, collection: str, stretches: Sequence[LocatedText]
     The documents are those of the published generation. The location is also "" if the text of a part has changed
     since its retrieval.
     """
-    wanted = sorted({stretch.document_id for stretch in stretches})
-    if not wanted:
+    ids = sorted({stretch.document_id for stretch in stretches})
+    if not ids:
         return ()
     statement = (
         select(*DOCUMENT_COLUMNS)
         .join(generation_documents, generation_documents.c.document_row == documents.c.id)
         .join(collections, collections.c.current_generation_id == generation_documents.c.generation_id)
-        .where(collections.c.name == collection, documents.c.document_id.in_(wanted))
+        .where(collections.c.name == collection, documents.c.document_id.in_(ids))
     )
     with store.read() as connection:
         by_id = {row["document_id"]: document_from_row(dict(row)) for row in connection.execute(statement).mappings()}

@@ -49,7 +49,7 @@ class UploadedSources:
         for one in read_documents(self._store, [v for k, v in versions.items() if k.document_id in staying]):
             yield one.document
 
-    def settle(self) -> None:
+    def mark_sourced(self) -> None:
         """Mark uploaded documents that a source also contains as not uploaded. Call it after indexing."""
         mark_uploaded(self._store, self._stored, self._also_uploaded, uploaded=False)
 

@@ -59,7 +59,7 @@ def analyse_further(
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     settings: Settings,
-    looking: AnalysisOptions,
+    options: AnalysisOptions,
     progress: Callable[[int, int], None] | None = None,
 ) -> AnalysisResult:
     """Analyse a run. samples: samples of all its decoding settings. progress: called with judged and total prompts.
@@ -68,14 +68,14 @@ def analyse_further(
     """
     notes: list[str] = []
     entailing = None
-    if looking.signals is not None:
-        scorer = _signal_scorer(pipeline, looking.signals)
+    if options.signals is not None:
+        scorer = _signal_scorer(pipeline, options.signals)
         verifier = info.config.verifier
         if scorer.name not in verifier or not any(judged_by_entailment(verifier, q) for q in questions):
             entailing = CachedEntailment(scorer)
-        elif looking.signals != AUTO:
+        elif options.signals != AUTO:
             raise UsageError(
-                f"the model {looking.signals} judged the run, and a signal must not use the same judge: name "
+                f"the model {options.signals} judged the run, and a signal must not use the same judge: name "
                 "another model",
                 parameter="signals",
             )
@@ -93,20 +93,20 @@ def analyse_further(
     judged_by = ""
     selectors = {one.selector for arm in info.config.arms if (one := policy_settings(arm.settings)) is not None}
     headline = [s for s in samples if s.decoding == info.config.decoding.label]
-    if looking.faithfulness and selectors:
+    if options.faithfulness and selectors:
         notes.append(
             "Faithfulness is missing: the verifier that would judge it selects the answers of the policies, and a "
             "selector must not be its own judge."
         )
-    elif looking.faithfulness:
+    elif options.faithfulness:
         judged_by = _judge(pipeline, info, headline, questions, store, progress)
     else:
         judged_by = next((v for v in store.verifiers(info.id) if v.startswith(FAITHFUL) and v not in selectors), "")
     faithful = faithful_outcomes(store.load(info.id, judged_by)) if judged_by else None
-    if looking.gold:
+    if options.gold:
         judge_gold(pipeline, info, headline, questions, store, progress)
     by_both = gold_outcomes(info, store)
-    if looking.gold and by_both is None:
+    if options.gold and by_both is None:
         notes.append(
             "Gold evidence is missing: no answer to a question with gold passages in the collection makes a claim."
         )

@@ -63,8 +63,8 @@ def decoding_grid(
     if len(cells) > MOST:
         raise UsageError(f"the decoding grid has {len(cells)} settings: at most {MOST} are drawn in one run")
     drawn = [c for c in cells.values() if not c.greedy]
-    wanted = single.label if single.label in cells else drawn[0].label if drawn else next(iter(cells))
-    headline = cells.pop(wanted)
+    headline_label = single.label if single.label in cells else drawn[0].label if drawn else next(iter(cells))
+    headline = cells.pop(headline_label)
     others = [c for c in cells.values() if not c.greedy]
     if greedy and not headline.greedy:
         others.insert(0, _greedy(headline))

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from app.judging.run_judge import ScorerLoader, load_scorer
-from app.models.generators import choice_elsewhere, open_generator
+from app.models.generators import absolute_choice, open_generator
 from data.block_work import BlockExecutor, BlockWorkers, WorkerError
 from evaluation.runs.cell_order import DrawnElsewhere
 from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
@@ -88,7 +88,7 @@ class RunBlockWorker:
             _check("model", self._generator.fingerprint, block.fingerprint)
             return generate_many(self._generator, block.tasks)
         if self._scorer is None:
-            self._scorer = _opened("verifier", partial(self._models.scorer, block.model, self._device))
+            self._scorer = _load("verifier", partial(self._models.scorer, block.model, self._device))
         _check("verifier", self._scorer.name, block.name)
         return (without_reader(self._scorer) if block.network else self._scorer).score(block.pairs)
 
@@ -96,11 +96,11 @@ class RunBlockWorker:
     def _device(self) -> str:
         from model.hardware.device import pick_device
 
-        return _opened("device", lambda: str(pick_device(self._models.device)))
+        return _load("device", lambda: str(pick_device(self._models.device)))
 
     @cached_property
     def _generator(self) -> Generator:
-        return _opened("model", partial(self._models.generator, self._device))
+        return _load("model", partial(self._models.generator, self._device))
 
 
 class RunWorkers:
@@ -190,14 +190,14 @@ class _Queue:
 class WorkersScorer(WrappingScorer):
     """A PairScorer that sends the pairs of each call to the workers as one block. It measures texts itself."""
 
-    def __init__(self, scorer: PairScorer, workers: RunWorkers, model: str | None, whole: str = "") -> None:
-        """scorer: the command's scorer. model: model name for the workers. whole: name of the complete scorer if
+    def __init__(self, scorer: PairScorer, workers: RunWorkers, model: str | None, full_name: str = "") -> None:
+        """scorer: the command's scorer. model: model name for the workers. full_name: name of the complete scorer if
         ``scorer`` is only its network, otherwise "".
         """
         super().__init__(scorer)
         self._workers, self._model = workers, model
-        self._whole, self._as_network = whole or scorer.name, bool(whole)
-        inner = scorer if whole else without_reader(scorer)
+        self._full_name, self._as_network = full_name or scorer.name, bool(full_name)
+        inner = scorer if full_name else without_reader(scorer)
         self._network = self if inner is scorer else WorkersScorer(inner, workers, model, scorer.name)
 
     @property
@@ -212,7 +212,7 @@ class WorkersScorer(WrappingScorer):
 
     def score(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> Scores:
         """Score pairs in the workers (see PairScorer.score). Raises WorkerError if the workers are lost."""
-        block = ScorerBlock(tuple(pairs), self._whole, self._model, self._as_network)
+        block = ScorerBlock(tuple(pairs), self._full_name, self._model, self._as_network)
         found = cast("Scores", _result(self._workers.submit(block)))
         if progress is not None:
             progress(len(pairs), len(pairs))
@@ -225,7 +225,7 @@ def run_workers(executor: BlockExecutor | None, pipeline: Pipeline) -> AbstractC
         return nullcontext()
     settings = pipeline.settings
     prompt = str(Path(settings.prompt).expanduser().absolute()) if settings.prompt else ""
-    choice = choice_elsewhere(settings.model, pipeline.home)
+    choice = absolute_choice(settings.model, pipeline.home)
     opens = partial(_open_generator, choice, precision=settings.precision, prompt=prompt)
     return RunWorkers(executor, WorkerModels(opens, settings.device))
 
@@ -234,7 +234,7 @@ def _open_generator(choice: str, device: str, *, precision: str, prompt: str) ->
     return open_generator(choice, device=device, precision=precision, prompt=prompt)
 
 
-def _opened(what: str, load: Callable[[], Model]) -> Model:
+def _load(what: str, load: Callable[[], Model]) -> Model:
     try:
         return load()
     except Exception as error:  # the worker is at fault, not the cell

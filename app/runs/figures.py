@@ -58,10 +58,10 @@ class RunFigures:
         return rates_html(f"run {self.id}", self.summary)
 
 
-def run_figures(pipeline: Pipeline, run_id: str, looking: AnalysisOptions | None = None) -> RunFigures:
+def run_figures(pipeline: Pipeline, run_id: str, options: AnalysisOptions | None = None) -> RunFigures:
     """Return the figures of a stored run. run_id: its ID or a prefix. Raises the errors of ``report_data``."""
     full = full_run_id(pipeline, run_id)
-    data = report_data(pipeline, full, looking)
+    data = report_data(pipeline, full, options)
     responses = tuple(run_responses(export_run(pipeline, full)))
     return RunFigures(full, data.summary, data.corrected, data.analysis, data.notes, responses, data.policies)
 

@@ -47,14 +47,15 @@ _OWN_JUDGE = (
 def report_data(
     pipeline: Pipeline,
     run_id: str,
-    looking: AnalysisOptions | None = None,
+    options: AnalysisOptions | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> ReportData:
-    """Return the contents of the report of a stored run. looking, progress: see app.runs.analysis.analyse_further.
+    """Return the contents of the report of a stored run. options, progress: see app.runs.analysis.analyse_further.
 
     Raises EvaluationError for an unknown run, AppError for a run without a finished sample, and the errors of the
     analysis.
     """
+    options = options or AnalysisOptions()
     runs = RunStore(pipeline.store)
     info = runs.load_run(run_id)
     every = runs.load_samples(info.id, every_decoding=True)
@@ -106,13 +107,10 @@ def report_data(
     if not_compared:
         notes.append(left_out_note(not_compared))
     pairs = [(p.baseline, p.other) for p in summary.pairs]
-    looked = analyse_further(
-        pipeline, info, every, questions, pairs, summary.settings, looking or AnalysisOptions(), progress
-    )
-    judges = (*looked.judges, *([info.config.verifier] if figures is not None else []))
+    analysed = analyse_further(pipeline, info, every, questions, pairs, summary.settings, options, progress)
+    judges = (*analysed.judges, *([info.config.verifier] if figures is not None else []))
     if any(read_by(judge, info.config.generator) for judge in judges):
         notes.append(_OWN_JUDGE)
-    options = looking or AnalysisOptions()
     cited = run_citations(pipeline, info, in_order, questions, summary.settings, progress) if options.citations else ()
     by_id = {question.id: question for question in questions}
     resampler = Resampler(summary.settings)
@@ -130,10 +128,10 @@ def report_data(
         _report_config(info, figures is not None),
         summary,
         shown,
-        (*notes, *looked.notes),
+        (*notes, *analysed.notes),
         figures,
         corrected=label_figures(pipeline, info.id, samples, summary),
-        analysis=looked.found,
+        analysis=analysed.found,
         abstentions=abstentions,
         citations=cited,
         breakdown=breakdown,

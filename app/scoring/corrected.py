@@ -59,43 +59,43 @@ def labelled_answers(answers: Sequence[ScoredAnswer], arms: tuple[str, ...], see
 
     Returns None if fewer than FEWEST_QUESTIONS questions are labelled in all of these arms.
     """
-    by_place: dict[tuple[str, str], list[ScoredAnswer]] = {}
+    by_group_and_arm: dict[tuple[str, str], list[ScoredAnswer]] = {}
     for answer in answers:
-        by_place.setdefault((answer.group, answer.record.arm), []).append(answer)
-    groups = sorted({group for group, _ in by_place if all((group, arm) in by_place for arm in arms)})
+        by_group_and_arm.setdefault((answer.group, answer.record.arm), []).append(answer)
+    groups = sorted({group for group, _ in by_group_and_arm if all((group, arm) in by_group_and_arm for arm in arms)})
     rng = np.random.default_rng([seed, len(groups), len(arms)])
     eye = np.eye(len(OUTCOMES))
     index = {outcome: i for i, outcome in enumerate(OUTCOMES)}
-    place, verifier, labels = [], [], []
+    positions, verifier, labels = [], [], []
     for number, group in enumerate(groups):
-        known = [[a for a in by_place[group, arm] if a.record.hallucinated is not None] for arm in arms]
+        known = [[a for a in by_group_and_arm[group, arm] if a.record.hallucinated is not None] for arm in arms]
         if not all(known):
             continue
         chosen = [of_arm[int(rng.integers(len(of_arm)))] for of_arm in known]
-        place.append(number)
+        positions.append(number)
         verifier.append([eye[index[a.evaluation.outcome]] for a in chosen])
         labels.append([eye[index[_label(a)]] for a in chosen])
-    if len(place) < FEWEST_QUESTIONS:
+    if len(positions) < FEWEST_QUESTIONS:
         return None
-    shares = np.stack([[_shares(by_place[group, arm]) for arm in arms] for group in groups])
+    shares = np.stack([[_shares(by_group_and_arm[group, arm]) for arm in arms] for group in groups])
     return LabelledRun(
         arms,
         tuple(groups),
         shares,
-        np.array(place, dtype=np.intp),
+        np.array(positions, dtype=np.intp),
         np.array(verifier),
         np.array(labels),
         np.zeros(len(groups), dtype=np.intp),
-        tuple(sum(len(by_place[group, arm]) for group in groups) for arm in arms),
+        tuple(sum(len(by_group_and_arm[group, arm]) for group in groups) for arm in arms),
     )
 
 
-def note_of(figures: CorrectedFigures | None) -> str:
+def rates_note(figures: CorrectedFigures | None) -> str:
     """Return the note that says whether the rates are corrected by labels."""
     return CORRECTED_NOTE if figures is not None and figures.run is not None else LABELS_NOTE
 
 
-def result_with(document: dict[str, Any], figures: CorrectedFigures | None) -> dict[str, Any]:
+def with_corrected(document: dict[str, Any], figures: CorrectedFigures | None) -> dict[str, Any]:
     """Return the JSON document of scored answers with the corrected figures added."""
     if figures is None:
         return document

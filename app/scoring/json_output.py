@@ -124,9 +124,9 @@ def known_answers(path: Path) -> dict[str, AnswerEvaluation]:
         return {}
     found: dict[str, AnswerEvaluation] = {}
     lines = list(read_jsonl(path)) if path.is_file() else [Refused(shown(path), "it is not a file")]
-    for place, line in enumerate(lines):
+    for index, line in enumerate(lines):
         if isinstance(line, Refused):
-            if place == len(lines) - 1 and found:
+            if index == len(lines) - 1 and found:
                 break
             if line.reason == "the file is empty":
                 return {}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from typing import Literal
 
-from app.scoring.corrected import note_of
+from app.scoring.corrected import rates_note
 from app.scoring.result import ScoredAnswer, ScoreResult
 from evaluation.correction.corrected_figures import CorrectedFigures
 from evaluation.reports.entailment_figures import entailment_figures
@@ -53,7 +53,7 @@ def score_report(
         detection.balanced_accuracy if detection else None,
     )
     skipped = (f"{len(result.file.skipped)} lines could not be read and are excluded from all figures.",)
-    notes = (*result.notes, *(skipped if result.file.skipped else ()), note_of(corrected))
+    notes = (*result.notes, *(skipped if result.file.skipped else ()), rates_note(corrected))
     config = RunConfig(
         title=title,
         created=(created or datetime.now(UTC)).isoformat(timespec="seconds"),

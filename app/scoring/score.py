@@ -16,7 +16,7 @@ from app.judging.answer_judge import (
     on_this_machine,
     open_answer_judge,
 )
-from app.judging.distributed import judge_elsewhere
+from app.judging.distributed import judge_in_workers
 from app.scoring.groups import group_names, group_notes, sample_numbers
 from app.scoring.result import ScoredAnswer, ScoreResult
 from data.answer_records import AnswerRecord
@@ -87,12 +87,12 @@ def score(
     def scored(i: int, evaluation: AnswerEvaluation) -> ScoredAnswer:
         return ScoredAnswer(records[i], groups[i], samples[i], evaluation, support_of(evaluation), keys[i])
 
-    elsewhere = None if executor is None else judge_elsewhere(executor, records, judge, plan.judging, load)
+    elsewhere = None if executor is None else judge_in_workers(executor, records, judge, plan.judging, load)
     for batch in judge_answers(records, judge, found, progress, elsewhere):
-        found |= {judged.place: judged.evaluation for judged in batch}
+        found |= {judged.index: judged.evaluation for judged in batch}
         failed += sum(judged.failed for judged in batch)
         if keep is not None:
-            keep([scored(judged.place, judged.evaluation) for judged in _lasting(batch)])
+            keep([scored(judged.index, judged.evaluation) for judged in _lasting(batch)])
     answers = tuple(scored(i, found[i]) for i in range(len(records)))
     notes = [*file.notes, *judge.notes, *group_notes(records, groups)]
     if plan.marks and judge.entailment is not None:
@@ -157,10 +157,10 @@ def _pairs(
 ) -> tuple[tuple[tuple[str, str], ...], list[str]]:
     """Return the compared pairs of arms, and notes on the comparisons."""
     first = baseline or (arms[0] if len(arms) > ALL_PAIRS else None)
-    wanted = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
+    compared = combinations(arms, 2) if first is None else ((first, arm) for arm in arms if arm != first)
     groups = {arm: {a.group for a in answers if a.record.arm == arm} for arm in arms}
     pairs, notes = [], []
-    for one, two in wanted:
+    for one, two in compared:
         if groups[one] & groups[two]:
             pairs.append((one, two))
         else:

@@ -111,16 +111,16 @@ def _judged(
     questions = {q.id: q.text for q in runs.load_questions(certificate.run)}
     records = {(r.question_id, r.sample): r for r in runs.load_samples(certificate.run) if r.arm == certificate.arm}
     items: list[PolicyJudging] = []
-    places: list[int] = []
-    for place, anchor in enumerate(first.anchors):
+    indices: list[int] = []
+    for index, anchor in enumerate(first.anchors):
         record = records.get((anchor.question_id, anchor.sample))
         if record is None or record.completion is None:
             continue
         text = questions[anchor.question_id]
         prompt = Prompt(text, record.chunks, (), ())
         items.append(replace(like, question=text, answers=((prompt, record.completion),)))
-        places.append(place)
+        indices.append(index)
     scores: list[float | None] = [None] * len(first.anchors)
-    for place, (evaluation,) in zip(places, judge.judge(items), strict=True):
-        scores[place] = answer_score(evaluation)
+    for index, (evaluation,) in zip(indices, judge.judge(items), strict=True):
+        scores[index] = answer_score(evaluation)
     return scores

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import overload
 
 from app.labelling.items import LabelItem, Passage, documents_of, item_id, passage_of
-from app.labelling.label_files import ImportedLabels, ParsedLabels, parsed_labels
+from app.labelling.label_files import ImportedLabels, ParsedLabels, parse_labels_by_id
 from data.columns import utc_now
 from data.label_file import label_file_content
 from data.refused import shown
@@ -33,23 +33,23 @@ class AuditItems(Sequence[LabelItem]):
         return len(self.keys)
 
     @overload
-    def __getitem__(self, place: int) -> LabelItem: ...
+    def __getitem__(self, index: int) -> LabelItem: ...
     @overload
-    def __getitem__(self, place: slice) -> tuple[LabelItem, ...]: ...
-    def __getitem__(self, place: int | slice) -> LabelItem | tuple[LabelItem, ...]:
-        if isinstance(place, slice):
-            return self._items(self.keys[place])
-        return self._items((self.keys[place],))[0]
+    def __getitem__(self, index: slice) -> tuple[LabelItem, ...]: ...
+    def __getitem__(self, index: int | slice) -> LabelItem | tuple[LabelItem, ...]:
+        if isinstance(index, slice):
+            return self._items(self.keys[index])
+        return self._items((self.keys[index],))[0]
 
     def _items(self, keys: Sequence[ResponseKey]) -> tuple[LabelItem, ...]:
         found = AuditStore(self._store).with_texts([number for _, _, number in keys])
-        wanted = sorted({p.document_id for a in found.values() if a.content for p in a.content.passages})
-        texts = documents_of(self._store, self._collection, wanted)
+        document_ids = sorted({p.document_id for a in found.values() if a.content for p in a.content.passages})
+        texts = documents_of(self._store, self._collection, document_ids)
 
         def passages(audit: StoredAudit) -> tuple[Passage, ...]:
             given = audit.content.passages if audit.content else ()
-            places = (Evidence(p.document_id, p.start, p.end, p.text) for p in given)
-            shown = (passage_of(place, texts.get(place.document_id or "")) for place in places)
+            evidence = (Evidence(p.document_id, p.start, p.end, p.text) for p in given)
+            shown = (passage_of(one, texts.get(one.document_id or "")) for one in evidence)
             return tuple(passage for passage in shown if passage is not None)
 
         def item(key: ResponseKey) -> LabelItem:
@@ -93,21 +93,21 @@ class AuditSession:
 
     def label(self, item: LabelItem, label: Outcome) -> None:
         """Store a label. It replaces an earlier label of this annotator."""
-        keep_audit_labels(self.store, [StoredLabel(item.key, self.annotator, label, self._settles)])
+        store_audit_labels(self.store, [StoredLabel(item.key, self.annotator, label, self._settles)])
 
     def first_open(self) -> int | None:
         """Return the index of the first item that this annotator has not labelled, or None if there is none."""
         own = self.own()
-        return next((place for place, key in enumerate(self._items.keys) if key not in own), None)
+        return next((index for index, key in enumerate(self._items.keys) if key not in own), None)
 
     def progress(self) -> LabelProgress:
         """Return the progress of all annotators."""
         return audit_progress(self.store, self._collection)
 
     def parsed(self, content: bytes, name: str, *, others: bool = True) -> ParsedLabels:
-        """Parse a completed label file (see ``parsed_labels``). Stores nothing."""
+        """Parse a completed label file (see ``parse_labels_by_id``). Stores nothing."""
         by_id = dict(zip(self._items.ids, self._items.keys, strict=True))
-        return parsed_labels(by_id, content, name, self.annotator, settles=self._settles, others=others)
+        return parse_labels_by_id(by_id, content, name, self.annotator, settles=self._settles, others=others)
 
 
 def audit_item_id(key: ResponseKey) -> str:
@@ -140,18 +140,18 @@ def audit_progress(store: Store, collection: str) -> LabelProgress:
     return combined_progress(keys, {*keys, *(g.key for g in given)}, given)
 
 
-def keep_audit_labels(store: Store, given: Iterable[StoredLabel]) -> None:
+def store_audit_labels(store: Store, given: Iterable[StoredLabel]) -> None:
     """Store labels of audits in one transaction. Raises EvaluationError if an audit was deleted meanwhile."""
     labels = [AuditLabel(one.key[2], one.annotator, one.label, one.settles) for one in given]
     AuditStore(store).save_labels(labels, utc_now())
 
 
 def import_audit_labels(session: AuditSession, path: Path) -> ImportedLabels:
-    """Import a completed label file. All its labels are stored, or none. Raises the errors of ``parsed_labels``."""
-    return keep_parsed(session, session.parsed(label_file_content(path), shown(path)))
+    """Import a completed label file and store all its labels or none. Raises the errors of ``parse_labels_by_id``."""
+    return store_parsed_labels(session, session.parsed(label_file_content(path), shown(path)))
 
 
-def keep_parsed(session: AuditSession, found: ParsedLabels) -> ImportedLabels:
+def store_parsed_labels(session: AuditSession, found: ParsedLabels) -> ImportedLabels:
     """Store the labels of a file in one transaction. Raises EvaluationError if an audit was deleted meanwhile."""
-    keep_audit_labels(session.store, found.given)
+    store_audit_labels(session.store, found.given)
     return ImportedLabels(len(found.given), found.blank, tuple(dict.fromkeys(g.annotator for g in found.given)))

@@ -16,8 +16,8 @@ def drawn_audit(result: QueryResult, question: str, stored: str | None, rate: fl
     """
     if stored is None or not result.answers or not is_drawn(result.id, rate):
         return None
-    place = audited_sample(result.id, len(result.answers))
-    answer = result.answers[place]
+    index = audited_sample(result.id, len(result.answers))
+    answer = result.answers[index]
     policy, verifier, certificate = "none", "", ""
     answered = True
     score = None if answer.evaluation is None else answer_score(answer.evaluation)
@@ -27,7 +27,7 @@ def drawn_audit(result: QueryResult, question: str, stored: str | None, rate: fl
         outcome = result.policy.outcome
         policy = ",".join(outcome.plan.names)
         if outcome.plan.judges:
-            candidate = outcome.answers[place]
+            candidate = outcome.answers[index]
             answered = not candidate.withheld
             score = candidate.score_now if answered else candidate.score
             verifier = outcome.verifier

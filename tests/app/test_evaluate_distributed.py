@@ -12,7 +12,7 @@ from sqlalchemy import delete
 
 from app.cli import main
 from app.judging.run_judge import VerifierPlan
-from app.models.generators import choice_elsewhere, is_server, open_generator
+from app.models.generators import absolute_choice, is_server, open_generator
 from app.pipeline import Pipeline
 from app.runs.distributed import RunWorkers, ScorerBlock, WorkerModels, run_workers
 from app.runs.evaluate import EvaluationPlan, evaluate, judge_of
@@ -158,9 +158,9 @@ def test_the_shipped_verifier_scores_there_with_and_without_its_reader(
 def test_a_model_is_named_so_that_another_process_finds_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m").mkdir()
-    assert [choice_elsewhere(c) for c in ("", "reader", "decoder")] == ["", "reader", "decoder"]
-    assert choice_elsewhere("m") == str(tmp_path / "m")
-    assert choice_elsewhere("transformers:m") == f"transformers:{tmp_path / 'm'}"
+    assert [absolute_choice(c) for c in ("", "reader", "decoder")] == ["", "reader", "decoder"]
+    assert absolute_choice("m") == str(tmp_path / "m")
+    assert absolute_choice("transformers:m") == f"transformers:{tmp_path / 'm'}"
     assert is_server("openai:http://127.0.0.1:1/v1#m") and not is_server("transformers:m") and not is_server("")
 
 

@@ -33,7 +33,7 @@ def index(pipeline: Pipeline, *found: Document | Refused, replace: bool = False)
         yield from found
 
     report = pipeline.index("notes", source() if replace else uploads.completed(source()))
-    uploads.settle()
+    uploads.mark_sourced()
     return report, uploads.kept
 
 

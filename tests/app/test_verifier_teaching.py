@@ -53,7 +53,7 @@ def logits(folder: Path) -> list[float]:
 
 def test_a_target_lies_between_the_label_and_the_mean_of_the_teachers(other: Path, tmp_path: Path) -> None:
     messages: list[str] = []
-    taught = Teachers([shipped_verifier(), other], 0.25).taught(rows(), tmp_path, messages.append)
+    taught = Teachers([shipped_verifier(), other], 0.25).with_soft_targets(rows(), tmp_path, messages.append)
     both = zip(logits(shipped_verifier()), logits(other), strict=True)
     for row, example, (first, second) in zip(taught, EXAMPLES, both, strict=True):
         support = 1 / (1 + math.exp(-(first + second) / 2))
@@ -70,11 +70,11 @@ def test_claims_read_together_have_their_own_calibration(other: Path, tmp_path: 
     row = rows()[0]
     end = row.claims[0].end
     several = PairRow(row.windows, (RowClaim(1, end - 3, True), RowClaim(end - 3, end, True)))
-    found = Teachers([folder], 1.0).taught([row, several], tmp_path / "out", lambda text: None)
+    found = Teachers([folder], 1.0).with_soft_targets([row, several], tmp_path / "out", lambda text: None)
     kept = load_file(tmp_path / "out" / KEPT)["logits"].tolist()
     assert [claim.target for r in found for claim in r.claims] == pytest.approx([1 / (1 + math.exp(-x)) for x in kept])
     alone = Teachers([other], 1.0)
-    alone.taught([row, several], tmp_path / "alone", lambda text: None)
+    alone.with_soft_targets([row, several], tmp_path / "alone", lambda text: None)
     before = load_file(tmp_path / "alone" / KEPT)["logits"].tolist()
     assert kept[0] == pytest.approx(before[0], abs=0.05)
     assert kept[1:] == pytest.approx([0.5 * (x + 0.5) / 2 + 4 for x in before[1:]], abs=0.05)
@@ -82,31 +82,31 @@ def test_claims_read_together_have_their_own_calibration(other: Path, tmp_path: 
 
 def test_what_they_said_is_kept_and_asked_for_again_only_of_other_rows(other: Path, tmp_path: Path) -> None:
     teachers = Teachers([other], 1.0)
-    first = teachers.taught(rows(), tmp_path, lambda text: None)
+    first = teachers.with_soft_targets(rows(), tmp_path, lambda text: None)
     identity = {"rows": "another", "teachers": "others"}
     path = tmp_path / KEPT
     with safe_open(path, "pt") as file:
         full = file.metadata()
     save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, full)
-    again = teachers.taught(rows(), tmp_path, lambda text: None)
+    again = teachers.with_soft_targets(rows(), tmp_path, lambda text: None)
     assert {row.claims[0].target for row in again} == {0.5}  # read, not asked for
     for wrong in (identity, None):
         save_file({"logits": torch.zeros(len(EXAMPLES), dtype=torch.float64)}, path, wrong)
-        assert teachers.taught(rows(), tmp_path, lambda text: None) == first
+        assert teachers.with_soft_targets(rows(), tmp_path, lambda text: None) == first
     path.write_bytes(b"cut off")
-    assert teachers.taught(rows(), tmp_path, lambda text: None) == first
-    fewer = teachers.taught(rows()[:3], tmp_path, lambda text: None)
+    assert teachers.with_soft_targets(rows(), tmp_path, lambda text: None) == first
+    fewer = teachers.with_soft_targets(rows()[:3], tmp_path, lambda text: None)
     assert [row.claims[0].target for row in fewer] == pytest.approx([r.claims[0].target for r in first[:3]], abs=5e-3)
 
 
 def test_without_teachers_rows_stay_as_they_are(tmp_path: Path) -> None:
-    assert Teachers([], 0.5).taught(rows(), tmp_path, lambda text: None) == rows()
+    assert Teachers([], 0.5).with_soft_targets(rows(), tmp_path, lambda text: None) == rows()
     assert not (tmp_path / KEPT).exists()
 
 
 def test_no_rows_have_no_share_of_labels_to_agree_with(other: Path, tmp_path: Path) -> None:
     messages: list[str] = []
-    assert Teachers([other], 0.5).taught([], tmp_path, messages.append) == []
+    assert Teachers([other], 0.5).with_soft_targets([], tmp_path, messages.append) == []
     assert messages == []
 
 
@@ -123,7 +123,7 @@ def test_what_cannot_teach_is_refused_by_name(other: Path, tmp_path: Path) -> No
         Teachers([tmp_path / "plain"], 0.5)
     (tmp_path / "file").write_text("")
     with pytest.raises(ModelError, match=r"teachers\.safetensors"):
-        Teachers([other], 0.5).taught(rows(), tmp_path / "file", lambda text: None)
+        Teachers([other], 0.5).with_soft_targets(rows(), tmp_path / "file", lambda text: None)
 
 
 def test_a_run_names_its_teachers_and_resumes(other: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from app.answer_parts import sources_of
 from app.answers import QueryResult
 from app.pipeline import Pipeline, query_seed
 from app.policies.answering import correction_prompt, new_prompt, with_policy
-from app.policies.certifying import NoCertificateError, ResolvedPolicy, settle
+from app.policies.certifying import NoCertificateError, ResolvedPolicy, resolve_policy
 from app.policies.judging import PolicyJudging
 from app.policies.policy_request import plan_of
 from app.retrieval.chunk_locations import chunk_locations
@@ -77,7 +77,7 @@ class Policing:
             )
         judge = self._verifying.policy_judge()
         try:
-            return settle(self._pipeline, judge, ask.policy, plan, request, stored, search, ask.instructions)
+            return resolve_policy(self._pipeline, judge, ask.policy, plan, request, stored, search, ask.instructions)
         except NoCertificateError as error:
             raise ApiError(409, str(error), code="no_certificate", param="max_hallucination_rate") from error
 

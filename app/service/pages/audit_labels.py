@@ -21,7 +21,7 @@ from app.service.pages.frame import fields_of, page, see
 from app.service.pages.label_upload import import_notice, read_upload
 from app.service.pages.labels import LABEL_KEYS, LabellerIdentity, as_annotator, label_script
 from app.service.pages.labels import who as annotator_of
-from app.watching.audit_session import AuditSession, audit_progress, keep_parsed
+from app.watching.audit_session import AuditSession, audit_progress, store_parsed_labels
 from data.errors import DataError
 from evaluation.errors import EvaluationError
 from evaluation.reports.corrected_view import agreement_lines
@@ -92,7 +92,7 @@ async def upload(name: str, request: Request, caller: Evaluator, resources: Reso
                 found = session.parsed(file.content, file.name, others=file.others)
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
-            return keep_parsed(session, found)
+            return store_parsed_labels(session, found)
 
         taken = await resources.do(take)
     except ApiError as error:

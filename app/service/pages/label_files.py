@@ -6,7 +6,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from app.errors import AppError
-from app.labelling.label_files import ImportedLabels, filled_in, keep_labels
+from app.labelling.label_files import ImportedLabels, parse_label_file, store_labels
 from app.service.api.evaluations_work import tenant_run
 from app.service.api.resources import refused
 from app.service.http.errors import ApiError
@@ -51,12 +51,12 @@ async def upload(
         def take() -> ImportedLabels:
             run = labels.run(resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id))
             try:
-                found = filled_in(run, file.content, file.name, annotator, others=file.others)
+                found = parse_label_file(run, file.content, file.name, annotator, others=file.others)
             # Errors of the file itself. The store is not queried yet.
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             try:
-                return keep_labels(resources.pipeline.store, run, found)
+                return store_labels(resources.pipeline.store, run, found)
             except EvaluationError as error:
                 raise ApiError(409, str(error), code="draw_changed") from error
 

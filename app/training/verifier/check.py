@@ -23,7 +23,7 @@ class ValidationCallback:
     """A progress callback that scores held-out claims at the start and after every ``every`` steps.
 
     alone: held-out claims that are judged separately. answers: held-out answers whose claims are judged together.
-    every: number of steps between two scorings; 0 for no scoring. say: called with the scores. passed_on: callback to
+    every: number of steps between two scorings; 0 for no scoring. say: called with the scores. forward_to: callback to
     which the progress is forwarded.
     """
 
@@ -35,9 +35,9 @@ class ValidationCallback:
         answers: Sequence[Sequence[PairExample]],
         every: int,
         say: Callable[[str], None],
-        passed_on: Callable[[TrainProgress], None] | None,
+        forward_to: Callable[[TrainProgress], None] | None,
     ) -> None:
-        self._model, self._every, self._say, self._passed_on = model, every, say, passed_on
+        self._model, self._every, self._say, self._forward_to = model, every, say, forward_to
         self._tokens = use.answer_tokens
         self._scorer = SupportScorer(LoadedSupport(model, use, "in training"))
         counts = self._scorer.count([claim.claim for claim in alone])
@@ -51,8 +51,8 @@ class ValidationCallback:
 
     def __call__(self, progress: TrainProgress) -> None:
         """Forward the progress of a step, and score the claims if it is due."""
-        if self._passed_on is not None:
-            self._passed_on(progress)
+        if self._forward_to is not None:
+            self._forward_to(progress)
         if self._every and progress.step % self._every == 0 and progress.step < progress.steps:
             self._check(f"step {progress.step}")
 

@@ -53,16 +53,16 @@ class Teachers:
         """SHA-256 (hex) of each teacher, in order."""
         return tuple(teacher.fingerprint for teacher in self._loaded)
 
-    def taught(
-        self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, but: Collection[str] = ()
+    def with_soft_targets(
+        self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, except_sources: Collection[str] = ()
     ) -> list[PairRow]:
         """Return the rows with soft targets. A resumed run reads the teachers' scores from a cache in ``folder``.
 
-        but: sources (NAME* for a prefix) whose rows keep their labels, for example because teachers fail on them.
+        except_sources: sources (NAME* for a prefix) whose rows keep their labels, for example if teachers fail on them.
         Raises ModelError if the cache cannot be written, DataError for a source without rows.
         """
         sources = {row.source for row in rows}
-        left = {source for name in but for source in sources_named(name, sources)}
+        left = {source for name in except_sources for source in sources_named(name, sources)}
         distilled = [row for row in rows if row.source not in left]
         if self._loaded and left:
             say(f"no distillation for {len(rows) - len(distilled)} rows of {', '.join(sorted(left))}")

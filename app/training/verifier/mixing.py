@@ -35,6 +35,6 @@ class WeightMixture:
             *((v.model.state_dict(), share) for v, share in loaded),
         ]
 
-    def into(self, model: SupportEncoder) -> None:
+    def average_into(self, model: SupportEncoder) -> None:
         """Average the model's weights with these in place. Raises the ModelError of average_with."""
         average_with(model, self._others)

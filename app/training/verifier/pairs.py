@@ -31,14 +31,14 @@ def load_training_pairs(paths: Sequence[Path], *, skip_bad: bool = False, limit:
             continue
         read = load_ragtruth(path, split="all", skip_bad=skip_bad)
         splits = {response.split for response in read.responses}
-        wanted = [r for r in read.responses if r.split == _TRAIN or splits == {""}][:limit]
-        if not wanted:
+        responses = [r for r in read.responses if r.split == _TRAIN or splits == {""}][:limit]
+        if not responses:
             raise DataError(
                 f"no response of {path} is in the split {_TRAIN!r}, the splits are "
                 f"{', '.join(sorted(splits))}: set that split for the responses to train on, or "
                 "remove all splits"
             )
-        found = list(response_claims(wanted, path.name.split(".")[0] or path.resolve().name))
+        found = list(response_claims(responses, path.name.split(".")[0] or path.resolve().name))
         if not found:
             raise DataError(f"no response of {path} makes a claim: nothing to train on")
         examples += found

@@ -30,11 +30,11 @@ class RowsFolder:
     def __init__(self, folder: Path) -> None:
         """Create a temporary folder. Raises AppError if ``folder`` exists or cannot be written."""
         self._folder = folder
-        self._aside = folder.with_name(f".{folder.name}.{os.getpid()}.part")
+        self._temporary = folder.with_name(f".{folder.name}.{os.getpid()}.part")
         if os.path.lexists(folder):  # also a broken link
             raise AppError(f"{folder} exists already: name another folder for the rows, or remove that one")
         try:
-            self._aside.mkdir(parents=True)
+            self._temporary.mkdir(parents=True)
         except OSError as error:
             raise AppError(f"the rows cannot be written to {folder}: {error.strerror or error}") from error
 
@@ -44,7 +44,7 @@ class RowsFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        shutil.rmtree(self._aside, ignore_errors=True)
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
     def write(self, rows: VerifierRows) -> tuple[Path, ...]:
         """Write the rows and return the paths of the files. Raises AppError if this is impossible."""
@@ -57,9 +57,9 @@ class RowsFolder:
     def _write(self, rows: VerifierRows) -> None:
         sources = sorted({row.source for row in rows.rows})
         for number, part in enumerate(pack_rows(rows.rows, sources)):
-            (self._aside / f"part-{number:04d}.xz").write_bytes(part)
+            (self._temporary / f"part-{number:04d}.xz").write_bytes(part)
         for number, lines in enumerate(_held_out_lines(rows)):
-            (self._aside / f"held-{number:04d}.xz").write_bytes(lzma.compress(lines))
+            (self._temporary / f"held-{number:04d}.xz").write_bytes(lzma.compress(lines))
         about = {
             "format": FORMAT,
             "minilm": MINILM_SHA256,  # identifies the tokenizer of the rows
@@ -68,10 +68,10 @@ class RowsFolder:
             "rows": len(rows.rows),
             "sources": sources,
             "made": {**rows.made, "bad_lines": len(rows.skipped)},
-            "files": {file.name: sha256_of(file) for file in sorted(self._aside.iterdir())},
+            "files": {file.name: sha256_of(file) for file in sorted(self._temporary.iterdir())},
         }
-        write_json(self._aside / LIST, about)
-        self._aside.rename(self._folder)
+        write_json(self._temporary / LIST, about)
+        self._temporary.rename(self._folder)
 
 
 def _held_out_lines(rows: VerifierRows) -> Iterator[bytes]:

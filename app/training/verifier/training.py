@@ -84,11 +84,11 @@ def train_verifier(
         prepared = make_rows(recipe, separates_claims=separates_claims, say=say)
     use = replace(recipe.use, window_tokens=prepared.window_tokens, answer_tokens=prepared.answer_tokens)
     recipe = replace(recipe, use=use)
-    rows = teachers.taught(prepared.rows, folder, say, but=recipe.not_taught)
+    rows = teachers.with_soft_targets(prepared.rows, folder, say, except_sources=recipe.not_taught)
     check = _check(recipe, model, prepared.development, say, progress)
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
-    others.into(model)
+    others.average_into(model)
     named = {"start": start_name, "mix": others.named, "teachers": teachers.fingerprints}
     return _finish(recipe, folder, model, named, prepared, result, device, say, scoring)
 
