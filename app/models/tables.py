@@ -20,7 +20,7 @@ def reader_table(report: ReaderReport) -> Table:
     Columns: F1 and exact match of answerable questions, right and wrong refusals, number of questions.
     """
     table = _table(
-        "Per cent, 95 % intervals by article; ? few articles",
+        "Percentages with 95 % intervals by article; ?: too few articles",
         ("F1", "exact match", "refused right", "refused wrong", "n"),
     )
     rows = report.sources if len(report.sources) > 1 else ()
@@ -32,7 +32,7 @@ def reader_table(report: ReaderReport) -> Table:
 def verifier_table(report: VerifierReport) -> Table:
     """Return a table of a verifier's scores by source, their mean over sources, and over all examples."""
     table = _table(
-        "Per cent, 95 % intervals by group, threshold 0.5; ? few groups",
+        "Percentages with 95 % intervals by group, threshold 0.5; ?: too few groups",
         ("AUROC", "bal. acc.", "F1 halluc.", "calib. error", "n"),
     )
     sources = report.table.sources
@@ -47,7 +47,7 @@ def verifier_table(report: VerifierReport) -> Table:
 def spans_table(report: VerifierReport) -> Table:
     """Return a table of how well sentences and weak words match the characters that people marked."""
     table = _table(
-        "Characters marked, per cent, 95 % intervals by source text", ("precision", "recall", "F1", "marked")
+        "Marked characters: percentages with 95 % intervals by source text", ("precision", "recall", "F1", "marked")
     )
     named: tuple[tuple[str, SpanScores | None], ...] = (
         ("low sentences", report.spans),

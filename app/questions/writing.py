@@ -103,8 +103,10 @@ def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
                 if kind is None or not is_usable_answer(tokens, span, answer, passage.low, low):
                     continue
                 first, last = passage.spans[number]
-                at = paragraph.start
-                location = AnswerLocation(source.document_id, at + start, at + end, at + first, at + last, answer)
+                offset = paragraph.start
+                location = AnswerLocation(
+                    source.document_id, offset + start, offset + end, offset + first, offset + last, answer
+                )
                 blank = Candidate("", kind, accepted_answers(answer, span, low), (location,), span.kind)
                 found.setdefault(location.sentence_start, []).append(blank)
     sentences = list(found.values())

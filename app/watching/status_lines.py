@@ -71,7 +71,7 @@ def rate_line(watch: CertificateWatch) -> str:
     else:
         text = (
             f"{_percent(r.rate)} of {r.audited} answers hallucinated [{100 * r.lower:.1f}, {100 * r.upper:.1f}], "
-            f"{_percent(1 - watch.delta)} at every look"
+            f"{_percent(1 - watch.delta)} confidence at any time"
         )
     if watch.certificate is None:
         return text
@@ -114,7 +114,7 @@ def _alarm(what: str, raised_after: int | None, of: str, log_capital: float, del
     if raised_after is not None:
         return f"ALARM: {what}, raised after {raised_after} {of} (false-alarm rate {_percent(delta)})"
     share = max(0.0, log_capital) / math.log(1.0 / delta)
-    return f"no alarm (evidence {100 * share:.0f} % of what raises it, false-alarm rate {_percent(delta)})"
+    return f"no alarm (evidence at {100 * share:.0f} % of the threshold, false-alarm rate {_percent(delta)})"
 
 
 def _percent(share: float) -> str:
