@@ -140,7 +140,7 @@ def test_a_void_certificate_says_why_and_one_that_was_edited_raises_no_alarm(wat
     edited = only(watch("status", "--json"))
     assert edited["problems"] == ["edited after it was signed: alpha"] and edited["rate"]["alarm"] is None
     path.unlink()
-    assert "gone" in only(watch("status", "--json"))["problems"][0]
+    assert "no longer in this home" in only(watch("status", "--json"))["problems"][0]
 
 
 def test_a_clock_that_was_set_back_is_an_error(watch: Watch, watched: Any) -> None:
