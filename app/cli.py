@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from app.commands.parser import Parser, add_common, options_of
 from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_INTERRUPTED, EXIT_USAGE, UsageError
-from app.memory_limit import no_memory
+from app.memory_limit import out_of_memory_message
 from plumbline_errors import PlumblineError
 
 # In order of use. Each is a module of app.commands, imported only to declare its arguments. Large packages are
@@ -48,8 +48,8 @@ COMMANDS = (
     "demo",
 )
 
-_EPILOG = """exit codes: 0 pass; 1 error; 2 usage; 3 a threshold you set was missed; 4 partial (some answers unscored);
-130 interrupted, run the same command again to resume"""
+_EPILOG = """Exit codes: 0 success; 1 error; 2 invalid usage; 3 a threshold that you set was missed; 4 partial success
+(some answers are unscored); 130 interrupted (run the same command again to resume)."""
 
 
 def build_parser() -> Parser:
@@ -125,23 +125,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         output.say("plumbline: interrupted; finished work is kept, run the same command again to continue")
         return EXIT_INTERRUPTED
     except (MemoryError, ImportError) as error:
-        advice = no_memory(error)
-        if advice is None:
+        message = out_of_memory_message(error)
+        if message is None:
             raise
-        output.say(f"plumbline: error: {advice}")
+        output.say(f"plumbline: error: {message}")
         return EXIT_ERROR
     except BrokenPipeError:
         # The reader of stdout closed the pipe (| head). Without this, Python reports an error at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_ERROR
     except RuntimeError as error:
-        advice = no_memory(error)
-        if advice is not None:
-            output.say(f"plumbline: error: {advice}")
+        message = out_of_memory_message(error)
+        if message is not None:
+            output.say(f"plumbline: error: {message}")
             return EXIT_ERROR
         if "home directory" not in str(error):  # raised by pathlib for "~" when the home directory is unknown
             raise
-        output.say("plumbline: error: there is no home folder (HOME): set PLUMBLINE_HOME, and write paths without ~")
+        output.say(
+            "plumbline: error: your home folder is unknown (HOME is not set): set PLUMBLINE_HOME, and write paths "
+            "without ~"
+        )
         return EXIT_ERROR
     except OSError as error:
         # For example a full disk, a read-only folder or an invalid path; the message names the problem and the path.

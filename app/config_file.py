@@ -30,10 +30,10 @@ def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Name
     current folder, as on the command line. Raises UsageError for a file that cannot be read, is not a mapping, or has
     a key that is not a flag.
     """
-    named: list[str] = getattr(arguments, positional)
-    files = [name for name in named if is_config(name)]
+    values: list[str] = getattr(arguments, positional)
+    files = [name for name in values if is_config(name)]
     if len(files) > 1:
-        raise UsageError(f"{' and '.join(files)}: give one settings file")
+        raise UsageError(f"{' and '.join(files)}: give only one settings file")
     path = Path(files[0])
     argv = [word for word in arguments.argv if word != files[0]]
     # The parser fills only missing attributes, so an attribute that is None afterwards was not given.
@@ -41,9 +41,9 @@ def with_config(arguments: argparse.Namespace, positional: str) -> argparse.Name
     bare = argparse.Namespace(**dict.fromkeys(vars(arguments)))
     given = vars(arguments.reparse(list(arguments.argv), bare))
     settings = {key: value for key, value in _settings(path, names).items() if value is not None}
-    others = [name for name in named if name != files[0]]
-    kept = {k: v for k, v in settings.items() if k != positional and given.get(k) is None}
-    words = [word for key, value in kept.items() for word in _words(path, key, value, arguments)]
+    others = [name for name in values if name != files[0]]
+    applied = {k: v for k, v in settings.items() if k != positional and given.get(k) is None}
+    words = [word for key, value in applied.items() for word in _words(path, key, value, arguments)]
     if not others:
         words += _listed(path, positional, settings.get(positional))
     start = argparse.Namespace(argv=arguments.argv, command=arguments.command)
@@ -60,19 +60,19 @@ def _settings(path: Path, names: set[str]) -> Mapping[str, Any]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # not UTF-8, an invalid date, too deep nesting
         raise UsageError(f"{path} is not YAML: {' '.join(str(error).split())[:500]}") from error
     if not isinstance(value, dict):
-        raise UsageError(f"{path} must hold settings, one NAME: VALUE a line; it holds {type(value).__name__}")
-    found: dict[str, Any] = {}
+        raise UsageError(f"{path} must contain settings, one NAME: VALUE per line, not {type(value).__name__}")
+    settings: dict[str, Any] = {}
     for key, setting in value.items():
         name = str(key).replace("-", "_")
         if name not in names:
             close = difflib.get_close_matches(name, sorted(names), n=1)
-            meant = f"; did you mean {close[0].replace('_', '-')}?" if close else ""
+            suggestion = f"; did you mean {close[0].replace('_', '-')}?" if close else ""
             known = ", ".join(sorted(n.replace("_", "-") for n in names))
-            raise UsageError(f"{path}: there is no setting {key!r}{meant or f'; there are {known}'}")
-        if name in found:
+            raise UsageError(f"{path}: there is no setting {key!r}{suggestion or f'; choose from {known}'}")
+        if name in settings:
             raise UsageError(f"{path}: {key!r} is set twice")
-        found[name] = setting
-    return found
+        settings[name] = setting
+    return settings
 
 
 def _words(path: Path, key: str, value: Any, arguments: argparse.Namespace) -> list[str]:
@@ -98,5 +98,5 @@ def _plain(path: Path, key: str, value: Any) -> str:
     if isinstance(value, (dict, list, bool)) or value is None:
         # Shortened: YAML lists may contain themselves, or expand to billions of items.
         shown = reprlib.repr(value)
-        raise UsageError(f"{path}: {key.replace('_', '-')} is {shown}: a number, a text or a list of them is needed")
+        raise UsageError(f"{path}: {key.replace('_', '-')} is {shown}: it must be a number, a text or a list of these")
     return str(value)

@@ -23,7 +23,7 @@ _LATE_CONTROLS = re.compile("[\x7f-\x9f]")  # those that JSON does not escape
 
 def printable(text: str) -> str:
     """Return the text with control characters escaped (``\\x1b``). Tabs and newlines remain."""
-    return _CONTROLS.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _CONTROLS.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 class Output:
@@ -60,7 +60,7 @@ class Output:
             text.encode(sys.stdout.encoding or "utf-8")
         except UnicodeError:  # for other encodings and lone surrogates, use JSON's own escapes
             text = json.dumps(value, ensure_ascii=True, allow_nan=False, indent=None)
-        sys.stdout.write(_LATE_CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+        sys.stdout.write(_LATE_CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
         sys.stdout.flush()
 
     def say(self, text: str) -> None:

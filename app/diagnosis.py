@@ -29,8 +29,8 @@ PACKAGES = (
 )
 """Distribution name and module name of each package that is needed to answer questions."""
 
-_SPARE_BYTES = 1 << 30
-_BUSY_S = 2.0
+_LEAST_FREE_BYTES = 1 << 30
+_BUSY_TIMEOUT_S = 2.0
 
 
 def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
@@ -38,7 +38,7 @@ def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
     reinstall = "install Plumbline's requirements again, in a separate environment"
     yield from guarded("versions", reinstall, _versions)
     yield from guarded("device", "choose one with --device or PLUMBLINE_DEVICE", partial(_device, pipeline))
-    yield from guarded("memory", "not needed for answering", _memory)
+    yield from guarded("memory", "this check is not needed to answer questions", _memory)
     yield from guarded("home", "choose another with --home or PLUMBLINE_HOME", partial(_home, pipeline))
     yield from guarded("database", "choose another with PLUMBLINE_DATABASE", partial(_database, pipeline))
     yield from guarded("minilm", reinstall, _minilm)
@@ -48,7 +48,7 @@ def diagnose(pipeline: Pipeline) -> Iterator[Finding]:
         restore = "start the server, check its address and the model's name, or name another with --model"
     yield from guarded("model", restore, partial(_model, pipeline))
     yield from server_findings(pipeline)
-    yield from guarded("collections", "see database", partial(_collections, pipeline))
+    yield from guarded("collections", "see the check database", partial(_collections, pipeline))
 
 
 def _versions() -> Iterator[Finding]:
@@ -66,7 +66,7 @@ def _versions() -> Iterator[Finding]:
 def _package(distribution: str, module: str) -> Finding:
     advice = "install Plumbline's requirements again, in a separate environment"
     try:
-        found = version(distribution)
+        installed = version(distribution)
     except PackageNotFoundError:
         return Finding(distribution, "fail", "not installed", advice)
     try:
@@ -75,10 +75,10 @@ def _package(distribution: str, module: str) -> Finding:
         return Finding(
             distribution,
             "fail",
-            f"{found}, but it cannot be imported: {type(error).__name__}: {one_line(error)}",
+            f"{installed}, but it cannot be imported: {type(error).__name__}: {one_line(error)}",
             advice,
         )
-    return Finding(distribution, "ok", found)
+    return Finding(distribution, "ok", installed)
 
 
 def _device(pipeline: Pipeline) -> Iterator[Finding]:
@@ -87,9 +87,9 @@ def _device(pipeline: Pipeline) -> Iterator[Finding]:
     from model.hardware.device import bf16_instructions
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    found = ", ".join(bf16_instructions())
-    kind = f"bf16 ({found})" if found else "fp32 (no bf16 instructions)"
-    yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; new collections are embedded in {kind}")
+    instructions = ", ".join(bf16_instructions())
+    precision = f"bf16 ({instructions})" if instructions else "fp32 (no bf16 instructions)"
+    yield Finding("cpu", "ok", f"{_cpu_name()}, {cores} cores; new collections are embedded in {precision}")
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
     yield Finding("device", "ok", f"{pipeline.device} (CUDA devices: {', '.join(gpus) or 'none'})")
 
@@ -111,18 +111,18 @@ def _memory() -> Iterator[Finding]:
         return
     kib = {row.partition(":")[0]: int(row.split()[1]) for row in rows if len(row.split()) > 1}
     total, free = kib["MemTotal"] << 10, kib["MemAvailable"] << 10
-    found = f"{_gib(free)} of {_gib(total)} available"
+    memory = f"{_gib(free)} of {_gib(total)} available"
     try:
         limit = Path("/sys/fs/cgroup/memory.max").read_text("ascii").strip()
         if limit.isdecimal() and int(limit) < total:
-            found += f", limited to {_gib(int(limit))} for this container"
+            memory += f", limited to {_gib(int(limit))} for this container"
             free = min(free, int(limit))
     except OSError:
         pass
-    if free < _SPARE_BYTES:
-        yield Finding("memory", "warn", found, "loading the models takes about 1 GiB: stop something else first")
+    if free < _LEAST_FREE_BYTES:
+        yield Finding("memory", "warn", memory, "loading the models takes about 1 GiB: stop other programs first")
     else:
-        yield Finding("memory", "ok", found)
+        yield Finding("memory", "ok", memory)
 
 
 def _gib(size: int) -> str:
@@ -137,11 +137,12 @@ def _home(pipeline: Pipeline) -> Iterator[Finding]:
         yield Finding("home", "fail", f"{home}: {problem}", advice)
         return
     free = shutil.disk_usage(existing).free
-    found = f"{home}, {_gib(free)} free" + ("" if existing == home else " (created on first use)")
-    if free < _SPARE_BYTES:
-        yield Finding("home", "warn", found, "free some space: indexing needs room for two generations of the index")
+    description = f"{home}, {_gib(free)} free" + ("" if existing == home else " (created on first use)")
+    if free < _LEAST_FREE_BYTES:
+        advice = "free some space: indexing needs space for two generations of the index"
+        yield Finding("home", "warn", description, advice)
     else:
-        yield Finding("home", "ok", found)
+        yield Finding("home", "ok", description)
 
 
 def _existing(path: Path) -> Path:
@@ -184,11 +185,11 @@ def _database(pipeline: Pipeline) -> Iterator[Finding]:
     if file is not None and not file.exists():
         problem = _not_writable(_existing(file.parent))
         if problem is not None:
-            yield Finding("database", "fail", f"{file}: {problem}", "choose another place with PLUMBLINE_DATABASE")
+            yield Finding("database", "fail", f"{file}: {problem}", "choose another path with PLUMBLINE_DATABASE")
         else:
             yield Finding("database", "ok", f"{file} (created on first use)")
         return
-    with Store.open(pipeline.settings.database_url, busy_timeout_s=_BUSY_S) as store:
+    with Store.open(pipeline.settings.database_url, busy_timeout_s=_BUSY_TIMEOUT_S) as store:
         yield Finding("schema", "ok", f"version {SCHEMA_VERSION}")
         try:
             with store.write():
@@ -207,14 +208,14 @@ def _minilm() -> Iterator[Finding]:
 
 def _encoder(pipeline: Pipeline) -> Iterator[Finding]:
     encoder = pipeline.encoder
-    name = pipeline.settings.encoder or "all-MiniLM-L6-v2, packaged"
+    name = pipeline.settings.encoder or "all-MiniLM-L6-v2 (included)"
     yield Finding("encoder", "ok", f"{name}: {encoder.dimension} dimensions, fingerprint {encoder.fingerprint[:12]}")
 
 
 def _model(pipeline: Pipeline) -> Iterator[Finding]:
     model = pipeline.generator
-    found = f"{model.name}: {model.context_length} tokens of context, fingerprint {model.fingerprint[:12]}"
-    yield Finding("model", "ok", found)
+    description = f"{model.name}: {model.context_length} tokens of context, fingerprint {model.fingerprint[:12]}"
+    yield Finding("model", "ok", description)
 
 
 def _collections(pipeline: Pipeline) -> Iterator[Finding]:
@@ -222,14 +223,15 @@ def _collections(pipeline: Pipeline) -> Iterator[Finding]:
 
     from data.schema import collections
 
+    none_yet = Finding("collections", "ok", "none yet: create one with plumbline index PATH --collection NAME")
     file = _database_file(pipeline)
     if file is not None and not file.exists():
-        yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
+        yield none_yet
         return
     with pipeline.store.read() as connection:
         names = connection.execute(select(collections.c.name).order_by(collections.c.name)).scalars().all()
     if not names:
-        yield Finding("collections", "ok", "none yet: plumbline index PATH --collection NAME makes one")
+        yield none_yet
     for name in names:
         advice = "run plumbline index again with the same sources"
         yield from guarded(f"collection {name}", advice, partial(_collection, pipeline, name))
@@ -245,18 +247,19 @@ def _collection(pipeline: Pipeline, name: str) -> Iterator[Finding]:
     if info.generation_hash is None:
         yield Finding(check, "warn", "never indexed completely, so it cannot answer", again)
         return
-    found = f"{info.documents} documents, {info.chunks} chunks, generation {info.generation_hash[:12]}"
+    contents = f"{info.documents} documents, {info.chunks} chunks, generation {info.generation_hash[:12]}"
     if health.problems:
         yield Finding(check, "fail", "; ".join(health.problems), again)
         return
     try:
         fits = info.encoder is not None and serves(pipeline.encoder, info.encoder)
     except USER_ERRORS:
-        yield Finding(check, "warn", f"{found}; the encoder could not be loaded to compare it", "see encoder")
-        return
-    if not fits:
         yield Finding(
-            check, "fail", f"{found}; indexed with another encoder", "name that encoder with --encoder, or index again"
+            check, "warn", f"{contents}; the encoder could not be loaded to compare it", "see the check encoder"
         )
         return
-    yield Finding(check, "ok", found)
+    if not fits:
+        advice = "name that encoder with --encoder, or index again"
+        yield Finding(check, "fail", f"{contents}; indexed with another encoder", advice)
+        return
+    yield Finding(check, "ok", contents)

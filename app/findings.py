@@ -27,14 +27,14 @@ class Finding:
     figures: Mapping[str, Figure] = field(default_factory=dict)
 
 
-def guarded(check: str, advice: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
+def guarded(check: str, advice: str, run_check: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
     """Yield the findings of one check.
 
-    look: the check. An exception in it becomes its last finding, so that the other checks still run. advice: advice of
-    that finding.
+    run_check: the check. An exception in it becomes its last finding, so that the other checks still run.
+    advice: advice of that finding.
     """
     try:
-        yield from look()
+        yield from run_check()
     except USER_ERRORS as error:
         yield Finding(check, "fail", one_line(error), advice)
     except Exception as error:  # The doctor must report any failure instead of failing itself.

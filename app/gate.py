@@ -72,7 +72,7 @@ def check_names(gate: Gate, names: Iterable[str]) -> None:
     for term in (t for terms in gate.any_of for t in terms):
         if term.name not in known:
             raise UsageError(
-                f"--fail-if {gate.text!r}: there is no figure {term.name!r}; there are {', '.join(known)}, each with "
+                f"--fail-if {gate.text!r}: there is no figure {term.name!r}; choose from {', '.join(known)}, each with "
                 + ", ".join(f".{f}" for f in FIELDS)
             )
 
@@ -83,10 +83,10 @@ def apply_gate(gate: Gate, figures: Mapping[str, HallucinationEstimate]) -> Gate
     reasons: list[str] = []
     failed = False
     for terms in gate.any_of:
-        found = [_met(term, figures[term.name]) for term in terms]
-        if all(met for met, _ in found):
+        results = [_met(term, figures[term.name]) for term in terms]
+        if all(met for met, _ in results):
             failed = True
-            reasons.extend(words for _, words in found)
+            reasons.extend(reason for _, reason in results)
     return GateResult(failed, tuple(dict.fromkeys(reasons)))
 
 
@@ -119,9 +119,10 @@ def summary_figures(summary: RunSummary) -> dict[str, HallucinationEstimate]:
 def figure_names(arms: Sequence[str], pairs: Iterable[tuple[str, str]]) -> tuple[str, ...]:
     """Return the names that ``summary_figures`` will have for these arms and pairs. Needs no run."""
     words = arm_words(arms)
-    alone = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
-    of_arms = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
-    return tuple(dict.fromkeys((*alone, *of_arms, *(f"diff_{words[one]}_{words[two]}" for one, two in pairs))))
+    without_arm = tuple("hall_all" if name == "hall" else name for name in QUANTITIES) if len(arms) == 1 else ()
+    with_arm = tuple(f"{name}_{words[arm]}" for arm in arms for name in QUANTITIES)
+    differences = (f"diff_{words[one]}_{words[two]}" for one, two in pairs)
+    return tuple(dict.fromkeys((*without_arm, *with_arm, *differences)))
 
 
 def arm_words(arms: Sequence[str]) -> dict[str, str]:
@@ -144,12 +145,12 @@ def _term(text: str, condition: str) -> Term:
     match = _TERM.fullmatch(text)
     if match is None:
         raise UsageError(
-            f"--fail-if {condition!r}: {text.strip()!r} is no condition; write NAME.FIELD OP NUMBER, such as "
-            '"hall_all.upper > 0.10", several joined by "or" and "and"'
+            f"--fail-if {condition!r}: {text.strip()!r} is not a condition; write NAME.FIELD OP NUMBER, such as "
+            '"hall_all.upper > 0.10", and join several by "or" and "and"'
         )
     field = match["field"] or "rate"
     if field not in FIELDS:
-        raise UsageError(f"--fail-if {condition!r}: there is no field {field!r}; there are {', '.join(FIELDS)}")
+        raise UsageError(f"--fail-if {condition!r}: there is no field {field!r}; choose from {', '.join(FIELDS)}")
     number = float(match["number"]) / (100.0 if match["percent"] else 1.0)
     return Term(match["name"], field, match["operator"], number, text.strip())
 

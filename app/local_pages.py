@@ -18,7 +18,7 @@ from app.page_text import visible
 TEMPLATES = Path(__file__).parent / "templates"
 HOST = "127.0.0.1"
 HOSTS = frozenset({HOST, "localhost"})
-_MOST_BYTES = 4096
+_MAX_BYTES = 4096
 
 
 class PageError(Exception):
@@ -62,7 +62,7 @@ def loopback_socket(port: int) -> socket.socket:
         return socket.create_server((HOST, port))
     except (OSError, OverflowError) as error:
         raise AppError(
-            f"cannot listen on {HOST}:{port} ({error}): choose another --port, or 0 for a free one"
+            f"cannot listen on {HOST}:{port} ({error}): choose another --port, or 0 for any free port"
         ) from error
 
 
@@ -104,11 +104,11 @@ def check_form_origin(request: Request) -> None:
         raise PageError(403, "this form was sent by a page of another site")
 
 
-async def form_body(request: Request, most: int = _MOST_BYTES) -> bytes:
-    """Return the body of a form. Raises PageError if it is larger than ``most`` bytes."""
+async def form_body(request: Request, max_bytes: int = _MAX_BYTES) -> bytes:
+    """Return the body of a form. Raises PageError if it is larger than ``max_bytes``."""
     body = b""
     async for part in request.stream():
         body += part
-        if len(body) > most:
-            raise PageError(413, f"the form is larger than {most} bytes")
+        if len(body) > max_bytes:
+            raise PageError(413, f"the form is larger than {max_bytes} bytes")
     return body

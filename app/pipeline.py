@@ -23,7 +23,7 @@ from app.query_store import store_queries
 from app.retrieval.chunk_locations import chunk_locations
 from app.retrieval.engine_settings import engines_of
 from app.settings import Settings
-from app.streamed_answer import OnText, drawn_aloud
+from app.streamed_answer import OnText, generate_streamed
 from data.block_work import BlockExecutor
 from data.documents import Document
 from data.questions import Question
@@ -260,8 +260,8 @@ class Pipeline:
         Raises AppError, RetrievalError or GenerationError if the request cannot be answered.
         """
         request = query_request(question, collection)
-        heard = on_text if request.style == "short" else None  # Other styles are produced from the complete answer.
-        result = self.draw(self.prepare(request), heard)
+        streaming = on_text if request.style == "short" else None  # Other styles need the complete answer.
+        result = self.draw(self.prepare(request), streaming)
         self.keep([result], [result.collection])
         return result
 
@@ -272,7 +272,7 @@ class Pipeline:
         generator = self.generator
         search = None if name is None else self.search(name, request.mode, request.fusion)
         chunks = () if search is None else search.retrieve(request.question, request.k)
-        locations = {} if name is None else chunk_locations(self.store, name, [found.chunk for found in chunks])
+        locations = {} if name is None else chunk_locations(self.store, name, [result.chunk for result in chunks])
         seconds = perf_counter() - started
         prompt = generator.prompt(request.question, chunks, request.params.max_tokens)
         return PreparedQuery(request, name, search, prompt, locations, seconds)
@@ -283,7 +283,7 @@ class Pipeline:
         started = perf_counter()
         seeds = [query_seed(request.params.seed, sample) for sample in range(request.params.n)]
         with self._generating:  # One request at a time. Only the service's engine batches requests.
-            completions = drawn_aloud(self.generator, prepared.prompt, request.params, seeds, on_text)
+            completions = generate_streamed(self.generator, prepared.prompt, request.params, seeds, on_text)
         searched = SearchRecord()
         if search is not None:
             settings = (search.retriever.generation_hash, search.settings)

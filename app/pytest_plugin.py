@@ -53,19 +53,19 @@ class PlumblineRun:
             raise ValueError(f"the run has the arms {', '.join(arms)}: choose one with arm=")
         name = next(iter(arms)) if arm is None else arm
         if name not in arms:
-            raise ValueError(f"there is no arm {name!r}: there are {', '.join(arms)}")
+            raise ValueError(f"there is no arm {name!r}: choose from {', '.join(arms)}")
         estimate = arms[name].hall_if_unscored_hallucinated
         value = estimate.upper if by == "upper" else estimate.rate
         if value is None or value > at_most:
-            found = (
+            measured = (
                 f"undefined ({estimate.reason})"
                 if estimate.rate is None
                 else f"{estimate.rate:.1%} [{estimate.lower:.1%}, {estimate.upper:.1%}]"
             )
-            what = "upper limit" if by == "upper" else "rate"
+            figure = "upper limit" if by == "upper" else "rate"
             raise AssertionError(
-                f"hallucination rate of {name} in run {self.id}: {found} at level {estimate.level:g}, "
-                f"{estimate.responses} responses to {estimate.questions} questions; its {what} is above {at_most:.1%}"
+                f"hallucination rate of {name} in run {self.id}: {measured} at level {estimate.level:g}, "
+                f"{estimate.responses} responses to {estimate.questions} questions; its {figure} is above {at_most:.1%}"
             )
         return estimate
 
@@ -74,7 +74,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options --plumbline-run and --plumbline-home."""
     group = parser.getgroup("plumbline")
     group.addoption("--plumbline-run", metavar="RUN", default=None, help="a finished run's id (default: the latest)")
-    group.addoption("--plumbline-home", metavar="FOLDER", default=None, help="the home that holds it")
+    group.addoption("--plumbline-home", metavar="FOLDER", default=None, help="data directory (home) of the run")
 
 
 @pytest.fixture(scope="session")

@@ -21,8 +21,8 @@ def store_queries(store: Store, results: Sequence[QueryResult], stored: Sequence
     with store.write(exclusive=False) as connection:
         names = {name for name in stored if name is not None}
         c = collections.c
-        found = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
-        keys = {row.name: row.id for row in found}
+        collection_rows = connection.execute(select(c.name, c.id).where(c.name.in_(names))).all() if names else ()
+        keys = {row.name: row.id for row in collection_rows}
         known: set[str] = set()
         if store.shared:  # A batch whose commit was not confirmed is stored again, so its rows may already exist.
             ids = [result.id for result in results]

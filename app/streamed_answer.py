@@ -15,7 +15,7 @@ OnText = Callable[[TextDelta], None]
 """Callback for text as it is generated, called in the caller's thread. The pieces of a sample form its full text."""
 
 
-def drawn_aloud(
+def generate_streamed(
     generator: Generator, prompt: Prompt, params: SamplingParams, seeds: Sequence[int], on_text: OnText | None
 ) -> tuple[Completion, ...]:
     """Return one completion per seed, and report their text while it is generated.
@@ -26,7 +26,7 @@ def drawn_aloud(
     if on_text is None or not isinstance(generator, LiveGenerator):
         return tuple(generator.generate(prompt, params, seeds))
     events: SimpleQueue[LiveEvent] = SimpleQueue()
-    begun = generator.begin(GenerationTask(prompt, params, tuple(seeds)), events.put)
+    request = generator.begin(GenerationTask(prompt, params, tuple(seeds)), events.put)
     try:
         while True:
             event = events.get()
@@ -37,5 +37,5 @@ def drawn_aloud(
             if isinstance(event, TextDelta):
                 on_text(event)
     except BaseException:
-        begun.cancel()
+        request.cancel()
         raise

@@ -49,7 +49,7 @@ class KeyLimits:
         for field in fields(self):
             value = getattr(self, field.name)
             if value is not None and value < 1:
-                raise AppError(f"{field.name} is {value}: a limit must be at least 1; leave it out for none")
+                raise AppError(f"{field.name} is {value}: a limit must be at least 1; omit it for no limit")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,33 +95,36 @@ class KeyStore:
     ) -> NewKey:
         """Create a key. Raises AppError for an invalid or taken name, an unknown scope, or a past expiry date."""
         if not _NAME.fullmatch(name):
-            raise AppError(f"{name!r} cannot name a key: use up to 64 letters, digits, dots, dashes, underscores and @")
+            raise AppError(
+                f"{name!r} is not a valid name of a key: use up to 64 letters, digits, dots, dashes, underscores and @"
+            )
         check_tenant(tenant)
-        wanted = frozenset(scopes)
-        unknown = sorted(wanted - set(SCOPES))
-        if unknown or not wanted:
+        requested = frozenset(scopes)
+        unknown = sorted(requested - set(SCOPES))
+        if unknown or not requested:
             raise AppError(
                 f"there is no scope {unknown[0]!r}: choose from {', '.join(SCOPES)}"
                 if unknown
-                else "a key needs a scope"
+                else f"the key has no scope: give at least one of {', '.join(SCOPES)}"
             )
         now = utc_now()
         if expires_at is not None and expires_at <= now:
-            raise AppError(f"the key would have expired at {expires_at.isoformat()}: give a later time")
+            raise AppError(f"the key would expire at {expires_at.isoformat()}, which is in the past: give a later time")
         key_id = secrets.token_hex(8)
         secret = f"{PREFIX}{key_id}-{secrets.token_urlsafe(32)}"
-        key = Key(key_id, name, tenant, cast("frozenset[Scope]", wanted), limits or KeyLimits(), now, expires_at, None)
+        valid_scopes = cast("frozenset[Scope]", requested)
+        key = Key(key_id, name, tenant, valid_scopes, limits or KeyLimits(), now, expires_at, None)
         with self._store.write() as connection:
             taken = select(api_keys.c.id).where(api_keys.c.name == name, api_keys.c.revoked_at.is_(None))
             if connection.execute(taken).first() is not None:
-                raise AppError(f"there is a key {name!r} already: revoke it, or choose another name")
+                raise AppError(f"there is already a key {name!r}: revoke it, or choose another name")
             connection.execute(
                 insert(api_keys).values(
                     id=key_id,
                     name=name,
                     tenant=tenant,
                     secret_sha256=_digest(secret),
-                    scopes=sorted(wanted),
+                    scopes=sorted(requested),
                     limits={k: v for k, v in asdict(key.limits).items() if v is not None},
                     created_at=now,
                     expires_at=expires_at,
@@ -154,7 +157,7 @@ class KeyStore:
                 .first()
             )
             if row is None:
-                raise AppError(f"there is no key {name_or_id!r} to revoke: plumbline keys list shows them")
+                raise AppError(f"there is no active key {name_or_id!r}: plumbline keys list shows all keys")
             connection.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(revoked_at=now))
         return _key({**row, "revoked_at": now})
 
@@ -178,7 +181,8 @@ def check_tenant(tenant: str) -> str:
     """Return ``tenant`` if it is a valid tenant name; "" is this machine. Raises AppError otherwise."""
     if tenant and not _TENANT.fullmatch(tenant):
         raise AppError(
-            f"{tenant!r} cannot name a tenant: use up to 32 lower-case letters, digits, dashes and underscores"
+            f"{tenant!r} is not a valid name of a tenant: use up to 32 lower-case letters, digits, dashes and "
+            "underscores"
         )
     return tenant
 

@@ -18,7 +18,7 @@ from data.store import Store
 from retrieval.collections import CollectionInfo, list_collections
 from retrieval.generations.collection_folder import check_name
 
-_TRIES = 1000
+_MOST_TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class NameTakenError(AppError):
 
 def tenant_collections(store: Store, tenant: str) -> tuple[TenantCollection, ...]:
     """Return the tenant's collections, sorted by name. Raises DataError if the database does not answer."""
-    found = (TenantCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
-    return tuple(sorted(found, key=lambda own: own.name))
+    own = (TenantCollection(i.label or i.name, i.name, i) for i in list_collections(store, tenant))
+    return tuple(sorted(own, key=lambda collection: collection.name))
 
 
 def tenant_collection(store: Store, tenant: str, name: str) -> TenantCollection | None:
@@ -58,14 +58,14 @@ def create_tenant_collection(store: Store, tenant: str, name: str) -> TenantColl
     check_name(name)
     with store.write() as connection:
         if collection_key_of(connection, tenant, name) is not None:
-            raise NameTakenError(f"there is a collection {name!r} already: choose another name, or add documents to it")
+            raise NameTakenError(f"there is already a collection {name!r}: choose another name, or add documents to it")
         stored = _free_name(connection, tenant, name)
         label = None if stored == name else name
         connection.execute(insert(collections).values(name=stored, tenant=tenant, label=label))
-    own = tenant_collection(store, tenant, name)
-    if own is None:
-        raise AppError(f"the collection {name!r} was deleted by another process at the same moment")
-    return own
+    created = tenant_collection(store, tenant, name)
+    if created is None:
+        raise AppError(f"the collection {name!r} was deleted by another process while it was created")
+    return created
 
 
 def _mine(tenant: str, name: str) -> tuple[ColumnElement[bool], ...]:
@@ -75,10 +75,10 @@ def _mine(tenant: str, name: str) -> tuple[ColumnElement[bool], ...]:
 
 def _free_name(connection: Connection, tenant: str, name: str) -> str:
     """Return ``name`` for this machine or ``tenant.name`` for other tenants, with a number if that is taken."""
-    wanted = name if tenant == LOCAL else f"{tenant}.{name}"
-    for number in range(1, _TRIES):
-        end = "" if number == 1 else f"-{number}"
-        tried = check_name(wanted[: 64 - len(end)].rstrip(".") + end)
-        if connection.execute(select(collections.c.id).where(collections.c.name == tried)).first() is None:
-            return tried
-    raise AppError(f"no free name is left in the store for the collection {name!r}: choose another")
+    base = name if tenant == LOCAL else f"{tenant}.{name}"
+    for number in range(1, _MOST_TRIES):
+        suffix = "" if number == 1 else f"-{number}"
+        candidate = check_name(base[: 64 - len(suffix)].rstrip(".") + suffix)
+        if connection.execute(select(collections.c.id).where(collections.c.name == candidate)).first() is None:
+            return candidate
+    raise AppError(f"the store has no free name for the collection {name!r}: choose another name")

@@ -32,7 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_model
 
     parser.add_argument(
-        "run_id", nargs="?", metavar="RUN", help="a finished, labelled run: its name, its id, or the beginning of that"
+        "run_id", nargs="?", metavar="RUN", help="finished, labelled run: name, ID, or prefix of the ID"
     )
     instead = parser.add_mutually_exclusive_group()
     instead.add_argument("--list", action="store_true", help="list the certificates in the home folder")
@@ -45,36 +45,37 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=float,
         action="append",
         default=[],
-        help=f"largest rate among answers, e.g. 0.1; repeatable (default {DEFAULT_ALPHA})",
+        help=f"largest hallucination rate among answers, e.g. 0.1; repeatable (default {DEFAULT_ALPHA})",
     )
     group.add_argument("--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)")
     group.add_argument("--arm", help="arm to calibrate (default: rag, or the only labelled arm)")
-    group.add_argument("--verifier", metavar="NAME", help="name, or beginning of the name, of a verifier of the run")
+    group.add_argument("--verifier", metavar="NAME", help="verifier of the run, by its name or a prefix of it")
     group.add_argument(
         "--policies",
         nargs="?",
         const="",
         metavar="LIST",
-        help="certify these policies of the run together, such as none,strip,best_of_n; without LIST all that are "
-        "labelled (plumbline evaluate --policies)",
+        help="certify these policies of the run together, such as none,strip,best_of_n; without LIST all labelled "
+        "policies (plumbline evaluate --policies)",
     )
     group.add_argument(
         "--thresholds",
         metavar="LIST",
-        help="from strict to loose, e.g. 0.9,0.8,0.7; fix them before you see labels (default: from the scores of "
-        "answers that are not in the test)",
+        help="thresholds to test, from strict to loose, e.g. 0.9,0.8,0.7; choose them before you see labels (default: "
+        "computed from the scores of answers that are not in the test)",
     )
     group.add_argument(
         "--start",
         type=float,
         metavar="SHARE",
-        help="share of questions that the first of these answers, e.g. 0.5 (default a third, more of few labels)",
+        help="share of questions answered at the first threshold, e.g. 0.5 (default one third, more if there are few "
+        "labels)",
     )
     group.add_argument(
         "--predictions",
         action="store_true",
-        help="beside labels drawn at random, use the scores of answers without labels (a prediction-powered test; the "
-        "exact one mostly certifies sooner)",
+        help="use the scores of unlabelled answers in addition to randomly drawn labels (a prediction-powered test; "
+        "the exact test usually needs fewer labels)",
     )
     add_model(parser)
 
@@ -82,9 +83,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, output: Output) -> int:
     """Calibrate a run, list certificates, or check one."""
     if arguments.policies is not None and arguments.arm is not None:
-        raise UsageError("--policies and --arm exclude each other: each policy has an arm of its own")
+        raise UsageError("--policies and --arm exclude each other: each policy has its own arm")
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
-        raise UsageError("name a RUN to calibrate, or --list, or --check FILE (one of them)")
+        raise UsageError("give one of these: a RUN to calibrate, --list, or --check FILE")
     if arguments.list:
         return _list(arguments, output)
     if arguments.check is not None:
@@ -115,12 +116,12 @@ def _calibrate(arguments: argparse.Namespace, output: Output) -> int:
             names = tuple(name.strip() for name in arguments.policies.split(",")) if arguments.policies else ()
             several = every = calibrate_policies(pipeline, request, names)
     if output.as_json:
-        shown = [calibration_json(found) for found in every]
-        output.json(shown[0] if several is None else {"run": every[0].run_id, "policies": shown})
+        documents = [calibration_json(calibration) for calibration in every]
+        output.json(documents[0] if several is None else {"run": every[0].run_id, "policies": documents})
     else:
-        for found in every:
-            _show(found, output)
-    certified = [[result.certificate is not None for result in found.results] for found in every]
+        for calibration in every:
+            _show(calibration, output)
+    certified = [[result.certificate is not None for result in calibration.results] for calibration in every]
     return EXIT_OK if all(any(of_alpha) for of_alpha in zip(*certified, strict=True)) else EXIT_THRESHOLD
 
 
@@ -130,10 +131,10 @@ def _thresholds(text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--thresholds is {text!r}: numbers joined by commas, such as 0.9,0.8,0.7") from None
+        raise UsageError(f"--thresholds is {text!r}: give numbers joined by commas, such as 0.9,0.8,0.7") from None
 
 
-def calibration_json(found: Calibration) -> dict[str, Any]:
+def calibration_json(calibration: Calibration) -> dict[str, Any]:
     """Return the result as JSON values.
 
     p_value is null for a threshold that was not tested because a stricter one failed.
@@ -141,16 +142,16 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {
-        "run": found.run_id,
-        "arm": found.arm,
-        "verifier": found.verifier,
-        "policy": found.policy,
-        "delta": found.request.delta,
-        "offers": found.request.offers * len(found.request.alphas),
-        "thresholds_from": found.grid,
-        "labels": found.tested,
-        "scored": found.scored,
-        "looks": found.earlier,
+        "run": calibration.run_id,
+        "arm": calibration.arm,
+        "verifier": calibration.verifier,
+        "policy": calibration.policy,
+        "delta": calibration.request.delta,
+        "offers": calibration.request.offers * len(calibration.request.alphas),
+        "thresholds_from": calibration.grid,
+        "labels": calibration.tested,
+        "scored": calibration.scored,
+        "looks": calibration.earlier,
         "results": [
             {
                 "alpha": r.sequence.alpha,
@@ -164,37 +165,41 @@ def calibration_json(found: Calibration) -> dict[str, Any]:
                 "labels_needed": r.labels_needed,
                 "conformal": asdict(r.conformal) if r.conformal else None,
             }
-            for r in found.results
+            for r in calibration.results
         ],
-        "curve": asdict(found.curve) if found.curve else None,
+        "curve": asdict(calibration.curve) if calibration.curve else None,
     }
 
 
-def _show(found: Calibration, output: Output) -> None:
-    output.data(f"run {found.run_id}, arm {found.arm}: {found.tested} labels tested; thresholds from {found.grid}")
-    output.data(f"policy: {found.policy}")
-    output.data(f"score: {found.verifier}")
-    if found.scored < found.tested:
-        missing = found.tested - found.scored
-        output.say(f"note: {missing} of {found.tested} labelled answers have no score of it: they pass no threshold")
-    for result in found.results:
-        _show_result(result, found, output)
-    if found.curve is not None and found.curve.area is not None:
+def _show(calibration: Calibration, output: Output) -> None:
+    output.data(
+        f"run {calibration.run_id}, arm {calibration.arm}: {calibration.tested} labels tested; "
+        f"thresholds from {calibration.grid}"
+    )
+    output.data(f"policy: {calibration.policy}")
+    output.data(f"score: {calibration.verifier}")
+    if calibration.scored < calibration.tested:
+        missing = calibration.tested - calibration.scored
+        output.say(f"note: {missing} of {calibration.tested} labelled answers have no score, so they pass no threshold")
+    for result in calibration.results:
+        _show_result(result, calibration, output)
+    if calibration.curve is not None and calibration.curve.area is not None:
         output.data(
-            f"area under rate against share answered (AURC): {found.curve.area:.3f}; best order "
-            f"{found.curve.best_area:.3f}, no order {found.curve.random_area:.3f}"
+            f"area under rate against share answered (AURC): {calibration.curve.area:.3f}; best order "
+            f"{calibration.curve.best_area:.3f}, no order {calibration.curve.random_area:.3f}"
         )
-    if found.earlier:
+    if calibration.earlier:
         output.say(
-            f"note: this run was calibrated in {found.earlier} other ways before (labels, thresholds, levels). "
-            f"Each is a test: the probability of a wrong certificate is at most {found.earlier + 1} times delta"
+            f"note: this run was calibrated in {calibration.earlier} other ways before (labels, thresholds, levels). "
+            "Every calibration is a test: the probability of a wrong certificate is at most "
+            f"{calibration.earlier + 1} times delta"
         )
 
 
-def _show_result(result: Certification, found: Calibration, output: Output) -> None:
+def _show_result(result: Certification, calibration: Calibration, output: Output) -> None:
     sequence = result.sequence
-    offers = len(found.results) * found.request.offers
-    shared = f" (delta {found.request.delta:g} / {offers})" if offers > 1 else ""
+    offers = len(calibration.results) * calibration.request.offers
+    shared = f" (delta {calibration.request.delta:g} / {offers})" if offers > 1 else ""
     test = sequence.test.replace("_", " ")
     output.data("")
     output.data(f"alpha {sequence.alpha:g}, each threshold at level {sequence.delta:g}{shared}, {test} test")
@@ -222,17 +227,20 @@ def _needed(result: Certification) -> str:
     first, alpha = result.sequence.tests[0], result.sequence.alpha
     least = f"no threshold passes with fewer than {result.fewest_answered} answered labels"
     if result.conformal is None:
-        return f"labels of an active draw do not tell how many more it takes (plumbline plan --alpha does); {least}"
+        return (
+            "the number of missing labels cannot be estimated from an active draw (plumbline plan --alpha estimates "
+            f"it); {least}"
+        )
     if not first.answered:
-        return f"the first threshold lets no labelled answer through; {least}"
+        return f"no labelled answer reaches the first threshold; {least}"
     if result.labels_needed is None:
         return (
             f"at the first threshold {first.hallucinated} of {first.answered} answers are hallucinated, which is not "
-            f"below {alpha:g}: more labels would not help, a better model, retrieval or verifier may; {least}"
+            f"below {alpha:g}: more labels would not help, but a better model, retrieval or verifier may; {least}"
         )
     return (
-        f"about {result.labels_needed} labels let the first threshold pass in 80 of 100 cases, if the rate and the "
-        f"answer rate seen there are the true ones; {least}"
+        f"with about {result.labels_needed} labels the first threshold passes in 80 of 100 cases, if its observed "
+        f"rate and answer rate are the true ones; {least}"
     )
 
 
@@ -241,13 +249,13 @@ def _list(arguments: argparse.Namespace, output: Output) -> int:
     from app.commands.options import open_pipeline
 
     with open_pipeline(arguments) as pipeline:
-        found = CertificateFiles(pipeline.home).check_all()
+        checks = CertificateFiles(pipeline.home).check_all()
     if output.as_json:
-        output.json({"certificates": [check_json(check) for check in found]})
+        output.json({"certificates": [check_json(check) for check in checks]})
         return EXIT_OK
-    if not found:
-        output.say("this home has no certificate: plumbline calibrate RUN makes one")
-    for check in found:
+    if not checks:
+        output.say("there is no certificate in this home: create one with plumbline calibrate RUN")
+    for check in checks:
         output.data(_line(check))
     return EXIT_OK
 
@@ -263,7 +271,7 @@ def _check(arguments: argparse.Namespace, output: Output) -> int:
     else:
         output.data(_line(check))
         if check.valid:
-            output.say("verifier, retrieval and decoding are compared when a query asks for the certificate")
+            output.say("verifier, retrieval and decoding are checked when a query uses the certificate")
     return EXIT_OK if check.valid else EXIT_ERROR
 
 

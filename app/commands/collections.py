@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from retrieval.upkeep.archive_layout import ArchiveReport
     from retrieval.upkeep.verifying import VerificationReport
 
-_LIST = """List the collections, or the documents of the one that is named.
+_LIST = """List the collections, or the documents of one collection.
 
-Without NAME: every collection with its documents, chunks and tuned search. With NAME: the documents that it answers
-from, by id, with their length in characters."""
-_DELETE = "Delete a collection with its documents. Asks first; --yes answers."
+Without NAME: every collection with its documents, chunks and tuned search. With NAME: the documents of its published
+index, by ID, with their length in characters."""
+_DELETE = "Delete a collection with its documents, after a confirmation (skipped with --yes)."
 _VERIFY = """Check every hash, count, offset, vector and row of a collection.
 
-The exit code is 1 if anything is wrong."""
+The exit code is 1 if there is a problem."""
 _REPAIR = "Rebuild the damaged parts of a collection from its other parts."
 _EXPORT = "Write a collection to one file, to move it to another machine."
 _IMPORT = "Read a collection from a file written by export."
@@ -47,12 +47,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_list(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("collection", nargs="?", metavar="NAME", help="the collection; default: list all")
+    parser.add_argument("collection", nargs="?", metavar="NAME", help="collection (default: list all collections)")
     parser.add_argument("--limit", type=int, default=None, metavar="N", help="show only the first N documents")
 
 
 def _add_collection(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("collection", metavar="NAME", help="the collection")
+    parser.add_argument("collection", metavar="NAME", help="collection")
 
 
 def _add_delete(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 
 def _add_import(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE", help="file written by export")
-    parser.add_argument("--name", default=None, help="name of the new collection (default its original name)")
+    parser.add_argument("--name", default=None, help="name of the new collection (default: its original name)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -83,16 +83,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     name = arguments.collection
     actions: Mapping[str, Callable[[], int]] = {
-        "list": lambda: _list(opened, output) if name is None else _documents(opened, name, arguments.limit, output),
-        "delete": lambda: _delete(opened, name, arguments.yes, output),
-        "verify": lambda: _verify(opened, name, output),
-        "repair": lambda: _repair(opened, name, output),
-        "export": lambda: _export(opened, name, arguments.file, output),
-        "import": lambda: _import(opened, arguments.file, arguments.name, output),
+        "list": lambda: (
+            _list(pipeline, output) if name is None else _documents(pipeline, name, arguments.limit, output)
+        ),
+        "delete": lambda: _delete(pipeline, name, arguments.yes, output),
+        "verify": lambda: _verify(pipeline, name, output),
+        "repair": lambda: _repair(pipeline, name, output),
+        "export": lambda: _export(pipeline, name, arguments.file, output),
+        "import": lambda: _import(pipeline, arguments.file, arguments.name, output),
     }
     if arguments.limit is not None and (arguments.limit < 1 or name is None):
         raise UsageError(f"--limit is {arguments.limit}: it must be at least 1 and needs a collection NAME")
-    with open_pipeline(arguments) as opened:
+    with open_pipeline(arguments) as pipeline:
         return actions[arguments.action]()
 
 
@@ -102,23 +104,24 @@ def _documents(pipeline: Pipeline, name: str, limit: int | None, output: Output)
     from retrieval.generations.contents import DocumentFacts, list_documents
 
     check_published(pipeline.store, name)
-    found: list[DocumentFacts] = []
+    documents: list[DocumentFacts] = []
     total = 1
-    while len(found) < (total if limit is None else min(limit, total)):
-        rest = _PAGE if limit is None else min(_PAGE, limit - len(found))
-        page = list_documents(pipeline.store, name, rest, len(found))
+    while len(documents) < (total if limit is None else min(limit, total)):
+        rest = _PAGE if limit is None else min(_PAGE, limit - len(documents))
+        page = list_documents(pipeline.store, name, rest, len(documents))
         total = page.total
         if not page.documents:  # Another process removed documents in the meantime.
             break
-        found.extend(page.documents)
+        documents.extend(page.documents)
+    shown = len(documents)
     if output.as_json:
-        documents = [{**asdict(one), "created_at": one.created_at.isoformat()} for one in found]
-        output.json({"collection": name, "total": total, "documents": documents})
+        rows = [{**asdict(one), "created_at": one.created_at.isoformat()} for one in documents]
+        output.json({"collection": name, "total": total, "documents": rows})
         return EXIT_OK
-    for one in found:
+    for one in documents:
         title = f"  {one.title}" if one.title and one.title != one.id else ""
         output.data(f"{one.id}  {one.characters:,} characters  {one.created_at:%Y-%m-%d}{title}")
-    output.say(f"{len(found):,} of {total:,} documents of {name}" if len(found) < total else f"{total:,} documents")
+    output.say(f"{shown:,} of {total:,} documents of {name}" if shown < total else f"{total:,} documents")
     return EXIT_OK
 
 
@@ -163,7 +166,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
             if saved.encoder and info.encoder and saved.encoder != info.encoder:
                 output.say(f"{info.name} was tuned with another encoder: run plumbline tune {info.name} again")
     if not infos:
-        output.say(f"no collection in {pipeline.home}: make one with plumbline index PATH --collection NAME")
+        output.say(f"no collection in {pipeline.home}: create one with plumbline index PATH --collection NAME")
     return EXIT_OK
 
 
@@ -229,19 +232,19 @@ def _show_verified(verified: VerificationReport, output: Output) -> None:
         output.json(_facts(verified))
         return
     for problem in verified.problems:
-        output.data(f"wrong: {problem}")
-    looked = (
+        output.data(f"problem: {problem}")
+    checked = (
         f"{verified.documents} documents, {verified.chunks} chunks, {verified.vectors} vectors and "
         f"{verified.files} files"
     )
-    if wrong := len(verified.problems):
+    if count := len(verified.problems):
         output.say(
-            f"{wrong} {'problem' if wrong == 1 else 'problems'} in {verified.collection} (checked: {looked}); "
+            f"{count} {'problem' if count == 1 else 'problems'} in {verified.collection} (checked: {checked}); "
             f"run `plumbline collections repair {verified.collection}`, or plumbline index again with the "
             "same sources"
         )
     else:
-        output.data(f"{verified.collection} is intact (checked: {looked})")
+        output.data(f"{verified.collection} is intact (checked: {checked})")
 
 
 def _show_moved(moved: ArchiveReport, file: Path, output: Output) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ANSWERED = "How deep can the Heron 4 probe be used?"
 NOT_ANSWERED = "How much does the Curlew 8 data logger weigh?"
 _COLLECTION = "samples"
-_EVERY = 6
+_QUESTION_STEP = 6
 """Every sixth sample question is evaluated, unless --limit is given."""
 
 
@@ -105,13 +105,13 @@ def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Names
     from app.models.named_models import MODELS, find_model
 
     if find_model(MODELS["smollm2"], arguments.home) is None:
-        output.say("\nsmollm2 is not installed: run plumbline model add smollm2, then the demo shows both models")
+        output.say("\nsmollm2 is not installed: run plumbline model add smollm2 first to let the demo show both models")
         return None
     values = vars(arguments) | {"model": "smollm2", "precision": arguments.precision or "auto"}
     return argparse.Namespace(**values)
 
 
-def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSummary:
+def _evaluate(arguments: argparse.Namespace, pipeline: Any, output: Output) -> RunSummary:
     """Evaluate a part of the sample questions, print the run, and return its summary.
 
     Samples that could not be scored are counted in the table, but do not make the demo fail.
@@ -122,11 +122,11 @@ def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSu
     from app.runs.report import report_data
 
     plan = plan_of(arguments)
-    plan = replace(plan, questions=plan.questions[:: 1 if arguments.limit else _EVERY])
-    judge = judge_of(line, plan)
+    plan = replace(plan, questions=plan.questions[:: 1 if arguments.limit else _QUESTION_STEP])
+    judge = judge_of(pipeline, plan)
     with output.progress() as bar:
         result = evaluate(
-            line,
+            pipeline,
             plan,
             name=f"{arguments.name}, {_label(arguments.model)}",
             command="plumbline demo",
@@ -134,5 +134,5 @@ def _evaluate(arguments: argparse.Namespace, line: Any, output: Output) -> RunSu
             progress=lambda progress: bar.update("samples", progress.done, progress.total),
             retry_failed=arguments.retry_failed,
         )
-    report_run(line, result.run_id, ReportFiles(arguments.report), output, judge.entailment)
-    return report_data(line, result.run_id).summary
+    report_run(pipeline, result.run_id, ReportFiles(arguments.report), output, judge.entailment)
+    return report_data(pipeline, result.run_id).summary

@@ -24,33 +24,34 @@ def show_dry_run(arguments: argparse.Namespace, plan: EvaluationPlan, output: Ou
     if plan.left_out:
         output.say(f"{plan.left_out}.")
     judge = judge_of(pipeline, plan)
-    found = dry_run(pipeline, plan, judge)
+    estimate = dry_run(pipeline, plan, judge)
     forced = dry_forced(pipeline, plan, run_id_of(pipeline, plan, judge)) if arguments.forced_drift else None
     if output.as_json:
-        output.json(asdict(found) | ({"forced": asdict(forced)} if forced else {}))
+        output.json(asdict(estimate) | ({"forced": asdict(forced)} if forced else {}))
         return EXIT_OK
-    _show_dry(found, output)
+    _show_dry(estimate, output)
     if forced is not None:
         output.data("for --forced-drift:")
         _show_dry(forced, output)
     return EXIT_OK
 
 
-def _show_dry(found: DryRun, output: Output) -> None:
-    output.data(f"{found.cells} prompts (questions times arms), {found.committed} of them already done")
-    output.data(f"{found.generations} generations left")
-    if found.seconds is None or found.fastest_s is None or found.slowest_s is None:
-        output.data(f"time is unknown: {found.reason or 'nothing is left to generate'}")
+def _show_dry(estimate: DryRun, output: Output) -> None:
+    output.data(f"{estimate.cells} prompts (questions times arms), {estimate.committed} of them already done")
+    output.data(f"{estimate.generations} generations left")
+    if estimate.seconds is None or estimate.fastest_s is None or estimate.slowest_s is None:
+        output.data(f"time is unknown: {estimate.reason or 'nothing is left to generate'}")
         return
     output.data(
-        f"about {found.prompt_tokens} prompt tokens and {found.new_tokens} new tokens (at most {found.most_new_tokens})"
+        f"about {estimate.prompt_tokens} prompt tokens and {estimate.new_tokens} new tokens "
+        f"(at most {estimate.most_new_tokens})"
     )
     output.data(
-        f"about {_span(found.seconds)} on this machine (between {_span(found.fastest_s)} and "
-        f"{_span(found.slowest_s)}, measured on {found.probed} prompts)"
+        f"about {_span(estimate.seconds)} on this machine (between {_span(estimate.fastest_s)} and "
+        f"{_span(estimate.slowest_s)}, measured on {estimate.probed} prompts)"
     )
-    if found.failed:
-        output.say(f"{found.failed} prompts failed, the last with: {found.reason}")
+    if estimate.failed:
+        output.say(f"{estimate.failed} prompts failed, the last with: {estimate.reason}")
 
 
 def _span(seconds: float) -> str:

@@ -25,23 +25,27 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
         "--engine",
         choices=("local", "ray"),
         default="local",
-        help="local (default), or ray: models work on a Ray cluster (extra ray); results are the same",
+        help="where models run: local (default), or ray for a Ray cluster (needs the extra ray); results are the same",
     )
     group.add_argument(
         "--address",
         metavar="HOST:PORT",
         default=None,
-        help="a running Ray cluster's head node; default: a cluster on this machine that ends with the command",
+        help="head node of a running Ray cluster (default: a cluster on this machine that ends with the command)",
     )
     group.add_argument(
         "--ray-workers",
         type=int,
         default=None,
         metavar="N",
-        help="copies of the model (default one for four processors, or one for each share of a GPU)",
+        help="number of copies of the model (default: one per four processors, or one per share of a GPU)",
     )
     group.add_argument(
-        "--gpus-per-worker", type=float, default=None, metavar="SHARE", help="such as 0.25 or 1 (default 0: none)"
+        "--gpus-per-worker",
+        type=float,
+        default=None,
+        metavar="SHARE",
+        help="GPUs per copy of the model, such as 0.25 or 1 (default 0: no GPU)",
     )
     rare(group, "--address", "--ray-workers", "--gpus-per-worker")
 
@@ -49,7 +53,7 @@ def add_engine(parser: argparse.ArgumentParser) -> None:
 def check_distributable(arguments: argparse.Namespace, choice: str) -> None:
     """Raise UsageError if --engine ray was given for a verifier without a local model. choice: the verifier."""
     if arguments.engine == "ray" and choice not in ("auto", "entailment"):
-        raise UsageError(f"--engine ray distributes the entailment verifier, not {choice}: leave one of the two out")
+        raise UsageError(f"--engine ray distributes the entailment verifier, not {choice}: omit one of the two")
 
 
 def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -> None:
@@ -65,7 +69,7 @@ def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -
     reason = ""
     if is_server(model):
         reason = (
-            "distributes local models, and the model is a server, which works on several requests at once already "
+            "distributes local models, but the model is a server, which already works on several requests at once "
             "(PLUMBLINE_MODEL_PARALLEL)"
         )
     elif plan.judging.choice == "judge":
@@ -75,7 +79,7 @@ def check_run(arguments: argparse.Namespace, plan: EvaluationPlan, model: str) -
     elif plan.arms is not None and has_policies(plan):
         reason = "does not draw answers under policies, which depend on earlier verdicts"
     if reason:
-        raise UsageError(f"--engine ray {reason}: leave one of the two out")
+        raise UsageError(f"--engine ray {reason}: omit one of the two")
 
 
 def judging_device(arguments: argparse.Namespace) -> str:
@@ -95,10 +99,10 @@ def block_executor(arguments: argparse.Namespace, output: Output) -> Iterator[Bl
 
     Raises UsageError for Ray options without --engine ray, WorkerError if the cluster cannot be used.
     """
-    given = [name for name in _RAY_ONLY if getattr(arguments, name) is not None]
+    used = [name for name in _RAY_ONLY if getattr(arguments, name) is not None]
     if arguments.engine == "local":
-        if given:
-            raise UsageError(f"--{given[0].replace('_', '-')} belongs to --engine ray: add that, or leave it out")
+        if used:
+            raise UsageError(f"--{used[0].replace('_', '-')} applies only to --engine ray: add that, or omit it")
         yield None
         return
     from app.cluster.executor import ClusterOptions, RayExecutor

@@ -8,9 +8,9 @@ Every sample is committed. Run the same command again to continue an interrupted
 the report.
 
 A .yaml file in place of QUESTIONS may hold all settings, named like the flags. Flags override it (docs/arms.md). --arms
-names arms and their modifiers: closed_book,rag+distractors:3,oracle+position:each,sycophancy,injection. --policies
-answers the questions under several policies (docs/policies.md). --temperatures, --top-ps and --top-ks define a grid of
-decoding settings for the same prompts. --dry-run estimates tokens and time. --engine ray uses a Ray cluster.
+names arms and their modifiers, such as closed_book,rag+distractors:3,oracle+position:each. --policies answers the
+questions under several policies (docs/policies.md). --temperatures, --top-ps and --top-ks define a grid of decoding
+settings for the same prompts.
 """
 
 from __future__ import annotations
@@ -53,12 +53,11 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arms",
         default=None,
-        help="comma-separated, see docs/arms.md (default closed_book,rag,oracle; rag,oracle for a reader, which cannot "
-        "answer without passages)",
+        help="arms, joined by commas (default closed_book,rag,oracle; for a reader, which needs passages, rag,oracle)",
     )
     add_run_policies(parser)
     add_limit(parser, "questions")
-    parser.add_argument("--name", default="", help="name of the run, for example for plumbline report NAME")
+    parser.add_argument("--name", default="", help="name of the run, for plumbline report NAME")
     add_report(parser, "default in home/reports")
     add_answers_csv(parser)
     parser.add_argument(
@@ -67,11 +66,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--forced-drift",
         action="store_true",
-        help="also insert a false and a true first claim and compare the continuations (three more answers a sample)",
+        help="also insert a false and a true first claim and compare the continuations (three more answers per sample)",
     )
-    parser.add_argument(
-        "--dry-run", action="store_true", help="estimate generations, tokens and time from a few samples; store nothing"
-    )
+    parser.add_argument("--dry-run", action="store_true", help="estimate tokens and time, without storing")
     add_judging(parser)
     add_fail_if(parser)
     add_retrieval(parser)
@@ -106,15 +103,15 @@ def _run(arguments: argparse.Namespace, output: Output) -> int:
             raise UsageError("the settings file names no questions: add questions: [FILE, ...]")
     check_writable(arguments.answers_csv, "--answers-csv")
     if arguments.dry_run and arguments.engine == "ray":
-        raise UsageError("--dry-run measures this machine: leave --engine ray out")
+        raise UsageError("--dry-run measures this machine: omit --engine ray")
     models = arguments.model or [None]
     if len(models) > 1:
         return _compare_models(arguments, models, output, command)
     arguments.model = models[0]
-    with open_pipeline(arguments) as opened:
+    with open_pipeline(arguments) as pipeline:
         if arguments.dry_run:
-            return show_dry_run(arguments, plan_of(arguments), output, opened)
-        return evaluate_and_report(arguments, output, opened, command)
+            return show_dry_run(arguments, plan_of(arguments), output, pipeline)
+        return evaluate_and_report(arguments, output, pipeline, command)
 
 
 def _compare_models(arguments: argparse.Namespace, models: list[str], output: Output, command: str) -> int:
@@ -140,13 +137,13 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
             output.say(f"model {model}:")
             own = argparse.Namespace(**(vars(arguments) | {"model": model}))
             own.name = f"{arguments.name}, {model}" if arguments.name else ""
-            with open_pipeline(own) as opened, run_workers(executor, opened) as workers:
-                runs.append(_draw(own, output, opened, with_arms(opened, plan), command, workers)[0])
+            with open_pipeline(own) as pipeline, run_workers(executor, pipeline) as workers:
+                runs.append(_draw(own, output, pipeline, with_arms(pipeline, plan), command, workers)[0])
     own.model = None  # All samples are stored, so the report needs no model.
-    with open_pipeline(own) as opened:
+    with open_pipeline(own) as pipeline:
         first, second = runs
         files = ReportFiles(arguments.report, answers=arguments.answers_csv)
-        shown = report_run(opened, second, files, output, gate=gate, against=first)
+        shown = report_run(pipeline, second, files, output, gate=gate, against=first)
     for model, run_id in zip(models, runs, strict=True):
         output.say(f"{model}: plumbline report {run_id}")
     return EXIT_THRESHOLD if shown.failed else EXIT_PARTIAL if shown.unscored else EXIT_OK
@@ -168,11 +165,11 @@ def evaluate_and_report(arguments: argparse.Namespace, output: Output, pipeline:
     check_run(arguments, plan, pipeline.settings.model)
     plan = with_arms(pipeline, plan)
     gate = checked_gate(getattr(arguments, "fail_if", None), arms_of(plan))
-    looking = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
+    analysis = AnalysisOptions(arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations)
     with block_executor(arguments, output) as executor, run_workers(executor, pipeline) as workers:
         run_id, judge = _draw(arguments, output, pipeline, plan, command, workers)
         files = ReportFiles(arguments.report, answers=getattr(arguments, "answers_csv", None))
-        shown = report_run(pipeline, run_id, files, output, judge.entailment, gate, looking=looking)
+        shown = report_run(pipeline, run_id, files, output, judge.entailment, gate, analysis=analysis)
     if shown.failed:
         return EXIT_THRESHOLD
     return EXIT_PARTIAL if shown.unscored else EXIT_OK
@@ -200,7 +197,7 @@ def _draw(
         check_forced(pipeline, plan)
     with output.progress() as bar:
 
-        def say(progress: Progress) -> None:
+        def show(progress: Progress) -> None:
             bar.update("samples", progress.done, progress.total)
 
         result = evaluate(
@@ -209,7 +206,7 @@ def _draw(
             name=arguments.name,
             command=command,
             judge=judge,
-            progress=say,
+            progress=show,
             retry_failed=arguments.retry_failed,
             elsewhere=workers.elsewhere(pipeline.generator) if workers else None,
         )
@@ -218,7 +215,7 @@ def _draw(
                 pipeline,
                 plan,
                 result.run_id,
-                progress=lambda p: bar.update("planted claims", p.done, p.total),
+                progress=lambda p: bar.update("inserted claims", p.done, p.total),
                 marking=lambda done, total: bar.update("restatements", done, total),
                 retry_failed=arguments.retry_failed,
             )

@@ -1,4 +1,4 @@
-"""Options that define an evaluation: decoding grid and judging, and the plan that they describe."""
+"""Options of decoding grid and judging, and the function that builds the plan of an evaluation from all options."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 def add_grid(parser: argparse.ArgumentParser) -> None:
     """Declare --temperatures, --top-ps and --top-ks."""
     group = parser.add_argument_group("decoding grid")
-    group.add_argument("--temperatures", metavar="LIST", default=None, help="such as 0,0.7,1; greedy is drawn as well")
-    group.add_argument("--top-ps", metavar="LIST", default=None, help="such as 0.5,0.9,1")
-    group.add_argument("--top-ks", metavar="LIST", default=None, help="such as 5,50,all")
+    group.add_argument(
+        "--temperatures", metavar="LIST", default=None, help="temperatures, such as 0,0.7,1; greedy is always added"
+    )
+    group.add_argument("--top-ps", metavar="LIST", default=None, help="values of --top-p, such as 0.5,0.9,1")
+    group.add_argument("--top-ks", metavar="LIST", default=None, help="values of --top-k, such as 5,50,all")
 
 
 def add_judging(parser: argparse.ArgumentParser) -> None:
@@ -27,12 +29,12 @@ def add_judging(parser: argparse.ArgumentParser) -> None:
     from app.commands.verifier_options import add_verifier
 
     group = parser.add_argument_group("judging")
-    add_verifier(group, VERIFIERS, "reference answers for questions that have some, else entailment")
+    add_verifier(group, VERIFIERS, "reference answers for questions that have some, otherwise entailment")
     group.add_argument(
         "--trusted",
         metavar="NAME",
         default=None,
-        help="collection whose documents count as truth (default: --collection)",
+        help="collection whose documents are the evidence (default: --collection)",
     )
     rare(group, "--trusted")
 

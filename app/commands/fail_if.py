@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def add_fail_if(parser: argparse._ActionsContainer) -> None:
     """Declare --fail-if."""
     parser.add_argument(
-        "--fail-if", metavar="CONDITION", help='exit 3 where it holds, e.g. "hall_rag.upper > 0.10" (see docs/score.md)'
+        "--fail-if",
+        metavar="CONDITION",
+        help='exit with code 3 if the condition is met, e.g. "hall_rag.upper > 0.10" (see docs/score.md)',
     )
 
 
@@ -53,7 +55,7 @@ def gate_code(
         return False, {}
     result = apply_gate(gate, figures)
     if result.failed:
-        output.say(f"--fail-if {gate.text!r} holds: {'; '.join(result.reasons)}")
+        output.say(f"--fail-if {gate.text!r} is met: {'; '.join(result.reasons)}")
     return result.failed, {
         "fail_if": {"condition": gate.text, "failed": result.failed, "because": list(result.reasons)}
     }

@@ -24,19 +24,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.fail_if import add_fail_if
 
-    parser.add_argument(
-        "run_id", metavar="RUN", help='a finished run: its name, its id, the beginning of that, or "latest"'
-    )
-    parser.add_argument("--baseline", type=Path, required=True, metavar="FILE", help="the baseline file")
+    parser.add_argument("run_id", metavar="RUN", help='finished run: name, ID, prefix of the ID, or "latest"')
+    parser.add_argument("--baseline", type=Path, required=True, metavar="FILE", help="baseline file")
     parser.add_argument("--renew", action="store_true", help="write RUN as the new baseline, without comparing")
-    parser.add_argument("--level", type=float, default=0.95, help="of all tests together, one-sided (default 0.95)")
-    parser.add_argument("--margin", type=float, default=0.0, help="tolerated increase of a share (default 0)")
+    parser.add_argument(
+        "--level", type=float, default=0.95, help="confidence level of all one-sided tests together (default 0.95)"
+    )
+    parser.add_argument("--margin", type=float, default=0.0, help="tolerated worsening of a share (default 0)")
     parser.add_argument(
         "--other-questions", action="store_true", help="compare on the common questions if the sets differ"
     )
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write a comment for a pull request")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="write JUnit XML")
-    parser.add_argument("--json-file", type=Path, metavar="FILE", help="write JSON")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the result as Markdown, for a pull request"
+    )
+    parser.add_argument("--junit", type=Path, metavar="FILE", help="write the result as JUnit XML")
+    parser.add_argument("--json-file", type=Path, metavar="FILE", help="write the result as JSON")
     add_fail_if(parser)
 
 
@@ -51,7 +53,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     condition = checked_gate(arguments.fail_if)
     if arguments.renew and (condition or arguments.markdown or arguments.junit or arguments.json_file):
-        raise UsageError("--renew compares nothing: leave out --fail-if, --markdown, --junit and --json-file")
+        raise UsageError("--renew compares nothing: omit --fail-if, --markdown, --junit and --json-file")
     with open_pipeline(arguments) as pipeline:
         gated = gated_run(pipeline, arguments.run_id)
     if arguments.renew:
@@ -84,22 +86,22 @@ def _write(report: GateReport, arguments: argparse.Namespace) -> None:
     from data.atomic_write import atomic_write
     from evaluation.gating.formats import to_json, to_junit, to_markdown
 
-    wanted = (
+    formats = (
         (arguments.markdown, to_markdown),
         (arguments.junit, to_junit),
-        (arguments.json_file, lambda found: json.dumps(to_json(found), ensure_ascii=False, indent=1) + "\n"),
+        (arguments.json_file, lambda result: json.dumps(to_json(result), ensure_ascii=False, indent=1) + "\n"),
     )
-    for path, text_of in wanted:
+    for path, formatted in formats:
         if path is not None:
             with atomic_write(path) as part:
-                part.write_text(text_of(report), encoding="utf-8")
+                part.write_text(formatted(report), encoding="utf-8")
 
 
 def _show(report: GateReport, output: Output) -> None:
     for text in report.broken:
         output.data(f"broken premise: {text}")
     for text in report.conditions:
-        output.data(f"--fail-if holds: {text}")
+        output.data(f"--fail-if is met: {text}")
     for one in report.compared:
         if one.before is None or one.after is None or one.change is None:
             output.data(f"UNKNOWN {one.arm} {one.quantity}: cannot be compared, {one.reason}")

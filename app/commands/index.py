@@ -43,7 +43,12 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_encoder, add_limit
 
     parser.add_argument("sources", nargs="+", metavar="SOURCE", help='folders or files to index, "samples", or sql:...')
-    parser.add_argument("--collection", required=True, metavar="NAME", help="letters, digits, dot, dash, underscore")
+    parser.add_argument(
+        "--collection",
+        required=True,
+        metavar="NAME",
+        help="name of the collection: letters, digits, dots, dashes and underscores",
+    )
     add_limit(parser, "documents")
     parser.add_argument("--replace", action="store_true", help="also remove uploaded documents that are in no source")
     parser.add_argument("--watch", action="store_true", help="keep running, and index again when the sources change")
@@ -55,16 +60,25 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--chunking", choices=("sentences", "headings", "tokens"), default="sentences", help="where to split documents"
     )
     group.add_argument(
-        "--chunk-tokens", type=int, default=110, help="maximum number of word pieces in a chunk (default 110)"
+        "--chunk-tokens",
+        type=int,
+        default=110,
+        metavar="N",
+        help="maximum number of tokens (word pieces) in a chunk (default 110)",
     )
     group.add_argument(
-        "--overlap-sentences", type=int, default=0, help="word pieces repeated at the start of the next chunk"
+        "--overlap-sentences",
+        type=int,
+        default=0,
+        metavar="N",
+        help="number of sentences repeated at the start of the next chunk (default 0)",
     )
     group.add_argument(
         "--overlap-tokens",
         type=int,
         default=0,
-        help="tokens repeated at the start of the next chunk, for --chunking tokens",
+        metavar="N",
+        help="maximum number of tokens repeated at the start of the next chunk, for --chunking tokens (default 0)",
     )
     group = parser.add_argument_group("keyword search")
     group.add_argument(
@@ -78,19 +92,23 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--index",
         choices=_INDEXES,
         default="auto",
-        help="vector index; auto: flat up to 100,000 chunks, HNSW above; ivf is built faster; sq8: one byte a "
-        "dimension",
+        help="vector index. auto (default): flat up to 100,000 chunks, HNSW above; ivf is built faster; sq8 stores one "
+        "byte per dimension",
     )
     group.add_argument(
         "--vectors",
         choices=_ENGINES,
         default=None,
-        help="where the index goes: local (files in the home folder), pgvector (PostgreSQL, see "
-        "PLUMBLINE_PGVECTOR_URL) or milvus (PLUMBLINE_MILVUS_URL); default: where the collection's index is, for a "
-        "new one PLUMBLINE_VECTORS or local",
+        help="where the index is stored: local (files in the home folder), pgvector (PostgreSQL, see "
+        "PLUMBLINE_PGVECTOR_URL) or milvus (PLUMBLINE_MILVUS_URL). Default: where the collection's index already is; "
+        "for a new collection PLUMBLINE_VECTORS or local",
     )
     group.add_argument(
-        "--workers", type=int, default=1, help="processes for parsing and for splitting (default 1 each)"
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="number of processes for parsing, and for splitting (default 1)",
     )
     add_engine(parser)
     add_encoder(parser)
@@ -122,10 +140,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
         def build() -> IndexReport:
             nonlocal kept
-            found = iter_documents(
+            source = iter_documents(
                 sources, workers=max(1, arguments.workers), follow_links=arguments.follow_links, parse=parse
             )
-            documents = _first(found, arguments.limit)
+            documents = _first(source, arguments.limit)
             uploads = UploadedSources(pipeline.store, arguments.collection)
             if not arguments.replace:
                 documents = uploads.completed(documents)
@@ -158,7 +176,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 return False
             if report.rebuilt:
                 _show(report, kept, output)
-            output.say(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C ends)")
+            output.say(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C stops)")
             return True
 
         follow(paths, build_once, time.monotonic, time.sleep)
@@ -183,7 +201,7 @@ def _params(arguments: argparse.Namespace) -> tuple[ChunkingParams, DenseParams,
             message = message.replace(field, flag)
         raise UsageError(f"invalid chunk settings: {message}") from error
     if arguments.workers < 0:
-        raise UsageError(f"--workers is {arguments.workers}: give 0 (all in this process) or more")
+        raise UsageError(f"--workers is {arguments.workers}: it must be at least 0 (0: all work in this process)")
     kinds: dict[str, DenseParams] = {
         "auto": DenseParams(),
         "flat": DenseParams(kind="flat"),
@@ -212,7 +230,7 @@ def _watched(sources: list[Source]) -> list[Path]:
     paths = [source for source in sources if isinstance(source, Path)]
     if len(paths) < len(sources):
         raise UsageError(
-            "--watch supports folders and files, not databases: run the command again when a table has changed"
+            "--watch supports folders and files, not databases: run the command again when a table changes"
         )
     return paths
 
@@ -250,7 +268,7 @@ def _show(report: IndexReport, kept: tuple[str, ...], output: Output) -> None:
     recall = "" if report.recall is None else f", recall {report.recall:.3f} of exact search"
     where = "" if report.vectors == "local" else f" in {report.vectors}"
     output.data(f"vector index: {report.index}{where}{recall}")
-    output.data(f"generation {report.generation_hash}{'' if report.rebuilt else ' (nothing had changed)'}")
+    output.data(f"generation {report.generation_hash}{'' if report.rebuilt else ' (unchanged)'}")
 
 
 def _show_group(group: RefusedGroup, output: Output) -> None:
@@ -259,7 +277,7 @@ def _show_group(group: RefusedGroup, output: Output) -> None:
     if group.count == 1:
         output.data(f"  {word} {group.first[0].where}: {group.first[0].reason}")
         return
-    unit = {"file": "files or folders", "part": "parts of files", "note": "places"}[group.kind]
+    unit = {"file": "files or folders", "part": "parts of files", "note": "locations"}[group.kind]
     output.data(f"  {word}, {group.count:,} {unit}: {group.reason}")
     for one in group.first:
         differs = one.count == 1 and one.reason != group.reason

@@ -22,11 +22,11 @@ from app.errors import EXIT_OK, UsageError
 if TYPE_CHECKING:
     from app.accounts.keys import Key, KeyStore
 
-_CREATE = """Make a key, and print it once; only its hash is kept.
+_CREATE = """Create a key and print it once. Only its hash is stored.
 
 Clients send it as Authorization: Bearer KEY."""
-_LIST = "List the keys: their ids, names, scopes, tenants and states."
-_REVOKE = "Revoke a key: it becomes invalid at once."
+_LIST = "List the keys with ID, name, scopes, tenant and state."
+_REVOKE = "Revoke a key, which becomes invalid immediately."
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def _no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 
 def _add_revoke(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="the key's name, or its id")
+    parser.add_argument("name", metavar="NAME", help="name or ID of the key")
 
 
 def _add_create(parser: argparse.ArgumentParser) -> None:
@@ -50,16 +50,26 @@ def _add_create(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SCOPE",
-        help="query, index, evaluate or admin; repeatable (default query)",
+        help="scope of the key: query, index, evaluate or admin; repeatable (default query)",
     )
-    parser.add_argument("--tenant", default="", help="tenant whose data it can access; default this machine")
-    parser.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until it expires")
-    parser.add_argument("--requests-per-minute", type=int, default=None, metavar="N", help="default no limit")
+    parser.add_argument("--tenant", default="", help="tenant whose data the key can access (default: this machine)")
+    parser.add_argument("--expires", type=float, default=None, metavar="DAYS", help="days until the key expires")
     parser.add_argument(
-        "--tokens-per-minute", type=int, default=None, metavar="N", help="tokens of prompts and answers a minute"
+        "--requests-per-minute", type=int, default=None, metavar="N", help="maximum requests per minute"
     )
-    parser.add_argument("--max-tokens", type=int, default=None, metavar="N", help="longest answer it may request")
-    parser.add_argument("--upload-megabytes", type=int, default=None, metavar="N", help="largest upload")
+    parser.add_argument(
+        "--tokens-per-minute",
+        type=int,
+        default=None,
+        metavar="N",
+        help="maximum tokens of prompts and answers per minute",
+    )
+    parser.add_argument(
+        "--max-tokens", type=int, default=None, metavar="N", help="maximum length of an answer, in tokens"
+    )
+    parser.add_argument(
+        "--upload-megabytes", type=int, default=None, metavar="N", help="maximum size of an upload, in megabytes"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -67,8 +77,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.accounts.keys import KeyStore
     from app.commands.options import open_pipeline
 
-    with open_pipeline(arguments) as opened:
-        keys = KeyStore(opened.store)
+    with open_pipeline(arguments) as pipeline:
+        keys = KeyStore(pipeline.store)
         if arguments.action == "create":
             _create(keys, arguments, output)
         elif arguments.action == "revoke":
@@ -86,7 +96,7 @@ def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> No
     expires = None
     if arguments.expires is not None:
         if not 0 < arguments.expires <= 36_500:
-            raise UsageError(f"--expires is {arguments.expires}: give days, above 0 and at most 36500")
+            raise UsageError(f"--expires is {arguments.expires}: it must be above 0 and at most 36500 days")
         expires = utc_now() + timedelta(days=arguments.expires)
     megabytes = arguments.upload_megabytes
     limits = KeyLimits(
@@ -108,16 +118,16 @@ def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> No
 def _list(keys: KeyStore, output: Output) -> None:
     from data.columns import utc_now
 
-    found = keys.list()
+    every = keys.list()
     if output.as_json:
-        output.json([_facts(key) for key in found])
+        output.json([_facts(key) for key in every])
         return
     now = utc_now()
-    for key in found:
+    for key in every:
         state = "active" if key.active(now) else "revoked" if key.revoked_at else "expired"
-        whose = f"tenant {key.tenant}" if key.tenant else "this machine's own"
-        output.data(f"{key.id}  {key.name}: {', '.join(sorted(key.scopes))}; {whose}; {state}")
-    if not found:
+        tenant = f"tenant {key.tenant}" if key.tenant else "this machine"
+        output.data(f"{key.id}  {key.name}: {', '.join(sorted(key.scopes))}; {tenant}; {state}")
+    if not every:
         output.say("no key yet: create one with plumbline keys create NAME --scope query")
 
 

@@ -26,38 +26,44 @@ _DEFAULT_NAME = "me"
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_id", metavar="RUN", help="a finished run: its name, its id, or a prefix of the id")
+    parser.add_argument("run_id", metavar="RUN", help="finished run: name, ID, or prefix of the ID")
     parser.add_argument(
         "--annotator", metavar="NAME", default=_DEFAULT_NAME, help=f"name of the annotator (default {_DEFAULT_NAME!r})"
     )
     parser.add_argument(
-        "--adjudicate", action="store_true", help="label the answers on which annotators disagree, to settle them"
+        "--adjudicate", action="store_true", help="label the answers on which annotators disagree, to resolve them"
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--web", action="store_true", help="label in a browser, served on this machine only")
-    how.add_argument("--export", type=Path, metavar="FILE", help="write the answers as CSV, to fill in")
-    how.add_argument("--import", dest="import_file", type=Path, metavar="FILE", help="read labels from such a CSV")
-    how.add_argument("--status", action="store_true", help="number of labels of each annotator, and their agreement")
-    parser.add_argument("--port", type=int, default=0, help="of --web (default: a free one)")
-    draw = parser.add_argument_group("draw", "set by the first call; later calls continue that draw")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--web", action="store_true", help="label in a browser, served on this machine only")
+    mode.add_argument("--export", type=Path, metavar="FILE", help="write the answers as a CSV file, to fill in")
+    mode.add_argument(
+        "--import", dest="import_file", type=Path, metavar="FILE", help="read the labels of a filled-in CSV file"
+    )
+    mode.add_argument(
+        "--status", action="store_true", help="print the number of labels of each annotator, and their agreement"
+    )
+    parser.add_argument("--port", type=int, default=0, help="port of --web (default: any free port)")
+    draw = parser.add_argument_group("draw", "The first call sets these options. Later calls continue its draw.")
     draw.add_argument(
         "--questions", type=int, metavar="N", help="number of questions (default 60; can be raised later)"
     )
     draw.add_argument(
-        "--arms", metavar="ARMS", help="comma-separated (default all); one answer of each arm is labelled"
+        "--arms",
+        metavar="ARMS",
+        help="arms to label, joined by commas (default: all); one answer of each arm is labelled",
     )
-    draw.add_argument("--seed", type=int, default=None, help="of the draw (default 0)")
+    draw.add_argument("--seed", type=int, default=None, help="seed of the draw (default 0)")
     draw.add_argument(
         "--stratify",
         action="store_true",
-        help="draw as many questions with a flagged answer as without, to find rare verifier errors; must be "
-        "labelled completely",
+        help="draw as many questions with a flagged answer as without, to find rare verifier errors; all drawn answers "
+        "must be labelled",
     )
     draw.add_argument(
         "--active",
         action="store_true",
-        help="draw about N questions, more often where the verifier is unsure, for plumbline calibrate; must be "
-        "labelled completely, does not correct report rates",
+        help="draw about N questions, more often if the verifier is unsure, for plumbline calibrate; all drawn answers "
+        "must be labelled, and the labels do not correct the rates of reports",
     )
     draw.add_argument(
         "--redraw", action="store_true", help="draw again; labels of answers that are drawn again are kept"
@@ -138,7 +144,7 @@ def _status(session: LabelSession, document: dict[str, Any], output: Output) -> 
         return
     output.data(f"run {session.run_id}: {progress.done} of {total} answers have a label")
     for a in progress.annotators:
-        output.data(f"  {a.name}: {a.labelled}" + (f", {a.settled} disagreements settled" if a.settled else ""))
+        output.data(f"  {a.name}: {a.labelled}" + (f", {a.settled} disagreements resolved" if a.settled else ""))
     for line in agreement_lines(progress.agreement):
         output.data(f"  {line}")
     if progress.disputed:

@@ -35,14 +35,16 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the checkpoint or reader")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="checkpoint or reader")
     parser.add_argument(
         "--accept",
         action="store_true",
-        help="accept weight files that were replaced on purpose: record their current SHA-256",
+        help="accept weight files that were replaced intentionally, and record their current SHA-256",
     )
     add_device(parser)
-    parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float32", help="of the weights (default float32)")
+    parser.add_argument(
+        "--dtype", choices=WRITTEN_DTYPES, default="float32", help="dtype of the weights (default float32)"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -84,11 +86,11 @@ def _lines(result: ModelCheck) -> list[tuple[str, str]]:
     if (split := result.split) is not None:
         ways = f"cached {split.cached:.2g}, in chunks {split.chunked:.2g}, padded {split.padded:.2g}"
         lines.append(("one pass", f"largest difference {ways}, on a prompt of {result.prompt_tokens} tokens"))
-    if (found := result.reference) is not None:
+    if (reference := result.reference) is not None:
         ours = "transformers" if result.use is None else "engine"
-        lines.append((ours, f"logits differ by {found.logit_difference:.2g} (allowed {found.tolerance:.2g})"))
-        tie = ", then a tie within rounding error" if found.tie else ""
-        lines.append(("", f"{found.equal_tokens} of {found.tokens} greedy tokens equal{tie}"))
+        lines.append((ours, f"logits differ by {reference.logit_difference:.2g} (allowed {reference.tolerance:.2g})"))
+        tie = ", then a tie within rounding error" if reference.tie else ""
+        lines.append(("", f"{reference.equal_tokens} of {reference.tokens} greedy tokens equal{tie}"))
     lines.append(("result", "pass" if result.passed else "FAIL"))
     return lines
 
@@ -104,7 +106,7 @@ def _fact_lines(facts: DecoderFacts) -> list[tuple[str, str]]:
         lines.append(
             (
                 f"in {size.dtype}",
-                f"weights {_bytes(size.weight_bytes)}, KV cache {_bytes(size.cache_bytes_per_token)} a token, "
+                f"weights {_bytes(size.weight_bytes)}, KV cache {_bytes(size.cache_bytes_per_token)} per token, "
                 f"{_bytes(full)} at full context",
             )
         )

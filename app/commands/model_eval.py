@@ -35,12 +35,14 @@ if TYPE_CHECKING:
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("name", metavar="NAME", help="verifier, reader, decoder, a baseline, a folder or a hub id")
+    parser.add_argument("name", metavar="NAME", help="verifier, reader, decoder, a baseline, a folder or a hub ID")
     parser.add_argument("--data", type=Path, required=True, metavar="FILE", help="file to evaluate on")
     parser.add_argument(
         "--format", choices=("pairs", "reading", "squad", "ragtruth"), help="force a layout instead of detecting it"
     )
-    parser.add_argument("--split", help='of RAGTruth\'s layout: "all", or default "test" where there is one')
+    parser.add_argument(
+        "--split", help='split of RAGTruth\'s layout, or "all" (default "test" if there is one, otherwise all)'
+    )
     add_limit(parser, "examples")
     add_skip_bad(parser)
     add_seed(parser, "seed of the intervals")
@@ -54,12 +56,14 @@ def add(parser: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="documents with the passages of questions that refer to them by excerpt",
     )
-    readers.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
+    readers.add_argument(
+        "--max-tokens", type=int, default=32, metavar="N", help="maximum length of an answer, in tokens (default 32)"
+    )
     verifiers = parser.add_argument_group("verifiers")
     verifiers.add_argument(
         "--words",
         action="store_true",
-        help="RAGTruth: also mark weak words (up to 24 more pairs for each low sentence)",
+        help="for RAGTruth: also mark weak words (up to 24 more pairs for each sentence with low support)",
     )
     verifiers.add_argument(
         "--alone",
@@ -73,7 +77,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     order.add_argument("--claim-first", action="store_true", help="the model reads claim, evidence")
     parser.set_defaults(claim_first=False)
     verifiers.add_argument(
-        "--supported-label", metavar="LABEL", help="the label that means supported, if its name does not tell"
+        "--supported-label", metavar="LABEL", help="label that means supported, if its name does not show it"
     )
 
 
@@ -134,7 +138,7 @@ def _say(result: ModelEvaluation, output: Output) -> None:
     for note in result.data.notes:
         output.say(note)
     if result.data.skipped:
-        output.say(f"{len(result.data.skipped)} bad lines left out, the first: {result.data.skipped[0]}")
+        output.say(f"{len(result.data.skipped)} bad lines were skipped, the first: {result.data.skipped[0]}")
     for reason, count in result.unscored:
         output.say(f"{count} unscored: {reason}")
 
@@ -145,8 +149,8 @@ def _show(result: ModelEvaluation, output: Output) -> None:
     if result.reader is not None:
         output.out.print(reader_table(result.reader))
         output.data(
-            "refused right: share of unanswerable questions; wrong: share of answerable ones. n: "
-            f"{'answerable + the others'}"
+            "refused right: share of the unanswerable questions; refused wrong: share of the answerable ones; n: "
+            "answerable + unanswerable"
         )
         output.data(speed(result.reader.answers_per_second, "answers"))
         if (risk := result.reader.risk) is not None:
@@ -161,7 +165,7 @@ def _show(result: ModelEvaluation, output: Output) -> None:
             )
             output.data(f"calibration error of an answer's probability {result.reader.confidence_error:.1%}")
         if result.reader.misfits:
-            output.data(f"{result.reader.misfits} questions did not fit into the reader and count as wrong answers")
+            output.data(f"{result.reader.misfits} questions are too long for the reader and count as wrong answers")
     if (report := result.verifier) is not None:
         output.out.print(verifier_table(report))
         if report.spans is not None:

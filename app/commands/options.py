@@ -33,27 +33,31 @@ def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None
         "--generator",
         action="append" if several else "store",
         default=[] if several else None,
-        help="reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), decoder (small, ships "
-        "to try the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, transformers:FOLDER, "
-        "openai:URL#MODEL or openai-completions:URL#MODEL (API key: PLUMBLINE_MODEL_KEY)"
+        help="model that answers: reader (default, embedded), smollm2 (fetched by plumbline model add smollm2), "
+        "decoder (a small shipped one, to try the engine), FOLDER (a reader or a Hugging Face decoder), FILE.gguf, "
+        "transformers:FOLDER, openai:URL#MODEL or openai-completions:URL#MODEL (API key: PLUMBLINE_MODEL_KEY)"
         + ("; given twice, the two models are compared" if several else ""),
     )
     group.add_argument(
-        "--model-context", type=int, default=None, help="context length of a server's model, in tokens (4096)"
+        "--model-context",
+        type=int,
+        default=None,
+        metavar="N",
+        help="context length of a server's model, in tokens (default 4096)",
     )
     group.add_argument(
         "--prompt",
         default=None,
         metavar="FILE",
-        help="prompt template of a language model (plumbline prompts show: the default)",
+        help="prompt template of a language model (see plumbline prompts)",
     )
     group.add_argument(
         "--precision",
         choices=PRECISIONS,
         default=None,
-        help="of a decoder's weights (default fp32, on a GPU bf16); int8 and int4 round weights that a GGUF file "
-        "stores with more bits; auto: a GGUF file's own blocks if this CPU supports them, else bf16 if it "
-        "has it",
+        help="precision of a decoder's weights (default fp32, on a GPU bf16). int8 and int4 also round weights that a "
+        "GGUF file stores with more bits. auto: the GGUF file's own blocks if this CPU supports them, otherwise bf16 "
+        "if the CPU supports that",
     )
     rare(group, "--model-context", "--precision")
     add_encoder(group)
@@ -62,14 +66,14 @@ def add_model(parser: argparse.ArgumentParser, *, several: bool = False) -> None
 def add_encoder(group: argparse._ActionsContainer) -> None:
     """Declare --encoder, --encoder-precision and --device."""
     group.add_argument(
-        "--encoder", default=None, help="sentence-transformers folder or hub id; default MiniLM, packaged"
+        "--encoder", default=None, help="sentence-transformers folder or hub ID (default MiniLM, which is included)"
     )
     group.add_argument(
         "--encoder-precision",
         choices=ENCODER_PRECISIONS,
         default=None,
-        help="of indexed passages; auto (default): the precision of the collection, for a new one bf16 if the CPU "
-        "supports it",
+        help="precision of passage embeddings. auto (default): the precision of the collection; for a new collection "
+        "bf16 if the CPU supports it",
     )
     add_device(group)
     rare(group, "--encoder", "--encoder-precision")
@@ -77,7 +81,7 @@ def add_encoder(group: argparse._ActionsContainer) -> None:
 
 def add_device(group: argparse._ActionsContainer) -> None:
     """Declare --device. Without it the setting PLUMBLINE_DEVICE applies, by default auto."""
-    group.add_argument("--device", default=None, help="auto (default: a GPU where there is one), cpu, cuda or cuda:N")
+    group.add_argument("--device", default=None, help="auto (default; a GPU if any), cpu, cuda or cuda:N")
 
 
 def device_name(arguments: argparse.Namespace) -> str:
@@ -89,12 +93,12 @@ def device_name(arguments: argparse.Namespace) -> str:
 
 def add_collection(parser: argparse._ActionsContainer, what: str) -> None:
     """Declare --collection. what: what the collection is used for."""
-    parser.add_argument("--collection", metavar="NAME", help=f"{what}; default the only existing one")
+    parser.add_argument("--collection", metavar="NAME", help=f"{what} (default: the only existing collection)")
 
 
 def add_limit(parser: argparse._ActionsContainer, what: str) -> None:
     """Declare --limit. what: the objects that are counted."""
-    parser.add_argument("--limit", type=int, default=None, metavar="N", help=f"only the first N {what}")
+    parser.add_argument("--limit", type=int, default=None, metavar="N", help=f"use only the first N {what}")
 
 
 def add_report(parser: argparse._ActionsContainer, where: str) -> None:
@@ -120,23 +124,23 @@ def add_skip_bad(parser: argparse._ActionsContainer) -> None:
     parser.add_argument("--skip-bad", action="store_true", help="skip items that cannot be read, and count them")
 
 
-def add_seed(parser: argparse._ActionsContainer, of: str = "seed of all random numbers") -> None:
-    """Declare --seed. of: what the seed determines."""
-    parser.add_argument("--seed", type=int, default=0, help=f"of {of} (default 0)")
+def add_seed(parser: argparse._ActionsContainer, what: str = "seed of all random numbers") -> None:
+    """Declare --seed. what: description of the seed."""
+    parser.add_argument("--seed", type=int, default=0, help=f"{what} (default 0)")
 
 
 def add_mode(group: argparse._ActionsContainer) -> None:
     """Declare --mode and --fusion. Without them the collection's saved settings apply."""
     group.add_argument("--mode", type=mode, choices=MODES, default=None, help="retrievers to use")
     group.add_argument(
-        "--fusion", choices=FUSIONS, default=None, help="how a hybrid combines them; implies --mode hybrid"
+        "--fusion", choices=FUSIONS, default=None, help="how hybrid search combines them; implies --mode hybrid"
     )
 
 
 def add_retrieval(parser: argparse.ArgumentParser) -> None:
     """Declare --k, --mode, --fusion. Without the last two the collection's saved settings apply."""
     group = parser.add_argument_group("retrieval (default: settings saved by tune --save, else a min-max hybrid)")
-    group.add_argument("-k", "--k", type=int, default=4, help="chunks to retrieve (default 4)")
+    group.add_argument("-k", "--k", type=int, default=4, help="number of chunks to retrieve (default 4)")
     add_mode(group)
 
 
@@ -150,7 +154,7 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         "--temperature",
         type=float,
         default=None,
-        help=f"0 is greedy (default 0; {SEVERAL} if --n requests several samples)",
+        help=f"sampling temperature; 0 is greedy (default 0; {SEVERAL} if --n requests several samples)",
     )
     group.add_argument("--top-k", type=int, default=None, help="keep the k most likely tokens (default all)")
     group.add_argument(
@@ -165,10 +169,14 @@ def add_sampling(parser: argparse.ArgumentParser) -> None:
         default=0.0,
         help="keep tokens with at least this share of the top probability (default 0)",
     )
-    group.add_argument("--repetition-penalty", type=float, default=1.0, help="above 1: less repetition (default 1)")
-    group.add_argument("--max-tokens", type=int, default=32, help="longest answer, in tokens (default 32)")
+    group.add_argument(
+        "--repetition-penalty", type=float, default=1.0, help="values above 1 reduce repetition (default 1)"
+    )
+    group.add_argument(
+        "--max-tokens", type=int, default=32, metavar="N", help="maximum length of an answer, in tokens (default 32)"
+    )
     group.add_argument("--stop", action="append", default=[], help="stop sequence; repeatable")
-    group.add_argument("--n", type=int, default=1, help="samples of each question (default 1)")
+    group.add_argument("--n", type=int, default=1, help="number of samples per question (default 1)")
     add_seed(group)
     rare(group, "--top-k", "--min-p", "--repetition-penalty", "--stop")
 
@@ -182,12 +190,13 @@ def add_analysis(parser: argparse.ArgumentParser) -> None:
         const="auto",
         default=None,
         metavar="MODEL",
-        help="evaluate reference-free signals of wrong answers; MODEL: an entailment model other than the judge",
+        help="evaluate signals that detect wrong answers without references; MODEL: an entailment model that did not "
+        "judge the run (default: the shipped one)",
     )
     group.add_argument(
         "--faithfulness",
         action="store_true",
-        help="also judge answers by the chunks in their prompts (needs the scorer)",
+        help="also judge answers by the chunks in their prompts (loads an entailment model)",
     )
     group.add_argument(
         "--gold-evidence",
@@ -197,7 +206,7 @@ def add_analysis(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--citations",
         action="store_true",
-        help="citation precision and recall (ALCE), with wrong, missing and unnecessary citations",
+        help="measure citation precision and recall (ALCE)",
     )
 
 
@@ -243,5 +252,5 @@ def open_pipeline(arguments: argparse.Namespace) -> Pipeline:
         if given["model_context"] is None or given["model_context"] >= _LEAST_CONTEXT:
             raise  # An invalid environment variable. The command line reports its name.
         raise UsageError(
-            f"--model-context is {given['model_context']}: at least {_LEAST_CONTEXT} tokens are needed"
+            f"--model-context is {given['model_context']}: it must be at least {_LEAST_CONTEXT} tokens"
         ) from None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,10 +15,36 @@ from typing import Any, NoReturn
 from app.errors import EXIT_USAGE
 from data.blank import is_blank
 
-_BEFORE = "before the action: "
+_MOST_COLUMNS = 100
+"""Longest line of a help page, in characters, on terminals that are wider."""
+
+_EARLY = "before the action: "
 """Prefix of attribute names for options that precede the name of a nested command, until that command is known."""
 
 Declare = Callable[[argparse.ArgumentParser], None]
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Formats help pages: wraps descriptions by paragraph, and never breaks a line inside an option or a name."""
+
+    def __init__(self, prog: str) -> None:
+        width = min(shutil.get_terminal_size().columns - 2, _MOST_COLUMNS)
+        super().__init__(prog, max_help_position=26, width=width)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        paragraphs = re.split(r"\n\s*\n", text.replace("``", "`").strip())
+        return "\n\n".join("\n".join(f"{indent}{line}" for line in self._wrapped(p, width)) for p in paragraphs)
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return self._wrapped(text, width)
+
+    def _get_default_metavar_for_optional(self, action: argparse.Action) -> str:
+        short = {int: "N", float: "X"}.get(action.type)  # type: ignore[call-overload]
+        return short or super()._get_default_metavar_for_optional(action)
+
+    @staticmethod
+    def _wrapped(text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False, break_long_words=False)
 
 
 class Parser(argparse.ArgumentParser):
@@ -26,7 +55,6 @@ class Parser(argparse.ArgumentParser):
     """
 
     def __init__(self, *, add_help: bool = True, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
         super().__init__(add_help=False, **options)
         if add_help:
             self.add_argument("-h", "--help", action="help", help="show this help and exit")
@@ -56,7 +84,7 @@ class Parser(argparse.ArgumentParser):
                 action.help = text
 
     def _get_formatter(self) -> argparse.HelpFormatter:
-        return argparse.RawDescriptionHelpFormatter(self.prog, max_help_position=26)
+        return _Formatter(self.prog)
 
     def _short_usage(self) -> str:
         """Return the usage line: the command, "[options]" and the required arguments."""
@@ -73,13 +101,13 @@ class Parser(argparse.ArgumentParser):
         given = list(sys.argv[1:] if args is None else args)
         if self._subparsers is None:
             self._refuse_unknown(given)
-        found, extras = super().parse_known_args(given, namespace)
+        parsed, extras = super().parse_known_args(given, namespace)
         if extras and self._subparsers is None:
             self.error(f"unexpected {' '.join(map(repr, extras))}: a text with spaces needs quotes")
-        for name in [name for name in vars(found) if name.startswith(_BEFORE)]:
-            setattr(found, name.removeprefix(_BEFORE), getattr(found, name))
-            delattr(found, name)
-        return found, extras
+        for name in [name for name in vars(parsed) if name.startswith(_EARLY)]:
+            setattr(parsed, name.removeprefix(_EARLY), getattr(parsed, name))
+            delattr(parsed, name)
+        return parsed, extras
 
     def _refuse_unknown(self, given: Sequence[str]) -> None:
         """Report an unknown option before missing arguments, because a missing argument may be a misspelt option."""
@@ -120,7 +148,7 @@ class _HelpAll(argparse.Action):
         parser.exit()
 
 
-class _Before(argparse.Action):
+class _EarlyOption(argparse.Action):
     """An option of a nested command that is also accepted before the command's name. of: the original option."""
 
     def __init__(self, of: argparse.Action) -> None:
@@ -138,10 +166,10 @@ class _Before(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        kept = _BEFORE + self.dest
-        alone = argparse.Namespace(**{self.dest: getattr(namespace, kept, self.default)})
-        self._of(parser, alone, values, option)
-        setattr(namespace, kept, getattr(alone, self.dest))
+        early = _EARLY + self.dest
+        target = argparse.Namespace(**{self.dest: getattr(namespace, early, self.default)})
+        self._of(parser, target, values, option)
+        setattr(namespace, early, getattr(target, self.dest))
 
 
 class _Renamed(argparse.Action):
@@ -193,14 +221,14 @@ def renamed(container: argparse._ActionsContainer, old: str, to: argparse.Action
 
 def add_common(parser: argparse.ArgumentParser, *, nested: bool = False) -> None:
     """Declare --home and --json, which every command has. nested: for a nested command, whose parent has them too."""
-    kept: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
+    default: dict[str, Any] = {"default": argparse.SUPPRESS} if nested else {}
     parser.add_argument(
         "--home",
         type=folder,
-        **({"default": None} | kept),
-        help="folder of the database and the indexes (PLUMBLINE_HOME, default ~/.plumbline)",
+        **({"default": None} | default),
+        help="data directory, with the database and the indexes (PLUMBLINE_HOME, default ~/.plumbline)",
     )
-    parser.add_argument("--json", action="store_true", **kept, help="print one JSON document on stdout")
+    parser.add_argument("--json", action="store_true", **default, help="print one JSON document on stdout")
 
 
 def add_nested(
@@ -216,27 +244,27 @@ def add_nested(
     dest: attribute that gets the name. default: nested command if none is named. The options of nested commands are
     also accepted before the name.
     """
-    below = parser.add_subparsers(dest=dest, metavar=metavar, required=default is None)
-    below.help = f"default {default}" if default else None
-    own = set(parser._option_string_actions)
+    subparsers = parser.add_subparsers(dest=dest, metavar=metavar, required=default is None)
+    subparsers.help = f"default {default}" if default else None
+    own_options = set(parser._option_string_actions)
     for name, text, declare in actions:
         lines = text.strip().splitlines()
-        sub = below.add_parser(name, help=lines[0], description=text.strip())
+        sub = subparsers.add_parser(name, help=lines[0], description=text.strip())
         add_common(sub, nested=True)
         declare(sub)
         for action in sub._actions:
-            if not action.option_strings or own.intersection(action.option_strings):
+            if not action.option_strings or own_options.intersection(action.option_strings):
                 continue
             if not set(action.option_strings) & set(parser._option_string_actions):
-                parser._add_action(_Before(action))
+                parser._add_action(_EarlyOption(action))
     if default is not None:
         parser.set_defaults(**{dest: default})
 
 
 def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> frozenset[str]:
     """Return the options of the (possibly nested) command that was parsed into ``arguments``."""
-    while below := next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None):
-        chosen = below.choices.get(getattr(arguments, below.dest, None) or "")
+    while nested := next((a for a in parser._actions if isinstance(a, argparse._SubParsersAction)), None):
+        chosen = nested.choices.get(getattr(arguments, nested.dest, None) or "")
         if chosen is None:
             break
         parser = chosen
@@ -246,5 +274,5 @@ def options_of(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -
 def folder(text: str) -> Path:
     """Parse the path of a folder. Rejects an empty path, which would mean the current folder."""
     if is_blank(text):
-        raise argparse.ArgumentTypeError("the path is empty: name a folder, or leave the option out")
+        raise argparse.ArgumentTypeError("the path is empty: name a folder, or omit the option")
     return Path(text)

@@ -30,7 +30,7 @@ _COUNTS = re.compile(r"(\d{1,7})/(\d{1,7})")
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="the pilot run; leave it out to give numbers")
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="pilot run (default: plan from the numbers below)")
     goal = parser.add_argument_group("target (default --half-width 0.05)")
     goal.add_argument(
         "--half-width", type=float, metavar="W", help="half-width of the interval: 0.05 is 5 points either way"
@@ -40,13 +40,15 @@ def add(parser: argparse.ArgumentParser) -> None:
     goal.add_argument(
         "--samples", default="1,3,5,8", help="numbers of samples per question to plan for (default 1,3,5,8)"
     )
-    goal.add_argument("--level", type=float, default=0.95, help="of the interval (default 0.95)")
+    goal.add_argument("--level", type=float, default=0.95, help="confidence level of the interval (default 0.95)")
     pilot = parser.add_argument_group("pilot")
     pilot.add_argument(
-        "--arms", metavar="ARMS", help="one arm: plan its rate; two: plan their difference (default the first two)"
+        "--arms",
+        metavar="ARMS",
+        help="one arm to plan its rate, or two arms to plan their difference (default: the first two)",
     )
     pilot.add_argument("--rate", type=float, help="without RUN: share of hallucinated responses, e.g. 0.2")
-    pilot.add_argument("--other-rate", type=float, help="rate of a second arm: plan the difference")
+    pilot.add_argument("--other-rate", type=float, help="rate of a second arm, to plan the difference")
     within = pilot.add_argument(
         "--sample-correlation",
         dest="within",
@@ -74,9 +76,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     labels.add_argument("--passed", metavar="X/Y", help="the verifier did not flag X of the Y other answers")
     labels.add_argument("--questions", type=int, metavar="N", help="number of questions from which labels are drawn")
-    certificate = parser.add_argument_group("labels for a certificate (instead of the above)")
+    certificate = parser.add_argument_group("labels for a certificate (instead of a plan for a run)")
     certificate.add_argument(
-        "--alpha", type=float, action="append", default=[], help="largest rate among answers; repeatable, e.g. 0.1"
+        "--alpha",
+        type=float,
+        action="append",
+        default=[],
+        help="largest hallucination rate among answers, e.g. 0.1; repeatable",
     )
     certificate.add_argument(
         "--delta", type=float, default=0.05, help="probability of a wrong certificate (default 0.05)"
@@ -84,7 +90,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     certificate.add_argument(
         "--answer-rate", type=float, default=0.5, help="share of questions above the first threshold (default 0.5)"
     )
-    add_seed(parser, "the simulation")
+    add_seed(parser, "seed of the simulation")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -102,7 +108,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     half_width = arguments.half_width
     if half_width is None and arguments.detect is None:
         half_width = 0.05
-    wanted = PrecisionTarget(half_width, arguments.detect, arguments.power, _samples(arguments.samples))
+    target = PrecisionTarget(half_width, arguments.detect, arguments.power, _samples(arguments.samples))
     _check(arguments)
     verifier = _verifier(arguments)
     if arguments.run_id is None:
@@ -117,7 +123,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     settings = PlanSettings(level=arguments.level, seed=arguments.seed)
     with output.progress() as bar:
         plan = make_plan(
-            pilot, wanted, settings, arguments.questions, lambda what, done, total: bar.update(what, done, total)
+            pilot, target, settings, arguments.questions, lambda what, done, total: bar.update(what, done, total)
         )
     if output.as_json:
         output.json(plan_json(plan))
@@ -132,18 +138,18 @@ def _check(arguments: argparse.Namespace) -> None:
     for name, least in (("seed", 0), ("pilot_questions", 0), ("questions", 10)):
         value = getattr(arguments, name)
         if value is not None and value < least:
-            raise UsageError(f"--{name.replace('_', '-')} is {value}: at least {least} is needed")
+            raise UsageError(f"--{name.replace('_', '-')} is {value}: it must be at least {least}")
     if arguments.run_id is not None and (arguments.rate is not None or arguments.other_rate is not None):
         raise UsageError("give RUN or --rate, not both")
     if arguments.run_id is None and arguments.arms:
-        raise UsageError("--arms names arms of a RUN: without one give --rate and --other-rate")
+        raise UsageError("--arms names arms of a RUN: without a RUN give --rate and --other-rate")
 
 
 def _samples(text: str) -> tuple[int, ...]:
     try:
         return tuple(dict.fromkeys(int(part) for part in text.split(",")))
     except ValueError:
-        raise UsageError(f"--samples is {text!r}: whole numbers joined by commas, such as 1,3,5") from None
+        raise UsageError(f"--samples is {text!r}: give whole numbers joined by commas, such as 1,3,5") from None
 
 
 def _numbers(arguments: argparse.Namespace, verifier: VerifierPilot | None) -> Pilot:
@@ -168,7 +174,10 @@ def _verifier(arguments: argparse.Namespace) -> VerifierPilot | None:
     for name in ("caught", "passed"):
         match = _COUNTS.fullmatch(getattr(arguments, name) or "")
         if match is None or int(match[1]) > int(match[2]):
-            raise UsageError(f"--{name} is {getattr(arguments, name)}: write both as X/Y, such as 18/20, X at most Y")
+            raise UsageError(
+                f"--{name} is {getattr(arguments, name)}: give --caught and --passed as X/Y, such as 18/20, with X at "
+                "most Y"
+            )
         counts += [int(match[1]), int(match[2])]
     return VerifierPilot(*counts)
 
@@ -199,7 +208,7 @@ def _show(plan: FullPlan, output: Output) -> None:
     source = f"a pilot of {pilot.questions} questions" if pilot.questions else "numbers taken as exact"
     rates = ", ".join(f"{100 * r:.1f} %" for r in model.rates)
     within = ", ".join(f"{w:.2f}" for w in model.within)
-    together = f", together {model.together:.2f}" if len(model.rates) > 1 else ""
+    together = f", of arms {model.together:.2f}" if len(model.rates) > 1 else ""
     output.data(f"{what}, from {source}: rate {rates}; correlation of samples of a question {within}{together}")
     level = f"{100 * plan.questions.level:g} %"
     if plan.wanted.half_width is not None:
@@ -210,7 +219,7 @@ def _show(plan: FullPlan, output: Output) -> None:
             f"target: detect a difference of {found} (a {level} interval without 0) with probability "
             f"{plan.wanted.power:.0%}"
         )
-    header = ("samples", "questions", "range (80 %)" if plan.questions.ranges else "", "responses an arm")
+    header = ("samples", "questions", "range (80 %)" if plan.questions.ranges else "", "responses per arm")
     output.data("  ".join(f"{name:>21}" if i == 2 else f"{name:>9}" for i, name in enumerate(header)).rstrip())
     for row in plan.questions.rows:
         cells = (str(row.samples), _count(row.questions), _range(row, plan.questions.ranges), _count(row.responses))
@@ -228,23 +237,23 @@ def _show(plan: FullPlan, output: Output) -> None:
         output.say(f"note: {note}")
 
 
-def _labels(found: LabelPlan, verifier: VerifierPilot | None) -> str:
-    what = "difference" if found.difference else "rate"
-    of = f"of {found.questions} questions x {found.samples} samples"
+def _labels(plan: LabelPlan, verifier: VerifierPilot | None) -> str:
+    what = "difference" if plan.difference else "rate"
+    of = f"of {plan.questions} questions x {plan.samples} samples"
     seen = ""
     if verifier is not None:
         seen = (
             f"; verifier: {verifier.caught}/{verifier.positives} caught, {verifier.passed}/{verifier.negatives} passed"
         )
-    if found.labels is None:
+    if plan.labels is None:
         return (
-            f"labels: even with all {found.questions} questions labelled, the corrected {what} has "
-            f"±{100 * found.half_width_all:.1f} points ({of}{seen})"
+            f"labels: even with all {plan.questions} questions labelled, the corrected {what} has "
+            f"±{100 * plan.half_width_all:.1f} points ({of}{seen})"
         )
-    low, high = (str(v) if v is not None else f"more than {found.questions}" for v in (found.lower, found.upper))
+    low, high = (str(v) if v is not None else f"more than {plan.questions}" for v in (plan.lower, plan.upper))
     return (
-        f"labels: {found.labels} labelled questions ({low} to {high} for other verifiers that fit these "
-        f"labels), one answer an arm, for ±{100 * found.target:g} points of the corrected {what} {of}{seen}"
+        f"labels: {plan.labels} labelled questions ({low} to {high} for other verifiers that fit these "
+        f"labels), one answer per arm, for ±{100 * plan.target:g} points of the corrected {what} {of}{seen}"
     )
 
 

@@ -19,7 +19,7 @@ def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
     from evaluation.guarantee.label_needs import label_needs
 
     if arguments.run_id is not None:
-        raise UsageError("--alpha plans from numbers: leave RUN out, and give --answer-rate and --rate")
+        raise UsageError("--alpha plans from numbers: omit RUN, and give --answer-rate and --rate")
     rates = () if arguments.rate is None else (arguments.rate,)
     try:
         plans = label_needs(arguments.alpha, arguments.delta, arguments.answer_rate, rates, arguments.power)
@@ -30,7 +30,7 @@ def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
         return EXIT_OK
     for plan in plans:
         _show(plan, output)
-    output.say("rate: hallucinated share of the answers above the threshold; questions: one label each")
+    output.say("rate: hallucinated share of the answers above the threshold; labels: one per question")
     return EXIT_OK
 
 

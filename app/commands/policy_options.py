@@ -19,33 +19,33 @@ def add_policies(parser: argparse.ArgumentParser) -> None:
         "--policy",
         metavar="LIST",
         default=None,
-        help="what a verifier does with the answer, joined by commas, run in this order: none, flag (mark unsupported "
-        "spans), strip (remove unsupported claims), best_of_n (the best of --n samples), correct (search again and "
-        "answer again), abstain (below the threshold: the documents do not say)",
+        help="policies by which a verifier treats the answer, joined by commas and run in this order: none, flag (mark "
+        "unsupported spans), strip (remove unsupported claims), best_of_n (the best of --n samples), correct (search "
+        "and answer again), abstain (give no answer below the threshold)",
     )
     group.add_argument(
         "--threshold",
         type=float,
         default=None,
-        help="support below which a claim is unsupported and an answer withheld (default 0.5)",
+        help="support below which a claim is unsupported and an answer is withheld (default 0.5)",
     )
     group.add_argument(
         "--max-hallucination-rate",
         type=float,
         default=None,
         metavar="ALPHA",
-        help="answer only with a valid certificate that at most this share of answers hallucinates (plumbline "
+        help="answer only with a valid certificate that at most this share of the answers is hallucinated (plumbline "
         "calibrate); implies --policy abstain",
     )
     group.add_argument(
-        "--correct-rounds", type=int, default=None, metavar="N", help="most rounds of correct (default 2)"
+        "--correct-rounds", type=int, default=None, metavar="N", help="maximum rounds of the policy correct (default 2)"
     )
     group.add_argument(
         "--correct-tokens",
         type=int,
         default=None,
         metavar="N",
-        help="most tokens of correct, prompts and answers together (default 8192)",
+        help="maximum tokens of the policy correct, prompts and answers together (default 8192)",
     )
 
 
@@ -72,17 +72,25 @@ def add_run_policies(parser: argparse.ArgumentParser) -> None:
         "--policies",
         metavar="LIST",
         default=None,
-        help="answer under each of these, as arms: none, flag, strip, best_of_n[:N], correct, abstain; those joined by "
-        "+ run together, such as none,strip,best_of_n:8+abstain",
+        help="policies to compare, as arms: none, flag, strip, best_of_n[:N], correct, abstain; + joins policies that "
+        "run together, such as best_of_n:8+abstain",
     )
     group.add_argument(
-        "--policy-threshold", type=float, default=None, metavar="SUPPORT", help="of all policies (default 0.5)"
+        "--policy-threshold",
+        type=float,
+        default=None,
+        metavar="SUPPORT",
+        help="support threshold of all policies (default 0.5)",
     )
     group.add_argument(
-        "--correct-rounds", type=int, default=None, metavar="N", help="most rounds of correct (default 2)"
+        "--correct-rounds", type=int, default=None, metavar="N", help="maximum rounds of the policy correct (default 2)"
     )
     group.add_argument(
-        "--correct-tokens", type=int, default=None, metavar="N", help="most tokens of correct (default 8192)"
+        "--correct-tokens",
+        type=int,
+        default=None,
+        metavar="N",
+        help="maximum tokens of the policy correct (default 8192)",
     )
 
 
@@ -110,5 +118,5 @@ def run_policies(arguments: argparse.Namespace) -> tuple[tuple[str, ...] | None,
         raise UsageError(str(error), parameter=name) from None
     given = [f"--{name.replace('_', '-')}" for name in _SETTINGS if getattr(arguments, name) is not None]
     if given and not any(is_policy(part) for arm in arms or () for part in arm.split("+")):
-        raise UsageError(f"{given[0]} is a setting of policies, and no arm has any: name some with --policies")
+        raise UsageError(f"{given[0]} is a setting of policies, but no arm has a policy: add --policies")
     return arms, options

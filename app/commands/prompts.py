@@ -19,9 +19,10 @@ from app.commands.parser import add_nested
 from app.console import Output
 from app.errors import EXIT_OK
 
-_SHOW = """Print the default template, or what a model is told by the one in FILE.
+_SHOW = """Print the default template, or the messages that the template in FILE produces.
 
-Without FILE the text can be copied and changed; with FILE an example is shown with passages and without."""
+Without FILE the template is printed, so that you can copy and change it. With FILE the messages of an example are
+printed, with passages and without."""
 _CHECK = "Check whether the template in FILE can be used, and print its SHA-256."
 _QUESTION = "How long is the warranty?"
 _PASSAGES = (("Warranty", "The warranty lasts for three years."), ("Repairs", "Repairs take two weeks."))
@@ -33,7 +34,9 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_file(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, nargs="?", default=None, metavar="FILE", help="default: the default prompt")
+    parser.add_argument(
+        "file", type=Path, nargs="?", default=None, metavar="FILE", help="template (default: the default template)"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

@@ -16,7 +16,7 @@ from app.errors import EXIT_OK, UsageError
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    age = parser.add_argument("--older-than", metavar="AGE", help="an age such as 12h, 90d or 4w; required")
+    age = parser.add_argument("--older-than", metavar="AGE", help="age such as 12h, 90d or 4w (required)")
     renamed(parser, "--queries", age)
 
 

@@ -32,16 +32,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_collection, add_model, add_retrieval, add_sampling
     from app.commands.policy_options import add_policies
 
-    parser.add_argument("question", help="the question, in quotes")
-    add_collection(parser, "the collection to answer from")
+    parser.add_argument("question", help="question, in quotes")
+    add_collection(parser, "collection to search")
     parser.add_argument("--no-retrieval", action="store_true", help="answer without retrieval")
-    parser.add_argument("--style", choices=STYLES, default="short", help="sentence: short answers as full sentences")
+    parser.add_argument(
+        "--style",
+        choices=STYLES,
+        default="short",
+        help="style of the answer; sentence: turn short answers into full sentences",
+    )
     parser.add_argument(
         "--logprobs",
         type=int,
         default=0,
         metavar="N",
-        help="with --json: every token's log-probability and its N most likely alternatives (up to 20)",
+        help="with --json: print every token's log-probability and its N most likely alternatives (up to 20)",
     )
     parser.add_argument(
         "--verify",
@@ -73,23 +78,23 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         style=arguments.style,
         params=sampling(arguments),
     )
-    wanted = policy_request(arguments)
+    policies = policy_request(arguments)
     # A policy may remove text later, so nothing is streamed with one.
-    live = sys.stdout.isatty() and not output.as_json and request.params.n == 1 and not wanted.asked
+    live = sys.stdout.isatty() and not output.as_json and request.params.n == 1 and not policies.asked
     streamed = Streamed(output) if live else None
-    with open_pipeline(arguments) as opened:
+    with open_pipeline(arguments) as pipeline:
         if arguments.verify:
-            opened.collection_name(arguments.collection)  # Checked before a model is loaded.
-        if wanted.asked:
-            result = _with_policies(opened, request, wanted)
+            pipeline.collection_name(arguments.collection)  # Checked before a model is loaded.
+        if policies.asked:
+            result = _with_policies(pipeline, request, policies)
         else:
-            result = opened.answer(request, on_text=streamed.write if streamed else None)
+            result = pipeline.answer(request, on_text=streamed.write if streamed else None)
         if streamed:
             streamed.end(cut=any(map(is_cut, result.answers)))
         if arguments.verify:
             from app.judging.answer_verification import verified
 
-            result = verified(opened, result, arguments.collection)
+            result = verified(pipeline, result, arguments.collection)
     if output.as_json:
         output.json(result.to_json())
         return EXIT_OK
@@ -115,12 +120,12 @@ class Streamed:
             self._output.piece(f"{CUT if cut else ''}\n")
 
 
-def _with_policies(pipeline: Pipeline, request: QueryRequest, wanted: PolicyRequest) -> QueryResult:
+def _with_policies(pipeline: Pipeline, request: QueryRequest, policies: PolicyRequest) -> QueryResult:
     from app.policies.answering import answer_with_policy
     from evaluation.policies.plan import PolicyError
 
     try:
-        return answer_with_policy(pipeline, request, wanted)
+        return answer_with_policy(pipeline, request, policies)
     except PolicyError as error:
         raise UsageError(str(error)) from error
 
@@ -141,7 +146,7 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
     if any(map(is_cut, result.answers)):
         most = result.request.params.max_tokens
         unit = "token" if most == 1 else "tokens"
-        output.say(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N lets an answer be longer")
+        output.say(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N allows longer answers")
 
 
 def is_cut(answer: Answer) -> bool:
@@ -171,7 +176,7 @@ def _show_sources(result: QueryResult, output: Output) -> None:
         where = f"{source.document_id} {source.start}-{source.end}" + (f" ({source.place})" if source.place else "")
         output.data(f"{mark}{label} {where}  {_first_words(source.text)}")
     if any(source.number is None for source in result.sources):
-        output.say("[-]: retrieved, but did not fit the model's context")
+        output.say("[-]: retrieved, but did not fit into the model's context")
 
 
 def _show_policy(policy: PolicyResult, output: Output) -> None:
@@ -200,9 +205,9 @@ def _show_policy(policy: PolicyResult, output: Output) -> None:
     certificate = shown["certificate"]
     if certificate is not None:
         output.data(
-            f"certificate {certificate['id']}: at most {certificate['alpha']:g} of the answers hallucinate, with "
-            f"probability at least {1 - certificate['delta']:g}; {100 * certificate['answer_rate']:.0f} % of the "
-            "questions were answered"
+            f"certificate {certificate['id']}: at most a share of {certificate['alpha']:g} of the answers is "
+            f"hallucinated, with probability at least {1 - certificate['delta']:g}; "
+            f"{100 * certificate['answer_rate']:.0f} % of the questions of its calibration were answered"
         )
     score = shown["answers"][0]["score"]
     cost = shown["cost"]

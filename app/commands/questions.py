@@ -33,7 +33,6 @@ def add(parser: argparse.ArgumentParser) -> None:
             parents=[common],
             help=text.splitlines()[0],
             description=text,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.add(sub)
         sub.set_defaults(act=module.run)

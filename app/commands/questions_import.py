@@ -25,9 +25,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_encoder
 
     parser.add_argument("logs", type=Path, nargs="+", metavar="LOG", help="JSON, JSON Lines or CSV")
-    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="the question file to write (JSONL)")
+    parser.add_argument("--output", type=Path, required=True, metavar="FILE", help="question file to write (JSONL)")
     parser.add_argument("--force", action="store_true", help="replace FILE if it exists")
-    parser.add_argument("--column", metavar="NAME", help="the column of a CSV file with the question")
+    parser.add_argument("--column", metavar="NAME", help="column of a CSV file that has the question")
     add_encoder(parser)
 
 

@@ -48,9 +48,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="language model for writing: smollm2, FOLDER, FILE.gguf, openai:URL#MODEL (default: by rule)",
     )
     group.add_argument(
-        "--model-context", type=int, default=None, help="context size of a server's model, in tokens (4096)"
+        "--model-context",
+        type=int,
+        default=None,
+        metavar="N",
+        help="context length of a server's model, in tokens (default 4096)",
     )
-    group.add_argument("--precision", choices=PRECISIONS, default=None, help="of its weights")
+    group.add_argument("--precision", choices=PRECISIONS, default=None, help="precision of the model's weights")
     group.add_argument(
         "--temperature", type=float, default=None, help="sampling temperature of the model (default 0, greedy)"
     )
@@ -74,9 +78,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError(f"--unanswerable is {arguments.unanswerable}: it must be a share, at least 0 and below 1")
     temperature = arguments.temperature or 0.0
     if not 0 <= temperature <= 10:
-        raise UsageError(f"--temperature is {temperature}: 0 (greedy) to 10")
+        raise UsageError(f"--temperature is {temperature}: it must be in 0..10 (0: greedy)")
     if arguments.model is not None and not arguments.model.strip():
-        raise UsageError("--model is empty: name a language model, or leave it out")
+        raise UsageError("--model is empty: name a language model, or omit it")
     if arguments.output.exists() and not arguments.force:
         raise UsageError(f"{arguments.output} exists: --force replaces it, or name another file")
     plain = KindShares()
@@ -111,16 +115,16 @@ def shortage(generated: GeneratedSet, unanswerable: int) -> list[str]:
     missing = sum(generated.wanted.values()) - len(generated.kept)
     if missing <= 0:
         return []
-    lines = [f"{missing} fewer than wanted: the documents give no more, and each fact is asked about once"]
+    lines = [f"{missing} fewer than requested: the documents yield no more, and each fact gets only one question"]
     if count := generated.refused.get(NOT_FOUND):
-        lines[0] += f"; --no-round-trip checks {count} of the refused ones no further"
-    wanted = generated.wanted["unanswerable"]
-    if 0 < unanswerable < wanted:
+        lines[0] += f"; --no-round-trip skips the check that refused {count} questions"
+    requested = generated.wanted["unanswerable"]
+    if 0 < unanswerable < requested:
         lines.append("few near misses were found, and their share is kept: a lower --unanswerable keeps more questions")
-    elif wanted and not unanswerable:
+    elif requested and not unanswerable:
         lines.append(
-            "no near miss was found, so no question of this set is unanswerable: it does not show whether a model "
-            "declines. plumbline questions review marks questions as unanswerable; add some of your own"
+            "no near miss was found, so no question of this set is unanswerable, and the set cannot show whether a "
+            "model declines. Add unanswerable questions of your own, or mark some with plumbline questions review"
         )
     return lines
 
@@ -147,16 +151,16 @@ def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> Non
             }
         )
         return
-    wanted = sum(generated.wanted.values())
+    requested = sum(generated.wanted.values())
     output.data(
-        f"{len(generated.kept)} of {wanted} questions about {documents} of {generated.documents} documents in {path}"
+        f"{len(generated.kept)} of {requested} questions about {documents} of {generated.documents} documents in {path}"
     )
     for kind, count in generated.wanted.items():
-        output.data(f"  {kind}: {kept[kind]} kept of {generated.made[kind]} generated ({count} wanted)")
+        output.data(f"  {kind}: {kept[kind]} kept of {generated.made[kind]} generated ({count} requested)")
     for reason, count in generated.refused.items():
         output.data(f"  {count} refused: {reason}")
     if generated.without:
         output.data(f"  {generated.without} documents without a sentence to ask about")
     for line in shortage(generated, kept["unanswerable"]):
         output.say(line)
-    output.say(f"plumbline questions review {path} shows them; plumbline evaluate {path} measures with them")
+    output.say(f"plumbline questions review {path} shows the questions; plumbline evaluate {path} uses them")

@@ -26,8 +26,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reviewer", metavar="NAME", default="me", help="name of the reviewer (default 'me')")
     parser.add_argument("--collection", metavar="NAME", help="show the evidence from this collection's documents")
     parser.add_argument("--web", action="store_true", help="review in a browser, served on this machine only")
-    parser.add_argument("--port", type=int, default=0, help="of --web (default: a free one)")
-    parser.add_argument("--status", action="store_true", help="print the progress of the review only")
+    parser.add_argument("--port", type=int, default=0, help="port of --web (default: any free port)")
+    parser.add_argument("--status", action="store_true", help="only print the progress of the review")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             name = pipeline.collection_name(arguments.collection) if arguments.collection else None
 
             def text_of(document_id: str) -> str | None:
-                found = find_document(pipeline.store, name, document_id) if name else None
-                return found.text if found else None
+                document = find_document(pipeline.store, name, document_id) if name else None
+                return document.text if document else None
 
             if arguments.web:
                 _serve(review, text_of, arguments.port, output)

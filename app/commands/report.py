@@ -25,16 +25,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.fail_if import add_fail_if
     from app.commands.options import add_analysis, add_answers_csv, add_report
 
-    parser.add_argument("run_id", nargs="?", metavar="RUN", help="a run's name or id; leave it out to list them")
-    parser.add_argument("--against", metavar="RUN2", help="compare with this run on the questions both have")
+    parser.add_argument("run_id", nargs="?", metavar="RUN", help="name or ID of a run (default: list the runs)")
+    parser.add_argument("--against", metavar="RUN2", help="compare RUN with this run on their common questions")
     add_report(parser, "default in home/reports")
     add_answers_csv(parser)
     parser.add_argument("--format", choices=("table", "json", "csv", "markdown"), default="table", help="output format")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="write the charts as SVG and PNG files")
     parser.add_argument(
-        "--export", nargs=2, action="append", default=[], metavar=("KIND", "FILE"), help=" | ".join(EXPORTS)
+        "--export",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("KIND", "FILE"),
+        help=f"write the run to FILE; KIND: {' | '.join(EXPORTS)}",
     )
-    parser.add_argument("--arms", metavar="ARMS", help="of --export: only these arms, comma-separated")
+    parser.add_argument("--arms", metavar="ARMS", help="arms to export, joined by commas (default: all)")
     add_analysis(parser)
     add_fail_if(parser)
 
@@ -62,11 +67,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             return EXIT_OK
         against = full_run_id(pipeline, arguments.against) if arguments.against else None
         marker = None if against else _marker(pipeline, run_id, output)
-        looking = AnalysisOptions(
+        analysis = AnalysisOptions(
             arguments.signals, arguments.faithfulness, arguments.gold_evidence, arguments.citations
         )
         files = ReportFiles(arguments.report, arguments.plots, arguments.answers_csv)
-        shown = report_run(pipeline, run_id, files, output, marker, gate, against, arguments.format, looking)
+        shown = report_run(pipeline, run_id, files, output, marker, gate, against, arguments.format, analysis)
     if shown.failed:
         return EXIT_THRESHOLD
     return EXIT_PARTIAL if gate is not None and shown.unscored else EXIT_OK
@@ -96,7 +101,7 @@ def _check(arguments: argparse.Namespace) -> None:
     if arguments.run_id is None and named:
         raise UsageError(f"--{named.replace('_', '-')} needs a run: plumbline report RUN (plumbline report lists them)")
     if arguments.arms and not arguments.export:
-        raise UsageError("--arms selects arms to export: give --export too")
+        raise UsageError("--arms selects arms to export: give --export, too")
 
 
 def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
@@ -113,7 +118,7 @@ def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
     try:
         judge = reopen_judge(pipeline, info, runs.load_questions(info.id))
     except USER_ERRORS as error:
-        output.say(f"no words are marked in the answers: {error}")
+        output.say(f"weak words are not marked in the answers: {error}")
         return None
     return judge.entailment if judge else None
 
@@ -128,8 +133,8 @@ def _export(pipeline: Any, run_id: str, kind: str, target: str, arms: str | None
     from evaluation.exports.responses import run_responses
     from evaluation.exports.trec import export_trec
 
-    wanted = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
-    export = chosen(export_run(pipeline, run_id), wanted)
+    names = tuple(arm.strip() for arm in arms.split(",")) if arms else ()
+    export = chosen(export_run(pipeline, run_id), names)
     for response_kind in RESPONSE_EXPORTS:
         if kind == response_kind:
             count = export_responses(response_kind, target, run_responses(export))

@@ -1,4 +1,4 @@
-"""Print a run's report to the terminal and write its files."""
+"""Print a run on the terminal, and write its report, charts and answers to files."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportFiles:
-    """Files to write. report: HTML file; None writes it to the home's reports. plots: folder of charts. answers: CSV
-    file of answers. None writes no plots and no answers.
+    """Files to write.
+
+    report: HTML report, None for the default in the home. plots: folder of the charts, None for no charts.
+    answers: CSV file of the answers, None for no file.
     """
 
     report: Path | None = None
@@ -46,13 +48,13 @@ def report_run(
     gate: Gate | None = None,
     against: str | None = None,
     layout: str = "table",
-    looking: AnalysisOptions | None = None,
+    analysis: AnalysisOptions | None = None,
 ) -> PrintedReport:
     """Print a run, or its comparison with another, and write its report and plots.
 
-    marker: EntailmentVerifier that judged the run, to mark the weak words of the worst answers; None marks none.
-    gate: condition of --fail-if.
-    against: ID of the run to compare with. layout: table, json, csv or markdown. looking: further analyses.
+    marker: EntailmentVerifier that judged the run, which marks the weak words of the worst answers; None marks none.
+    gate: condition of --fail-if. against: ID of the run to compare with. layout: table, json, csv or markdown.
+    analysis: further analyses.
 
     Raises UsageError for a condition on an unknown figure, and the errors of loading and writing.
     """
@@ -76,7 +78,9 @@ def report_run(
         data = (
             comparison_data(pipeline, run_id, against)
             if against
-            else report_data(pipeline, run_id, looking, lambda done, total: bar.update("judging further", done, total))
+            else report_data(
+                pipeline, run_id, analysis, lambda done, total: bar.update("further verification", done, total)
+            )
         )
     declared = () if against else default_pairs([arm.arm for arm in data.summary.arms], data.summary.baseline)
     failed, gated = gate_code(gate, gate_figures(data.summary, data.corrected, declared), output)

@@ -30,17 +30,22 @@ def add(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("query", nargs="?", help="what to search for, in quotes")
     add_collection(parser, "collection to search")
-    parser.add_argument("-k", "--k", type=int, default=10, help="chunks to show (default 10)")
-    parser.add_argument("--width", type=int, default=240, metavar="N", help="characters of text to show (0: all)")
+    parser.add_argument("-k", "--k", type=int, default=10, help="number of chunks to show (default 10)")
+    parser.add_argument(
+        "--width", type=int, default=240, metavar="N", help="characters of text to show (default 240; 0: all)"
+    )
     add_fusion(parser)
     add_options(parser)
     batch = parser.add_argument_group("measuring")
     batch.add_argument("--queries", type=Path, metavar="FILE", help="questions: JSON Lines with id and text")
     batch.add_argument(
-        "--qrels", type=Path, metavar="FILE", help="relevance judgements: TREC or BEIR; default the questions' own"
+        "--qrels",
+        type=Path,
+        metavar="FILE",
+        help="relevance judgements in TREC or BEIR format (default: those in the questions)",
     )
     batch.add_argument(
-        "--measure", action="append", default=[], metavar="M", help="measure, as ir_measures names it; repeatable"
+        "--measure", action="append", default=[], metavar="M", help="measure, by its ir_measures name; repeatable"
     )
     batch.add_argument(
         "--worst", type=int, default=10, metavar="N", help="number of worst questions to list (default 10)"
@@ -58,7 +63,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if batch == (arguments.query is not None):
         raise UsageError("give either a query, or --queries and/or --qrels")
     if not batch and (arguments.run_file or arguments.measure):
-        raise UsageError("--run-file and --measure go with --queries")
+        raise UsageError("--run-file and --measure need --queries or --qrels")
     if not batch and is_blank(arguments.query):
         raise UsageError("the query is empty: ask something")
     if arguments.worst < 0 or arguments.width < 0:
@@ -78,8 +83,8 @@ def _show(
     from app.retrieval.chunk_locations import chunk_locations
 
     retriever = pipeline.retriever(name)
-    found = searched.retrieve(arguments.query, k)
-    places = chunk_locations(pipeline.store, name, [item.chunk for item in found])
+    results = searched.retrieve(arguments.query, k)
+    locations = chunk_locations(pipeline.store, name, [item.chunk for item in results])
     if output.as_json:
         output.json(
             {
@@ -87,14 +92,14 @@ def _show(
                 "collection": name,
                 "generation": retriever.generation_hash,
                 "settings": searched.settings,
-                "results": [{**result_fields(item), "place": places[item.chunk.id]} for item in found],
+                "results": [{**result_fields(item), "place": locations[item.chunk.id]} for item in results],
             }
         )
     else:
-        for item in found:
-            output.data(_heading(item, places[item.chunk.id]))
+        for item in results:
+            output.data(_heading(item, locations[item.chunk.id]))
             output.data(f"     {_text(item.chunk.text, arguments.width)}")
-    for note in _notes(arguments.query, found, searched, retriever):
+    for note in _notes(arguments.query, results, searched, retriever):
         output.say(note)
     return EXIT_OK
 
@@ -116,14 +121,14 @@ def result_fields(item: RetrievedChunk) -> dict[str, Any]:
     }
 
 
-def _heading(item: RetrievedChunk, shown: str) -> str:
+def _heading(item: RetrievedChunk, location: str) -> str:
     ranks = [
         f"{name} {rank if rank is not None else '-'}"
         for name, rank in (("dense", item.dense_rank), ("sparse", item.sparse_rank))
     ]
-    place = f"{item.chunk.document_id} {item.chunk.start}-{item.chunk.end}" + (f" ({shown})" if shown else "")
+    span = f"{item.chunk.document_id} {item.chunk.start}-{item.chunk.end}" + (f" ({location})" if location else "")
     title = f"  {item.chunk.title}" if item.chunk.title else ""
-    return f"{item.rank:3}. {item.score:.4f}  {ranks[0]}, {ranks[1]}  {place}{title}"
+    return f"{item.rank:3}. {item.score:.4f}  {ranks[0]}, {ranks[1]}  {span}{title}"
 
 
 def _text(text: str, width: int) -> str:
@@ -131,19 +136,19 @@ def _text(text: str, width: int) -> str:
     return line if not width or len(line) <= width else line[: width - 1].rsplit(" ", 1)[0] + "…"
 
 
-def _notes(query: str, found: tuple[RetrievedChunk, ...], searched: Search, retriever: Retriever) -> list[str]:
+def _notes(query: str, results: tuple[RetrievedChunk, ...], searched: Search, retriever: Retriever) -> list[str]:
     """Return notes that explain an empty result, or a result of only one retriever."""
     notes = []
     params = searched.params
     if params.mode != "dense" and not retriever.words(query):
         notes.append("the query has only stop words or punctuation: keyword search was skipped")
-    if not found and params.filters:
+    if not results and params.filters:
         for one in params.filters:
             if not retriever.filters.allowed((one,)).any():
                 notes.append(f"no document passes the filter {retriever.filters.described(one)}")
         if not notes:
             notes.append(f"no result passes {', '.join(map(str, params.filters))}")
-    elif not found:
+    elif not results:
         notes.append("nothing was found")
     return notes
 
@@ -167,17 +172,17 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
         questions = judged.questions
     own = own_documents(questions, None, retriever.chunks) if judged is None else OwnDocuments(judged.own)
     with output.progress() as bar:
-        found = run_search(searched, questions, lambda done, total: bar.update("questions", done, total), own.ids)
+        rankings = run_search(searched, questions, lambda done, total: bar.update("questions", done, total), own.ids)
     if arguments.run_file is not None:
         with atomic_write(arguments.run_file) as part:
-            lines = write_run(part, found, "plumbline")
-        output.say(f"wrote {lines} lines of {len(found)} questions to {arguments.run_file}")
+            lines = write_run(part, rankings, "plumbline")
+        output.say(f"wrote {lines} lines of {len(rankings)} questions to {arguments.run_file}")
     if judged is None:
         for note in own.notes:
             output.say(note)
         output.say("the questions name no relevant documents and there is no --qrels: nothing to measure")
         return EXIT_OK
-    result = evaluate_run(judged, found, measures, arguments.worst)
+    result = evaluate_run(judged, rankings, measures, arguments.worst)
     for note in judged.notes:
         output.say(note)
     if output.as_json:

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     from evaluation.runs.run_store import RunInfo
 
-_LIST = """List the runs, the newest first: name, model, collection, state, id.
+_LIST = """List the runs, newest first, with name, model, collection, state and ID.
 
-plumbline report NAME prints one."""
-_RENAME = "Rename a run; every command then accepts the new name as RUN."
-_DELETE = "Delete a run with its answers, verdicts and labels. Asks first; --yes answers."
+``plumbline report NAME`` prints a run."""
+_RENAME = "Rename a run. Every command accepts the new name as RUN."
+_DELETE = "Delete a run with its answers, verdicts and labels, after a confirmation (skipped with --yes)."
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def _no_arguments(_parser: argparse.ArgumentParser) -> None:
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run_id", metavar="RUN", help="its name, its id, or a prefix of the id")
+    parser.add_argument("run_id", metavar="RUN", help="run: name, ID, or prefix of the ID")
 
 
 def _add_rename(parser: argparse.ArgumentParser) -> None:
@@ -53,14 +53,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from evaluation.runs.run_store import RunStore
     from evaluation.runs.run_upkeep import delete_run, rename_run
 
-    with open_pipeline(arguments) as opened:
-        stored = RunStore(opened.store)
+    with open_pipeline(arguments) as pipeline:
+        runs = RunStore(pipeline.store)
         if arguments.action == "list":
-            show_runs(stored.list_runs(), output)
+            show_runs(runs.list_runs(), output)
             return EXIT_OK
-        info = stored.load_run(arguments.run_id)
+        info = runs.load_run(arguments.run_id)
         if arguments.action == "rename":
-            rename_run(opened.store, info.id, arguments.name)
+            rename_run(pipeline.store, info.id, arguments.name)
             output.say(f"{run_title(info)} ({info.id[:12]}) is now called {arguments.name}")
             return EXIT_OK
         state = ", which is marked as running," if info.status == "running" else ""
@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             f"the run {run_title(info)} ({info.id[:12]}){state} with {info.samples:,} answers", arguments.yes, output
         ):
             return EXIT_ERROR
-        delete_run(opened.store, info.id)
+        delete_run(pipeline.store, info.id)
         output.say(f"deleted {run_title(info)} ({info.id[:12]})")
     return EXIT_OK
 

@@ -58,28 +58,31 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="force a format instead of detecting it",
     )
     for field in _FIELDS:
-        reading.add_argument(f"--{field}-field", metavar="NAME", help=f"the field with the {_MEANING[field]}")
+        reading.add_argument(f"--{field}-field", metavar="NAME", help=f"field with the {_MEANING[field]}")
     reading.add_argument(
-        "--group", metavar="FIELD", help="the field that identifies the cluster of an answer for the intervals"
+        "--group", metavar="FIELD", help="field that identifies the cluster of an answer for the intervals"
     )
     reading.add_argument("--ignore-labels", action="store_true", help="ignore human labels of the answers")
     reading.add_argument(
-        "--split", help='of RAGTruth ("all", or default "test" where there is one) or of a folder of datasets'
+        "--split",
+        help='split of a folder of datasets, or of RAGTruth (or "all"; default "test" if there is one, otherwise all)',
     )
     add_limit(reading, "answers")
     add_skip_bad(reading)
     judging = parser.add_argument_group("judging")
-    add_verifier(judging, VERIFIERS, "references if all answers have some, with contexts for the rest; else contexts")
+    add_verifier(
+        judging, VERIFIERS, "references if all answers have some, with contexts for the rest; otherwise contexts"
+    )
     evidence = judging.add_argument(
         "--evidence-from",
         dest="evidence",
         choices=("contexts", "references"),
         default="contexts",
-        help="evidence of entailment and --judge (default contexts; references suits long reference answers)",
+        help="evidence for entailment and --judge (default contexts; use references for long reference answers)",
     )
     renamed(judging, "--evidence", evidence)
     judging.add_argument("--baseline", metavar="SYSTEM", help="compare every system with this one")
-    judging.add_argument("--level", type=float, default=0.95, help="of the intervals (default 0.95)")
+    judging.add_argument("--level", type=float, default=0.95, help="confidence level of the intervals (default 0.95)")
     add_device(judging)
     add_engine(parser)
     out = parser.add_argument_group("output")
@@ -89,12 +92,15 @@ def add(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar=("KIND", "FILE"),
-        help=f"{' | '.join(EXPORTS)}; for otlp FILE may be the URL of a server of traces",
+        help=f"write the answers to FILE; KIND: {' | '.join(EXPORTS)}; for otlp, FILE may be the URL of an OTLP server",
     )
     out.add_argument(
-        "--answers", type=Path, metavar="OUT.jsonl", help="write verdicts answer by answer; resumes from the file"
+        "--answers",
+        type=Path,
+        metavar="OUT.jsonl",
+        help="write the verdicts on every answer; an interrupted command continues from this file",
     )
-    add_report(out, "default none")
+    add_report(out, "default: none")
     add_fail_if(out)
     rare(parser, *(f"--{field}-field" for field in _FIELDS if field not in ("question", "answer", "contexts")))
     rare(parser, "--group", "--level", "--ignore-labels", "--split")
@@ -106,9 +112,9 @@ _MEANING = {
     "contexts": "contexts",
     "references": "reference answers",
     "arm": "system that produced the answer",
-    "id": "answer's id",
-    "sample": "sample number among answers with the same id",
-    "answerable": "whether the documents answer the question; false means they do not",
+    "id": "answer's ID",
+    "sample": "sample number among answers with the same ID",
+    "answerable": "mark of answerable questions; false means that the documents do not answer the question",
     "hallucinated": "label; true means hallucinated",
     "supported": "label; true means supported",
 }
@@ -176,7 +182,7 @@ def _check(arguments: argparse.Namespace) -> None:
     from app.commands.verifier_options import check_threshold
 
     if arguments.limit is not None and arguments.limit < 1:
-        raise UsageError(f"--limit is {arguments.limit}: at least one answer must be scored")
+        raise UsageError(f"--limit is {arguments.limit}: it must be at least 1")
     check_threshold(arguments)
     if not 0.0 < arguments.level < 1.0:
         raise UsageError(f"--level is {arguments.level}: it must lie strictly between 0 and 1, e.g. 0.95")
@@ -221,13 +227,13 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     for note in (*result.notes, rates_note(corrected)):
         output.say(note)
     if result.file.skipped:
-        output.say(f"{len(result.file.skipped)} bad lines left out, the first: {result.file.skipped[0]}")
+        output.say(f"{len(result.file.skipped)} bad lines were skipped, the first: {result.file.skipped[0]}")
     if result.languages:
         kinds = ", ".join(f"{count} where {what}" for what, count in result.languages)
         total = sum(count for _, count in result.languages)
         output.say(
-            f"{total} of {len(result.answers)} answers are unscored because the verifier was made for English: {kinds}."
-            " --verifier-model NAME or --verifier judge chooses another one."
+            f"{total} of {len(result.answers)} answers are unscored because the verifier supports only English: "
+            f"{kinds}. Choose another verifier with --verifier-model NAME or --judge MODEL."
         )
     for reason, count in result.reasons[:5]:
         output.say(f"{count} unscored: {reason}")

@@ -23,52 +23,68 @@ def add_fusion(parser: argparse.ArgumentParser) -> None:
 
     The defaults are the saved settings of the collection, or else the built-in ones.
     """
-    group = parser.add_argument_group("how to search (default: settings saved by tune --save, else a min-max hybrid)")
+    group = parser.add_argument_group("search (default: settings saved by tune --save, else a min-max hybrid)")
     add_mode(group)
     group.add_argument(
         "--dense-weight",
         type=float,
         metavar="W",
-        help="weight of the dense scores, 0 to 1; keyword scores have the rest",
+        help="weight W of the dense scores, 0 to 1; keyword scores have the weight 1 - W",
     )
-    group.add_argument("--rrf-constant", type=float, metavar="K", help="of reciprocal rank fusion (default 60)")
-    group.add_argument("--depth", type=int, metavar="N", help="candidates of each retriever (default 100)")
+    group.add_argument(
+        "--rrf-constant", type=float, metavar="K", help="constant of reciprocal rank fusion (default 60)"
+    )
+    group.add_argument("--depth", type=int, metavar="N", help="candidates per retriever (default 100)")
     rare(group, "--rrf-constant", "--depth")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the optional stages of search, which are off by default: filters, RM3, reranking, MMR and others."""
-    group = parser.add_argument_group("options, all off (docs/retrieval.md measures their effect)")
+    group = parser.add_argument_group("optional stages, off by default (docs/retrieval.md measures their effect)")
     group.add_argument(
-        "--filter", action="append", default=[], metavar="F", help="key=value, key=a|b, key!=v, key>=v; repeatable"
+        "--filter",
+        action="append",
+        default=[],
+        metavar="F",
+        help="search only documents whose metadata match: key=value, key=a|b, key!=v, key>=v; repeatable",
     )
     group.add_argument("--rm3", action="store_true", help="expand the query with words of the top passages (RM3)")
     group.add_argument(
-        "--rerank", metavar="MODEL", help="cross-encoder (folder, hub id, verifier) that rescores the top results"
+        "--rerank", metavar="MODEL", help="cross-encoder (folder, hub ID, verifier) that rescores the top results"
     )
     group.add_argument(
         "--rerank-depth", type=int, default=50, metavar="N", help="number of results to rescore (default 50)"
     )
-    group.add_argument("--query-first", action="store_true", help="the cross-encoder reads query, passage")
+    group.add_argument(
+        "--query-first", action="store_true", help="order of the cross-encoder's input: the query before the passage"
+    )
     group.add_argument("--mmr", type=float, metavar="L", help="weight of relevance against diversity, 0 to 1")
     group.add_argument(
         "--deduplicate", type=float, metavar="R", help="drop chunks whose similarity to a better one is at least R"
     )
     group.add_argument("--neighbours", type=int, default=0, metavar="N", help="add N neighbouring chunks on each side")
     group.add_argument(
-        "--rewrites", type=int, default=0, metavar="N", help="N paraphrases of the query, written by --model"
+        "--rewrites", type=int, default=0, metavar="N", help="also search with N paraphrases, written by --model"
     )
     group.add_argument(
-        "--hyde", type=int, default=0, metavar="N", help="N hypothetical passages, written by --model (HyDE)"
+        "--hyde",
+        type=int,
+        default=0,
+        metavar="N",
+        help="also search with N hypothetical passages, written by --model (HyDE)",
     )
     group.add_argument(
-        "--hops", type=int, default=1, metavar="N", help="number of searches in all; later ones use a follow-up query"
+        "--hops",
+        type=int,
+        default=1,
+        metavar="N",
+        help="total number of searches; later ones use a follow-up query (default 1)",
     )
     group.add_argument(
         "--hop-by",
         choices=("title", "model"),
         default="title",
-        help="source of the follow-up query: the top title, or --model",
+        help="source of the follow-up query: title of the best result, or --model",
     )
     rare(group, "--rerank-depth", "--query-first", "--deduplicate", "--neighbours", "--rewrites", "--hyde", "--hops")
     rare(group, "--hop-by", "--mmr", "--rm3")

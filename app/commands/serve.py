@@ -39,14 +39,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_model
 
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
-    parser.add_argument("--port", type=int, default=8000, help="port; 0 takes a free one (default 8000)")
+    parser.add_argument("--port", type=int, default=8000, help="port; 0: any free port (default 8000)")
     parser.add_argument(
         "--allow-remote",
         action="store_true",
-        help="serve other machines without keys: everybody who reaches the port has full access",
+        help="serve other machines without keys; everybody who can reach the port has full access",
     )
     parser.add_argument(
-        "--require-key", action="store_true", help="require a key for every request, also from this machine"
+        "--require-key", action="store_true", help="require a key for every request, including those of this machine"
     )
     parser.add_argument(
         "--proxy-headers",
@@ -54,13 +54,13 @@ def add(parser: argparse.ArgumentParser) -> None:
         const="127.0.0.1",
         metavar="ADDRESSES",
         help="trust X-Forwarded-Proto and X-Forwarded-For from these addresses or networks, separated by commas "
-        "(without a value: 127.0.0.1): the proxy must set both headers",
+        "(without a value: 127.0.0.1); the proxy must set both headers",
     )
     parser.add_argument(
         "--log-format",
         choices=("text", "json"),
         default="text",
-        help="format of the log on stderr; json: one object a line",
+        help="format of the log on stderr; json: one object per line",
     )
     parser.add_argument("--log-text", action="store_true", help="log questions and answers")
     parser.add_argument(
@@ -74,17 +74,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--root-path",
         default="",
         metavar="PATH",
-        help="URL path prefix of the service, such as /plumbline; a proxy may strip it or not",
+        help="URL path prefix of the service, such as /plumbline; a proxy may remove it from requests or not",
     )
     parser.add_argument(
-        "--no-worker", action="store_true", help="start no worker: jobs wait for a separate plumbline work"
+        "--no-worker", action="store_true", help="start no worker; jobs wait for a separate plumbline work"
     )
     parser.add_argument(
         "--audit-rate",
         type=float,
         default=None,
         metavar="SHARE",
-        help="share of queries drawn for an audit, to be labelled by people (plumbline watch); default 0: none",
+        help="share of queries that are drawn for audits, which people label (plumbline watch); default 0",
     )
     add_model(parser)
 
@@ -129,9 +129,9 @@ def key_needed(arguments: argparse.Namespace) -> bool:
     if arguments.require_key:
         raise UsageError("--require-key: there is no API key yet; create one with plumbline keys create NAME")
     raise UsageError(
-        f"--host {arguments.host}: other machines could reach this address, and there is no API key: create "
-        "one with plumbline keys create NAME. Or use 127.0.0.1, or give --allow-remote if everybody who "
-        "reaches the port may read everything"
+        f"--host {arguments.host}: other machines could reach this address, but there is no API key. Create "
+        "one with plumbline keys create NAME, use 127.0.0.1, or give --allow-remote if everybody who "
+        "can reach the port may read everything"
     )
 
 
@@ -179,15 +179,15 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
 
 def trusted_proxies(given: str | None) -> list[str]:
     """Return the addresses and networks of --proxy-headers. Raises UsageError for invalid ones."""
-    found = [part.strip() for part in given.split(",")] if given is not None else []
-    for part in found:
+    addresses = [part.strip() for part in given.split(",")] if given is not None else []
+    for part in addresses:
         try:
             ip_network(part)
         except ValueError as error:
             raise UsageError(
                 f"--proxy-headers {part!r}: {error}; give addresses or networks, such as 10.0.0.5,10.1.0.0/16"
             ) from error
-    return found
+    return addresses
 
 
 def worker_arguments(arguments: argparse.Namespace) -> list[str]:
@@ -203,14 +203,14 @@ def listening_socket(host: str, port: int, allow_remote: bool) -> socket.socket:
     Raises UsageError for a host that is not loopback, unless ``allow_remote``, and AppError if the address is not
     available.
     """
-    found = _addresses(host, port)
+    addresses = _addresses(host, port)
     if not allow_remote and not is_loopback(host, port):
         raise UsageError(
             f"--host {host}: other machines could reach this address without an API key, and everybody who "
-            "reaches the port can read every collection. Use 127.0.0.1, or give --allow-remote if that is "
+            "can reach the port could read every collection. Use 127.0.0.1, or give --allow-remote if that is "
             "intended"
         )
-    family, kind, protocol, address = found[0]
+    family, kind, protocol, address = addresses[0]
     listener = socket.socket(family, kind, protocol)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -238,10 +238,10 @@ class _Address(NamedTuple):
 
 def _addresses(host: str, port: int) -> list[_Address]:
     try:
-        found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        infos = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise AppError(f"--host {host}: no such address ({error})") from error
-    return [_Address(family, kind, protocol, address) for family, kind, protocol, _, address in found]
+    return [_Address(family, kind, protocol, address) for family, kind, protocol, _, address in infos]
 
 
 def url(host: str, port: int) -> str:

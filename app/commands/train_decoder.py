@@ -24,7 +24,7 @@ from app.commands.reading_options import (
     row_mix,
     run_settings,
 )
-from app.commands.training_options import a_path
+from app.commands.training_options import nonempty_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.models.shipped_decoder import decoder_folder
@@ -33,17 +33,17 @@ from app.training.reader.figures import print_scores
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="the checkpoint to start from")
+    parser.add_argument("--model", type=Path, required=True, metavar="FOLDER", help="checkpoint to start from")
     add_sources(parser, made=0)
     parser.add_argument(
-        "--output", type=a_path, required=True, metavar="FOLDER", help="folder of the model and its checkpoints"
+        "--output", type=nonempty_path, required=True, metavar="FOLDER", help="folder of the model and its checkpoints"
     )
-    parser.add_argument("--context", type=int, help="maximum number of positions in a row (default the checkpoint's)")
+    parser.add_argument("--context", type=int, help="maximum number of tokens in a row (default: the checkpoint's)")
     parser.add_argument("--chunks", type=int, default=6, help="maximum number of passages (default 6)")
     add_rows(parser, tokens=None)
     add_run(parser, at_once=16_384, rate=5e-4, development=300)
     parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="precision of the written weights")
-    parser.add_argument("--shard-bytes", type=int, help="maximum size of a weight file (default no limit)")
+    parser.add_argument("--shard-bytes", type=int, help="maximum size of a weight file, in bytes (default: no limit)")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from app.commands.choices import WRITTEN_DTYPES
 from app.commands.options import add_device, add_limit, add_seed, add_skip_bad, device_name
 from app.commands.parser import rare
-from app.commands.training_options import a_path
+from app.commands.training_options import nonempty_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
@@ -55,17 +55,20 @@ _VALIDATION_TOKENS: dict[Size, int] = {"tiny": 20_000, "small": 100_000, "full":
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("--data", type=Path, action="append", default=[], metavar="PATH", help="repeatable")
-    parser.add_argument("--output", type=a_path, required=True, metavar="FOLDER", help="output folder")
+    parser.add_argument(
+        "--data", type=Path, action="append", default=[], metavar="PATH", help="file or folder of text; repeatable"
+    )
+    parser.add_argument("--output", type=nonempty_path, required=True, metavar="FOLDER", help="output folder")
     parser.add_argument(
         "--size",
         choices=("tiny", "small", "full"),
-        help="default full (23.6M parameters) on a GPU, else tiny (0.5M, minutes); small: 1.6M, an hour of a CPU",
+        help="size of the model: full (23.6M parameters; default on a GPU), small (1.6M; an hour on a CPU) or tiny "
+        "(0.5M; minutes; default without a GPU)",
     )
     add_limit(parser, "documents")
     add_skip_bad(parser)
     parser.add_argument(
-        "--hold-out", type=int, default=4, metavar="PERCENT", help="per cent of the documents to hold out (default 4)"
+        "--hold-out", type=int, default=4, metavar="PERCENT", help="percentage of documents to hold out (default 4)"
     )
     parser.add_argument(
         "--tokenizer", type=Path, metavar="FILE", help="an existing tokenizer.json written by this command"
@@ -82,7 +85,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--epochs", type=float, help="epochs over the text (default 4, small and tiny 1)")
     parser.add_argument("--steps", type=int, help="stop after this many steps (the learning-rate schedule ends there)")
-    parser.add_argument("--tokens-per-step", type=int, help="default 65536, small 16384, tiny 4096")
+    parser.add_argument("--tokens-per-step", type=int, help="tokens per step (default 65536, small 16384, tiny 4096)")
     parser.add_argument(
         "--tokens-at-once",
         type=int,
@@ -96,9 +99,13 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dtype", choices=WRITTEN_DTYPES, default="float16", help="precision of the written weights")
     parser.add_argument(
-        "--shard-bytes", type=int, help="maximum file size of corpus, checkpoints and model (default no limit)"
+        "--shard-bytes",
+        type=int,
+        help="maximum size of a file of corpus, checkpoints and model, in bytes (default: no limit)",
     )
-    parser.add_argument("--max-seconds", type=float, help="stop after this many seconds; the same command continues")
+    parser.add_argument(
+        "--max-seconds", type=float, help="stop after this many seconds; the same command continues the run"
+    )
     parser.add_argument(
         "--checkpoint-seconds", type=float, default=120.0, help="seconds between checkpoints (default 120)"
     )
@@ -143,10 +150,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 f"loss {progress.loss:.3f}, {progress.tokens_per_second:,.0f} tokens/s, "
                 f"{progress.matrix_share:.0%} of the matrix rate",
             )
-            if (found := progress.validation) is not None:
+            if (validation := progress.validation) is not None:
                 output.say(
-                    f"step {progress.step}: training loss {progress.loss:.3f}; held out: loss {found.loss:.3f}, "
-                    f"perplexity {found.perplexity:.2f} a token, {_number(found.byte_perplexity)} a byte; "
+                    f"step {progress.step}: training loss {progress.loss:.3f}; held out: loss {validation.loss:.3f}, "
+                    f"perplexity {validation.perplexity:.2f} per token, "
+                    f"{_number(validation.byte_perplexity)} per byte; "
                     f"{progress.tokens_per_second:,.0f} tokens/s, {progress.matrix_share:.0%} of the matrix rate"
                 )
 
@@ -180,10 +188,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.validation is not None:
-        found = trained.validation
+        validation = trained.validation
         output.data(
-            f"held out: loss {found.loss:.4f}, perplexity {found.perplexity:.3f} a token, "
-            f"{_number(found.byte_perplexity)} a byte ({found.tokens:,} tokens)"
+            f"held out: loss {validation.loss:.4f}, perplexity {validation.perplexity:.3f} per token, "
+            f"{_number(validation.byte_perplexity)} per byte ({validation.tokens:,} tokens)"
         )
     if trained.finished:
         output.data(f"model {trained.folder}")

@@ -22,7 +22,7 @@ from app.commands.reading_options import (
     row_mix,
     run_settings,
 )
-from app.commands.training_options import a_path, add_layers, add_start, check_start, layers_setting
+from app.commands.training_options import add_layers, add_start, check_start, layers_setting, nonempty_path
 from app.console import Output
 from app.errors import EXIT_OK, UsageError
 from app.training.reader.figures import print_scores
@@ -35,23 +35,25 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_sources(parser, made=40_000)
     parser.add_argument(
-        "--plain", action="store_true", help="the original network: no match marks, no copy continuation"
+        "--plain", action="store_true", help="train the original network, without match marks and copy continuation"
     )
     add_layers(parser)
-    add_start(parser, "start from this reader")
+    add_start(parser, "this reader")
     parser.add_argument(
         "--decline-rows",
         type=int,
         default=8000,
         metavar="N",
-        help="read N rows again after training and fit on them when the reader declines; keeps the fit of --start "
-        "if that is better on other articles (default 8000; 0: no fit)",
+        help="number of rows on which declining is fitted after training; the fit of --start is kept if it is better "
+        "on other articles (default 8000; 0: no fit)",
     )
     parser.add_argument(
-        "--only-decline", action="store_true", help="no training: only fit again when the reader of --start declines"
+        "--only-decline",
+        action="store_true",
+        help="only fit the declining of the reader of --start again, without training",
     )
     parser.add_argument(
-        "--output", type=a_path, required=True, metavar="FOLDER", help="folder of the reader and its checkpoints"
+        "--output", type=nonempty_path, required=True, metavar="FOLDER", help="folder of the reader and its checkpoints"
     )
     add_rows(parser, tokens=4_600_000)
     add_run(parser, at_once=8000, rate=3e-4, development=600)
@@ -138,7 +140,7 @@ def _check_decline(arguments: argparse.Namespace) -> None:
     if arguments.start is None:
         raise UsageError("--only-decline needs a trained reader: name its folder with --start")
     if not arguments.decline_rows:
-        raise UsageError("--only-decline with --decline-rows 0 does nothing: give it rows")
+        raise UsageError("--only-decline with --decline-rows 0 does nothing: give at least one row")
     for name in ("steps", "epochs", "minutes", "start_share"):
         if getattr(arguments, name):
-            raise UsageError(f"--only-decline trains nothing: leave --{name.replace('_', '-')} out")
+            raise UsageError(f"--only-decline does not train: omit --{name.replace('_', '-')}")

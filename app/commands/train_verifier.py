@@ -70,10 +70,10 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             "development claims are the ones the curves were fitted on: except for AUROC, their figures are optimistic"
         )
     for name, report in (("development", trained.development), ("unseen", trained.unseen)):
-        for found in report.table.sources if report else ():
-            scores = found.scores
+        for row in report.table.sources if report else ():
+            scores = row.scores
             output.data(
-                f"{name} {found.source}: AUROC {_percent(scores.auroc.estimate)}, balanced accuracy "
+                f"{name} {row.source}: AUROC {_percent(scores.auroc.estimate)}, balanced accuracy "
                 f"{_percent(scores.balanced_accuracy.estimate)}, F1 of hallucinated "
                 f"{_percent(scores.f1_hallucinated.estimate)}, calibration error "
                 f"{_percent(scores.calibration_error.estimate)}; {scores.n} pairs"
@@ -93,7 +93,7 @@ def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Out
         rows = make_rows(recipe, separates_claims=not plain, say=output.say)
         warn_of_skipped(rows.skipped, output.say)
         if not rows.rows:
-            raise AppError("there are no rows to train on: nothing is written")
+            raise AppError("there are no rows to train on, so nothing was written")
         files = written.write(rows)
     if output.as_json:
         output.json(

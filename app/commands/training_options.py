@@ -12,7 +12,7 @@ from app.errors import UsageError
 LONGEST_MINUTES = 100_000
 
 
-def a_path(text: str) -> Path:
+def nonempty_path(text: str) -> Path:
     """Parse a path. Rejects an empty one (of an unset shell variable), which would mean the current folder."""
     if not text.strip():
         raise argparse.ArgumentTypeError("the path is empty: name a file or folder")
@@ -21,14 +21,16 @@ def a_path(text: str) -> Path:
 
 def add_start(parser: argparse._ActionsContainer, what: str) -> None:
     """Declare --start and --start-share. what: description of the allowed models."""
-    parser.add_argument("--start", type=a_path, metavar="FOLDER", help=f"start from {what} (default MiniLM's layers)")
+    parser.add_argument(
+        "--start", type=nonempty_path, metavar="FOLDER", help=f"start from {what} (default: MiniLM's layers)"
+    )
     parser.add_argument(
         "--start-share",
         type=float,
         default=0.0,
         metavar="SHARE",
-        help="share of --start's weights in the written weights, averaged with the trained ones; the average "
-        "often generalises better; another share needs no new training (default 0)",
+        help="share of --start's weights in the written weights, which are an average with the trained weights. The "
+        "average often generalises better. Another share needs no new training (default 0)",
     )
 
 
@@ -46,8 +48,8 @@ def add_layers(parser: argparse._ActionsContainer) -> None:
         "--layers",
         type=int,
         metavar="N",
-        help="start from the lowest N of MiniLM's 6 layers: fewer are faster and weaker (default 6; a model of --start "
-        "keeps its own)",
+        help="start from the lowest N of MiniLM's 6 layers; fewer layers are faster and weaker (default 6; a model of "
+        "--start keeps its layers)",
     )
 
 
@@ -75,8 +77,8 @@ def add_length(parser: argparse._ActionsContainer) -> None:
         "--minutes",
         type=float,
         metavar="M",
-        help="train for this many minutes, over any number of epochs: the learning-rate schedule follows the "
-        "clock (instead of --epochs and --steps; a resumed run has the remaining time)",
+        help="train for this many minutes instead of --epochs and --steps. The learning-rate schedule follows the "
+        "clock. A resumed run has the remaining time",
     )
 
 

@@ -22,12 +22,18 @@ def add(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     from app.commands.options import add_encoder, add_seed
 
-    parser.add_argument("name", metavar="NAME", help="the collection")
+    parser.add_argument("name", metavar="NAME", help="collection")
     parser.add_argument(
-        "--qrels", type=Path, metavar="FILE", help="relevance judgements: TREC or BEIR; default the questions' own"
+        "--qrels",
+        type=Path,
+        metavar="FILE",
+        help="relevance judgements in TREC or BEIR format (default: those in the questions)",
     )
     parser.add_argument(
-        "--queries", type=Path, metavar="FILE", help="questions; default queries.jsonl beside a BEIR folder's qrels"
+        "--queries",
+        type=Path,
+        metavar="FILE",
+        help="questions (default: queries.jsonl of the BEIR folder that contains --qrels)",
     )
     parser.add_argument("--measure", default="nDCG@10", metavar="M", help="measure to maximise (default nDCG@10)")
     parser.add_argument(
@@ -38,7 +44,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save-anyway", action="store_true", help="save the chosen settings even if the gain may be chance"
     )
-    parser.add_argument("--forget", action="store_true", help="restore the default search settings; tunes nothing")
+    parser.add_argument("--forget", action="store_true", help="restore the default search settings, without tuning")
     add_encoder(parser)
 
 
@@ -57,7 +63,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         output.say(f"{arguments.name} is searched with the default settings" + ("" if forgot else ", as it was before"))
         return EXIT_OK
     if arguments.qrels is None and arguments.queries is None:
-        raise UsageError("give --qrels FILE, or --queries FILE whose questions name relevant documents")
+        raise UsageError("give --qrels FILE, or --queries FILE with questions that name relevant documents")
     if arguments.seed < 0:
         raise UsageError(f"--seed is {arguments.seed}: it must not be negative")
     with open_pipeline(arguments) as pipeline:

@@ -22,13 +22,13 @@ def add_verifier(group: argparse._ActionsContainer, choices: Sequence[str], defa
         "--verifier",
         choices=choices,
         default="auto",
-        help=f"verifier that judges the answers (default auto: {default})",
+        help=f"verifier (default auto: {default})",
     )
     group.add_argument(
         "--verifier-model",
         metavar="NAME",
         default=None,
-        help="a folder, OWNER/NAME, token-overlap, verifier-network; default embedded",
+        help="entailment model: FOLDER, OWNER/NAME, token-overlap or verifier-network (default: embedded)",
     )
     group.add_argument(
         "--threshold",
@@ -50,7 +50,7 @@ def add_verifier_sources(group: argparse._ActionsContainer) -> None:
     group.add_argument(
         "--facts",
         metavar="SOURCE",
-        help="table of subject, relation, value: a database URL#TABLE, or a CSV or JSONL file",
+        help="judge by a table of subject, relation and value: a database URL#TABLE, or a CSV or JSONL file",
     )
     group.add_argument(
         "--tolerance",
@@ -58,8 +58,10 @@ def add_verifier_sources(group: argparse._ActionsContainer) -> None:
         default=0.0,
         help="relative tolerance of numbers compared with facts (default 0: exact)",
     )
-    group.add_argument("--judge", metavar="MODEL", help="a language model that is asked yes or no, named like --model")
-    group.add_argument("--votes", type=int, default=5, help="number of answers of --judge to each claim (default 5)")
+    group.add_argument(
+        "--judge", metavar="MODEL", help="judge by a language model, which answers yes or no; named like --model"
+    )
+    group.add_argument("--votes", type=int, default=5, help="number of answers of --judge per claim (default 5)")
     group.add_argument("--labels", type=Path, metavar="FILE", help="human labels: question, answer (or claim), label")
     group.add_argument(
         "--split-claims",
@@ -88,17 +90,17 @@ def verifier_choice(arguments: argparse.Namespace) -> str:
     choice = str(arguments.verifier)
     if len(given) > 1:
         raise UsageError(
-            f"--{given[0]} and --{given[1]} are two verifiers: give one, so that all verdicts are of one kind"
+            f"--{given[0]} and --{given[1]} are two verifiers: give only one, so that all verdicts are of one kind"
         )
     if choice == "auto" and given:
         choice = given[0]
     if choice in _NEEDED and not given:
         raise UsageError(f"--verifier {choice} needs --{choice} ({_what(choice)})")
     if given and choice != given[0]:
-        raise UsageError(f"--verifier {choice} does not use --{given[0]}: leave one of the two out")
+        raise UsageError(f"--verifier {choice} does not use --{given[0]}: omit one of the two")
     if source.together is not None and choice not in ("auto", "entailment"):
         flag = "--together" if source.together else "--alone"
-        raise UsageError(f"--verifier {choice} does not support {flag}: entailment does")
+        raise UsageError(f"--verifier {choice} does not support {flag}: only entailment does")
     if not 0.0 <= source.tolerance < 1.0:
         raise UsageError(f"--tolerance is {source.tolerance}: it must be a share of the value, at least 0 and below 1")
     if source.votes < 1:

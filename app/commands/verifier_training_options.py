@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from app.commands.options import add_device, add_seed
 from app.commands.parser import rare, renamed
 from app.commands.training_options import (
-    a_path,
     add_layers,
     add_length,
     add_start,
     check_start,
     layers_setting,
     length_settings,
+    nonempty_path,
 )
 from app.commands.verifier_rows_options import RENAMED, ROW_OPTIONS, add_rows, checked_row_options
 from app.errors import UsageError
@@ -35,29 +35,29 @@ def add(parser: argparse.ArgumentParser) -> None:
 def add_run(group: argparse._ArgumentGroup) -> None:
     """Declare the arguments of the training run."""
     add_layers(group)
-    add_start(group, "start from this verifier, or from the layers of this reader")
+    add_start(group, "this verifier, or from the layers of this reader")
     group.add_argument(
         "--mix",
         action="append",
         default=[],
         metavar="FOLDER=SHARE",
-        help="share of this verifier's weights in the written weights, beside --start-share; repeatable: the "
+        help="share of this verifier's weights in the written weights, in addition to --start-share; repeatable. The "
         "average of runs with a common start is often better",
     )
     group.add_argument(
         "--teacher",
-        type=a_path,
+        type=nonempty_path,
         action="append",
         default=[],
         metavar="FOLDER",
-        help="also learn from this verifier's scores (distillation); repeatable: their mean",
+        help="also learn from this verifier's scores (distillation); repeatable, then from the mean of the scores",
     )
     group.add_argument(
         "--teacher-share",
         type=float,
         default=0.5,
         metavar="SHARE",
-        help="share of the teachers in a claim's target, the rest is its label (default 0.5)",
+        help="weight of the teachers in a claim's target; its label has the remaining weight (default 0.5)",
     )
     no_distill = group.add_argument(
         "--no-distill",
@@ -68,14 +68,17 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         help="no distillation on rows of this source (NAME* for a prefix); repeatable",
     )
     renamed(group, "--not-taught", no_distill)
-    group.add_argument("--output", type=a_path, metavar="FOLDER", help="folder of the verifier and its checkpoints")
+    group.add_argument(
+        "--output", type=nonempty_path, metavar="FOLDER", help="folder of the verifier and its checkpoints"
+    )
     number_penalty = group.add_argument(
         "--number-penalty",
         dest="number_lack",
         type=float,
         default=2.0,
         metavar="W",
-        help="subtracted from the logit of a claim with a number that its evidence lacks (default 2; 0: not checked)",
+        help="amount that is subtracted from the logit of a claim with a number that its evidence lacks (default 2; 0: "
+        "not checked)",
     )
     renamed(group, "--number-lack", number_penalty)
     name_penalty = group.add_argument(
@@ -106,12 +109,16 @@ def add_run(group: argparse._ArgumentGroup) -> None:
         "(default 1.5)",
     )
     renamed(group, "--question-lack", question_penalty)
-    group.add_argument("--plain", action="store_true", help="a plain cross-encoder: no match marks, no worst-word head")
+    group.add_argument(
+        "--plain",
+        action="store_true",
+        help="train a plain cross-encoder, without match marks and worst-word head",
+    )
     add_length(group)
     group.add_argument(
         "--tokens-at-once", type=int, default=8000, help="tokens of one batch; determines memory (default 8000)"
     )
-    group.add_argument("--learning-rate", type=float, default=2e-4, help="default 0.0002")
+    group.add_argument("--learning-rate", type=float, default=2e-4, help="learning rate (default 0.0002)")
     group.add_argument(
         "--development", type=int, default=4000, help="maximum number of pairs to score on at the end (default 4000)"
     )
@@ -211,11 +218,11 @@ def _check(arguments: argparse.Namespace, row_options: argparse.Namespace) -> No
     if not 0 <= arguments.teacher_share <= 1:  # rejects NaN too
         raise UsageError(f"--teacher-share is {arguments.teacher_share}: it must be a share, in [0, 1]")
     if arguments.not_taught and not arguments.teacher:
-        raise UsageError("--no-distill excludes sources from distillation: name a --teacher too")
+        raise UsageError("--no-distill excludes sources from distillation: give a --teacher, too")
     if not 0 <= row_options.altered <= 1:  # rejects NaN too
         raise UsageError(f"--altered is {row_options.altered}: it must be a share from 0 to 1")
     if row_options.altered and not row_options.together:
-        raise UsageError("--altered needs answers whose claims are read together: not with --joint-tokens 0")
+        raise UsageError("--altered needs answers whose claims are read together: omit it, or omit --joint-tokens 0")
     check_start(arguments)
     if (most := arguments.start_share + sum(_share(part)[1] for part in arguments.mix)) > 1 + 1e-9:
         raise UsageError(f"--start-share and the shares of --mix add up to {most:g}: they must not exceed 1")

@@ -43,15 +43,19 @@ def add(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_device, add_skip_bad
     from app.commands.verifier_options import add_verifier
 
-    parser.add_argument("claim", nargs="?", metavar="CLAIM", help="the claim to judge")
+    parser.add_argument("claim", nargs="?", metavar="CLAIM", help="claim to judge")
     parser.add_argument(
-        "--evidence", action="append", default=[], metavar="FILE", help="a document, or - for standard input"
+        "--evidence",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="document, or - for standard input; repeatable",
     )
-    parser.add_argument("--question", default="", help="the question that the claim answers")
+    parser.add_argument("--question", default="", help="question that the claim answers")
     parser.add_argument(
         "--unanswerable",
         action="store_true",
-        help="the documents do not answer --question: do not use the reader for a short answer",
+        help="state that the documents do not answer --question; the reader then does not judge a short answer",
     )
     parser.add_argument("--pairs", metavar="FILE", help="JSONL of claim and evidence, or - for standard input")
     parser.add_argument("--words", action="store_true", help="also find weak words in --pairs (slower)")
@@ -59,7 +63,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     add_verifier(parser, CLAIM_VERIFIERS, "entailment; facts and judge need --facts and --judge")
     add_device(parser)
     add_engine(parser)
-    parser.add_argument("--fail-unsupported", action="store_true", help="exit 3 where a claim is not supported")
+    parser.add_argument("--fail-unsupported", action="store_true", help="exit with code 3 if a claim is not supported")
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -76,14 +80,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         raise UsageError('give a claim and its evidence (--evidence FILE "claim"), or --pairs FILE.jsonl, not both')
     if arguments.pairs is not None and (arguments.evidence or arguments.question or arguments.unanswerable):
         raise UsageError(
-            "--pairs has its own evidence, questions and marks: leave --evidence, --question and --unanswerable out"
+            "--pairs has its own evidence, questions and marks: omit --evidence, --question and --unanswerable"
         )
     if arguments.unanswerable and not arguments.question:
-        raise UsageError("--unanswerable marks a question: give --question too")
+        raise UsageError("--unanswerable marks a question: give --question, too")
     choice, source = verifier_choice(arguments), verifier_source(arguments)
     check_distributable(arguments, choice)
     if arguments.engine == "ray" and arguments.pairs is None:
-        raise UsageError("--engine ray is for many claims: give them with --pairs, or leave it out")
+        raise UsageError("--engine ray is for many claims: give them with --pairs, or omit it")
     if choice == "labels":
         raise UsageError("--labels judges labelled answers (plumbline score --labels), not single claims")
     if arguments.claim is not None and not arguments.evidence and choice != "facts":
@@ -151,7 +155,7 @@ def _pairs(arguments: argparse.Namespace, output: Output, workers: ClaimWorkers,
     if not done:
         raise AppError(f"there is no pair in {arguments.pairs}: nothing to judge")
     if refused:
-        output.say(f"{len(refused)} bad lines left out, the first: {refused[0]}")
+        output.say(f"{len(refused)} bad lines were skipped, the first: {refused[0]}")
     return next((code for code in (EXIT_THRESHOLD, EXIT_PARTIAL) if code in codes), EXIT_OK)
 
 

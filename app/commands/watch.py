@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from app.pipeline import Pipeline
     from evaluation.guarantee.certificate import Certificate
 
-_STATUS = """Show the rate in service by certificate, and the alarms.
+_STATUS = """Show the rate in service of each certificate, and the alarms.
 
-Exit code 3: an alarm is raised; 1: the clock was set back. The absence of an alarm never renews a certificate."""
-_ANCHORS = """Judge the labelled answers of a calibration again, with the verifier that is installed.
+Exit code 3: an alarm is raised. Exit code 1: the clock was set back. The absence of an alarm never renews a
+certificate."""
+_ANCHORS = """Judge the labelled answers of a calibration again, with the installed verifier.
 
-Run it after every update of Plumbline or of the verifier. The first call fixes the anchors. A verifier that has judged
-them already is not tested again. Exit code 3: the verifier got worse, by an exact test."""
-_LABEL = """Label the audits of a collection, without score, policy and certificate.
+Run this command after every update of Plumbline or of the verifier. The first call fixes the anchors. A verifier that
+has already judged them is not tested again. Exit code 3: the verifier became worse, by an exact test."""
+_LABEL = """Label the audits of a collection. Score, policy and certificate are hidden.
 
-In this terminal (keys s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), or as CSV (--export,
-fill in the column label, --import). The pages of plumbline serve show the same audits. Label in the order shown: an
-answer without a label holds up the ones after it."""
+Label in this terminal (keys: s supported, h hallucinated, a abstained, u cannot tell, b back, q quit), or in a CSV file
+(--export FILE, fill in the column label, --import FILE). The pages of ``plumbline serve`` show the same audits. Label
+in the given order, because an answer counts only when all earlier ones have labels."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +50,7 @@ def _add_status(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_encoder
 
     parser.add_argument(
-        "name", metavar="COLLECTION|CERTIFICATE", nargs="?", help="only this collection or certificate; default all"
+        "name", metavar="COLLECTION|CERTIFICATE", nargs="?", help="collection or certificate to show (default: all)"
     )
     add_encoder(parser)
 
@@ -58,23 +59,25 @@ def _add_anchors(parser: argparse.ArgumentParser) -> None:
     from app.commands.options import add_device
 
     parser.add_argument(
-        "name", metavar="CERTIFICATE", nargs="?", help="id of the certificate; default all that are valid"
+        "name", metavar="CERTIFICATE", nargs="?", help="ID of the certificate (default: all valid certificates)"
     )
     parser.add_argument(
-        "--again", action="store_true", help="test a verifier again that has judged the anchors already"
+        "--again", action="store_true", help="test the verifier even if it has already judged the anchors"
     )
     add_device(parser)
 
 
 def _add_label(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="COLLECTION", help="the collection whose audits are labelled")
+    parser.add_argument("name", metavar="COLLECTION", help="collection whose audits are labelled")
     parser.add_argument("--annotator", metavar="NAME", default="me", help="name of the annotator (default 'me')")
     parser.add_argument(
-        "--adjudicate", action="store_true", help="label the answers on which annotators disagree, to settle them"
+        "--adjudicate", action="store_true", help="label the answers on which annotators disagree, to resolve them"
     )
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--export", type=Path, metavar="FILE", help="write the answers as CSV, to fill in")
-    how.add_argument("--import", dest="import_file", type=Path, metavar="FILE", help="read labels from such a CSV")
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument("--export", type=Path, metavar="FILE", help="write the answers as a CSV file, to fill in")
+    mode.add_argument(
+        "--import", dest="import_file", type=Path, metavar="FILE", help="read the labels of a filled-in CSV file"
+    )
 
 
 def run(arguments: argparse.Namespace, output: Output) -> int:
@@ -94,22 +97,22 @@ def _status(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -
     from app.watching.status_json import status_json
     from app.watching.status_lines import status_lines
 
-    found = Watching(pipeline).status(_collections(pipeline), arguments.name)
+    watches = Watching(pipeline).status(_collections(pipeline), arguments.name)
     if output.as_json:
-        output.json(status_json(found))
+        output.json(status_json(watches))
     else:
-        for line in status_lines(found):
+        for line in status_lines(watches):
             output.data(line)
-        if found:
+        if watches:
             output.say(NEVER_RENEWS)
         else:
-            output.say("nothing is watched: there is no certificate, and no audit (plumbline serve --audit-rate 0.05)")
-    problems = [one.clock for one in found if one.clock]
+            output.say("nothing to show: there is no certificate and no audit (plumbline serve --audit-rate 0.05)")
+    problems = [one.clock for one in watches if one.clock]
     for problem in problems:
         output.say(f"plumbline: error: {problem}")
     if problems:
         return EXIT_ERROR
-    return EXIT_THRESHOLD if any(one.alarms for one in found) else EXIT_OK
+    return EXIT_THRESHOLD if any(one.alarms for one in watches) else EXIT_OK
 
 
 def _collections(pipeline: Pipeline) -> tuple[TenantCollection, ...]:
@@ -139,7 +142,7 @@ def _anchors(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) 
         for line in anchor_lines(certificate, state):
             output.data(line)
         if not fresh:
-            output.say(f"{certificate.id}: this verifier judged these anchors already (--again tests it once more)")
+            output.say(f"{certificate.id}: this verifier has already judged these anchors (--again tests it again)")
     if output.as_json:
         output.json(documents)
     return EXIT_THRESHOLD if raised else EXIT_OK
@@ -151,17 +154,17 @@ def _chosen(pipeline: Pipeline, name: str | None) -> list[Certificate]:
 
     checks = CertificateFiles(pipeline.home).check_all()
     if name is None:
-        found = [check.certificate for check in checks if check.valid and check.certificate is not None]
-        if not found:
-            raise AppError("there is no valid certificate, so there are no anchors: plumbline calibrate RUN makes one")
-        return found
+        certificates = [check.certificate for check in checks if check.valid and check.certificate is not None]
+        if not certificates:
+            raise AppError("there is no valid certificate, so there are no anchors: run plumbline calibrate RUN first")
+        return certificates
     known = [check.certificate.id for check in checks if check.certificate is not None]
     for check in checks:
         if check.certificate is not None and check.certificate.id == name:
             if not check.valid:
                 raise AppError(f"certificate {name} is void: {'; '.join(check.problems)}")
             return [check.certificate]
-    listed = f"the known ones are {', '.join(known)}" if known else "this home has none (plumbline calibrate RUN)"
+    listed = f"known certificates: {', '.join(known)}" if known else "this home has none (plumbline calibrate RUN)"
     raise AppError(f"there is no certificate {name!r}; {listed}")
 
 

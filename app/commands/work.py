@@ -36,7 +36,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--alive-file",
         type=Path,
         metavar="FILE",
-        help="touch this file every second, also during a job, for the health check of a container",
+        help="touch this file every second, even during a job, for the health check of a container",
     )
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     add_model(parser)

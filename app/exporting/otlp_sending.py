@@ -21,7 +21,7 @@ HEADERS_VARIABLE: Final = "OTEL_EXPORTER_OTLP_HEADERS"
 _RETRIED: Final = frozenset({429, 502, 503, 504})
 _ATTEMPTS: Final = 5
 _LONGEST_WAIT_S: Final = 30.0
-_MOST_BYTES: Final = 64 << 10  # of a reply that is read
+_MOST_REPLY_BYTES: Final = 64 << 10
 _CONNECT_S, _READ_S = 10.0, 60.0
 
 
@@ -49,15 +49,15 @@ def otlp_server(target: str, signal: Signal, headers: str = "") -> OtlpServer:
     try:
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise AppError(f"the URL of the server of traces cannot be read: {error}", parameter="export") from error
+        raise AppError(f"the URL of the OTLP server is invalid: {error}", parameter="export") from error
     if not host:
-        raise AppError("the URL of the server of traces names no host", parameter="export")
+        raise AppError("the URL of the OTLP server has no host name", parameter="export")
     path = parts.path.rstrip("/")
     other = "/v1/logs" if signal == "traces" else "/v1/traces"
     if path.endswith(other):
         raise AppError(
-            f"{path} takes {other[4:]}, but {signal} would be sent: otlp is for a server of traces, otlp-logs for one "
-            "of logs",
+            f"{path} is an endpoint for {other[4:]}, but this export sends {signal}: use otlp for traces and otlp-logs "
+            "for logs",
             parameter="export",
         )
     if not path.endswith(f"/v1/{signal}"):
@@ -114,9 +114,9 @@ def _send(
             with client.stream(
                 "POST", server.url, content=body, headers={"content-type": "application/x-protobuf"}
             ) as response:
-                content = _some(response)
+                content = _limited_body(response)
                 status, kind = response.status_code, response.headers.get("content-type", "")
-                asked = response.headers.get("retry-after", "")
+                retry_after = response.headers.get("retry-after", "")
         except httpx2.HTTPError as error:
             if attempt == _ATTEMPTS:
                 raise AppError(f"{server.url} cannot be reached{before}: {error or type(error).__name__}") from error
@@ -126,37 +126,37 @@ def _send(
                 return
             if status not in _RETRIED or attempt == _ATTEMPTS:
                 raise AppError(f"{server.url} refused the export with {status}{before}: {_advice(status, content)}")
-            wait = min(float(asked), _LONGEST_WAIT_S) if asked.isdecimal() else wait
+            wait = min(float(retry_after), _LONGEST_WAIT_S) if retry_after.isdecimal() else wait
         sleep(wait)
 
 
-def _some(response: httpx2.Response) -> bytes:
+def _limited_body(response: httpx2.Response) -> bytes:
     """Return the body of a response, cut to the size limit."""
     content = b""
     for piece in response.iter_bytes():
         content += piece
-        if len(content) > _MOST_BYTES:
+        if len(content) > _MOST_REPLY_BYTES:
             break
-    return content[:_MOST_BYTES]
+    return content[:_MOST_REPLY_BYTES]
 
 
 def _check_accepted(server: OtlpServer, content: bytes, kind: str, signal: Signal, before: str) -> None:
     """Raise AppError if the server rejected a part of a request."""
-    rejected, message = _partial(content, kind, signal)
+    rejected, message = _rejection(content, kind, signal)
     if rejected:
         raise AppError(f"{server.url} rejected {rejected} of the {signal} of a request{before}: {message[:300]}")
 
 
-def _partial(content: bytes, kind: str, signal: Signal) -> tuple[int, str]:
+def _rejection(content: bytes, kind: str, signal: Signal) -> tuple[int, str]:
     """Return (number of rejected records, message) of a response with a success status.
 
     (0, "") if the body cannot be parsed, because the status says that the request was accepted.
     """
     if kind.startswith("application/json"):
         try:
-            found = json.loads(content).get("partialSuccess") or {}
+            partial = json.loads(content).get("partialSuccess") or {}
             name = "rejectedSpans" if signal == "traces" else "rejectedLogRecords"
-            return int(found.get(name) or 0), str(found.get("errorMessage") or "")
+            return int(partial.get(name) or 0), str(partial.get("errorMessage") or "")
         except (ValueError, AttributeError, RecursionError, TypeError):
             return 0, ""
     if not kind.startswith("application/x-protobuf"):
@@ -177,23 +177,25 @@ def _partial(content: bytes, kind: str, signal: Signal) -> tuple[int, str]:
 
 def _advice(status: int, content: bytes) -> str:
     if status in (401, 403):
-        return f"set its key in {HEADERS_VARIABLE}, for example authorization=Bearer%20KEY"
+        return f"set the key of the server in {HEADERS_VARIABLE}, for example authorization=Bearer%20KEY"
     if status in (404, 405):
-        return "there is no such endpoint; give the base to which /v1/traces belongs"
+        return "there is no such endpoint; give the base URL of the server, without /v1/traces"
     if status == 415:
-        return "it does not read protobuf; export to a file, and let a collector send it"
+        return "the server does not read protobuf; export to a file, and let a collector send it"
     if 300 <= status < 400:
-        return "redirects are not followed: give the address that it redirects to"
+        return "redirects are not followed; give the URL to which the server redirects"
     text = " ".join(content.decode("utf-8", "replace").split())
-    return text[:300] or "it gives no reason"
+    return text[:300] or "the server gave no reason"
 
 
 def _headers(text: str) -> tuple[tuple[str, str], ...]:
-    found = []
+    headers = []
     for item in filter(None, (part.strip() for part in text.split(","))):
         name, separator, value = item.partition("=")
         value = unquote(value.strip())
         if not separator or not name.strip() or not value.isprintable() or not value.isascii():
-            raise AppError(f"{HEADERS_VARIABLE} must be name=value, joined by commas, with percent-encoded values")
-        found.append((name.strip(), value))
-    return tuple(found)
+            raise AppError(
+                f"{HEADERS_VARIABLE} is invalid: give name=value pairs joined by commas, with percent-encoded values"
+            )
+        headers.append((name.strip(), value))
+    return tuple(headers)

@@ -12,5 +12,5 @@ from data.store import Store
 def prune_buckets(store: Store) -> int:
     """Delete the buckets that are full again and return their number."""
     with store.write(exclusive=False) as connection:
-        gone = delete(rate_buckets).where(rate_buckets.c.full_at < database_now(connection))
-        return connection.execute(gone).rowcount
+        full_again = rate_buckets.c.full_at < database_now(connection)
+        return connection.execute(delete(rate_buckets).where(full_again)).rowcount

@@ -8,7 +8,7 @@ from pathlib import Path
 from data.private import make_private, make_private_folder
 
 LOGGER = "plumbline.home"
-_OWN = ("collections", "locks", "staging", "reports", "weights", "tokenizers", "certificates")
+_FOLDERS = ("collections", "locks", "staging", "reports", "weights", "tokenizers", "certificates")
 _DATABASE = "plumbline.db"
 
 
@@ -23,22 +23,22 @@ def open_private_home(home: Path) -> int:
         if not home.exists():
             make_private_folder(home)
             return 0
-        entries = [path for path in home.iterdir() if _own(path.name)]
-        alone = len(entries) == sum(1 for _ in home.iterdir())
+        entries = [path for path in home.iterdir() if _is_own(path.name)]
+        only_own = len(entries) == sum(1 for _ in home.iterdir())
     except OSError:
         return 0
-    closed = sum(make_private(path) for path in entries)
-    if alone:
-        closed += make_private(home)
-    if closed:
+    restricted = sum(make_private(path) for path in entries)
+    if only_own:
+        restricted += make_private(home)
+    if restricted:
         logging.getLogger(LOGGER).warning(
             "plumbline: %d files and folders in %s were open to other users of this machine: access is now "
             "restricted to their owner (0700, 0600)",
-            closed,
+            restricted,
             home,
         )
-    return closed
+    return restricted
 
 
-def _own(name: str) -> bool:
-    return name in _OWN or name == _DATABASE or name.startswith(f"{_DATABASE}-") or name.startswith(f"{_DATABASE}.")
+def _is_own(name: str) -> bool:
+    return name in _FOLDERS or name == _DATABASE or name.startswith((f"{_DATABASE}-", f"{_DATABASE}."))

@@ -14,14 +14,14 @@ from data.store import Store
 
 _AGE = re.compile(r"(\d{1,6})([hdw])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-_AT_ONCE = 500
+_BATCH_SIZE = 500
 
 
 def parse_age(text: str) -> timedelta:
     """Parse an age such as ``90d``, ``12h`` or ``4w``. Raises UsageError for an invalid one."""
     match = _AGE.fullmatch(text.strip())
     if match is None or not match[1].isascii():
-        raise UsageError(f"the age {text!r} cannot be read: give hours, days or weeks, such as 12h, 90d or 4w")
+        raise UsageError(f"the age {text!r} is invalid: give hours, days or weeks, such as 12h, 90d or 4w")
     return int(match[1]) * _UNITS[match[2]]
 
 
@@ -44,21 +44,21 @@ def prune_audits(store: Store, age: timedelta) -> int:
 
 
 def _prune(store: Store, age: timedelta, table: Table) -> int:
-    before = utc_now() - age
+    oldest_kept = utc_now() - age
     key = next(iter(table.primary_key.columns))
-    old = [table.c.created_at < before]
+    conditions = [table.c.created_at < oldest_kept]
     if table is audits:
-        old.append(audits.c.content.is_not(None))
+        conditions.append(audits.c.content.is_not(None))
     total = 0
     while True:
         with store.write(exclusive=False) as connection:
             if store.path is not None:
                 connection.exec_driver_sql("PRAGMA secure_delete=ON")
-            found = connection.execute(select(key).where(*old).limit(_AT_ONCE)).scalars().all()
-            if found and table is audits:
-                connection.execute(update(audits).where(key.in_(found)).values(content=null()))
-            elif found:
-                connection.execute(delete(table).where(key.in_(found)))
-        total += len(found)
-        if len(found) < _AT_ONCE:
+            keys = connection.execute(select(key).where(*conditions).limit(_BATCH_SIZE)).scalars().all()
+            if keys and table is audits:
+                connection.execute(update(audits).where(key.in_(keys)).values(content=null()))
+            elif keys:
+                connection.execute(delete(table).where(key.in_(keys)))
+        total += len(keys)
+        if len(keys) < _BATCH_SIZE:
             return total

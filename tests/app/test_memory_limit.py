@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.memory_limit import no_memory
+from app.memory_limit import out_of_memory_message
 
 
 def chained() -> Exception:
@@ -34,14 +34,14 @@ def chained() -> Exception:
 )
 def test_it_is_said(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda which: (500 << 20, 500 << 20))
-    assert "500 MiB" in (no_memory(error) or "")
+    assert "500 MiB" in (out_of_memory_message(error) or "")
     monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    assert "ulimit" not in (no_memory(error) or "ulimit")
+    assert "ulimit" not in (out_of_memory_message(error) or "ulimit")
 
 
 @pytest.mark.parametrize("error", [ImportError("No module named 'x'"), RuntimeError("shapes differ"), OSError(2, "no")])
 def test_other_errors_are_others(error: Exception) -> None:
-    assert no_memory(error) is None
+    assert out_of_memory_message(error) is None
 
 
 def test_the_command_line_ends_with_it(typed: Callable[..., SimpleNamespace], monkeypatch: pytest.MonkeyPatch) -> None:

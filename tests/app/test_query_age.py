@@ -66,7 +66,7 @@ def test_older_ones_go_and_newer_ones_stay(store: Store) -> None:
 
 
 def test_many_go_in_several_steps(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.home.query_age._AT_ONCE", 3)
+    monkeypatch.setattr("app.home.query_age._BATCH_SIZE", 3)
     keep(store, **{f"q{n}": timedelta(days=2) for n in range(10)})
     assert prune_queries(store, timedelta(days=1)) == 10
 

@@ -12,7 +12,7 @@ from app.answer_parts import Answer, Timings
 from app.answers import QueryRequest, QueryResult
 from app.commands.query import CUT, Streamed, show
 from app.console import Output
-from app.streamed_answer import drawn_aloud
+from app.streamed_answer import generate_streamed
 from evaluation.outcomes import Claim, Verdict, outcome_of
 from generation.completion import Completion, FinishReason, TextDelta, Usage
 from generation.decoding.params import SamplingParams
@@ -53,7 +53,7 @@ class Speaking:
 def aloud(speaking: Speaking, heard: list[str] | None) -> str:
     on_text = None if heard is None else (lambda delta: heard.append(delta.text))
     prompt = cast("Prompt", None)  # nothing reads it here
-    return drawn_aloud(cast("Generator", speaking), prompt, SamplingParams(), [0], on_text)[0].text
+    return generate_streamed(cast("Generator", speaking), prompt, SamplingParams(), [0], on_text)[0].text
 
 
 def test_text_is_heard_as_it_is_drawn() -> None:

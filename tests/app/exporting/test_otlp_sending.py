@@ -150,9 +150,9 @@ def test_a_part_that_is_rejected_is_an_error(receiver: Receiver) -> None:
 
 
 def test_urls_and_headers_are_checked(receiver: Receiver) -> None:
-    with pytest.raises(AppError, match="takes logs"):
+    with pytest.raises(AppError, match="endpoint for logs"):
         export_responses("otlp", f"{receiver.url}/v1/logs", RESPONSES)
-    with pytest.raises(AppError, match="names no host"):
+    with pytest.raises(AppError, match="has no host name"):
         otlp_server("http://", "traces")
     with pytest.raises(AppError, match="Port"):
         otlp_server("http://host:port", "traces")

@@ -134,7 +134,7 @@ def test_two_people_disagree_and_a_third_settles_it(
     keys("h" * status["disputed"])
     settled = plumbline("label", run_id, "--adjudicate", "--annotator", "cy")
     assert f"── 1 of {status['disputed']} " in settled.out
-    assert f"cy: 0, {status['disputed']} disagreements settled" in settled.out
+    assert f"cy: 0, {status['disputed']} disagreements resolved" in settled.out
     after = json.loads(plumbline("label", run_id, "--status", "--json").out)
     assert (after["disputed"], after["ties"]) == (0, 0)
     rows = json.loads(plumbline("report", run_id, "--json").out)["corrected"]

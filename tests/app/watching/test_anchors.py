@@ -82,7 +82,7 @@ def test_the_command_checks_all_valid_certificates(watch: Watch, watched: Any) -
     assert ran.code == 0 and found["certificate"] == certificate.id and found["new"]
     assert found["last"]["anchors"] == 12 and found["name"] == watched.judge.name
     text = watch("anchors", certificate.id)
-    assert text.code == 0 and "judged these anchors already" in text.err and "worse on 0" in text.out
+    assert text.code == 0 and "has already judged these anchors" in text.err and "worse on 0" in text.out
     assert "check 1" in watch("status").out
 
 
