@@ -68,7 +68,7 @@ def commit(store: Store, _secret: str) -> None:
 
 
 def read(store: Store, secret: str) -> None:
-    assert KeyStore(store).recognise(secret) is not None
+    assert KeyStore(store).authenticate(secret) is not None
 
 
 def job(store: Store, _secret: str) -> None:

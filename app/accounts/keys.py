@@ -1,4 +1,4 @@
-"""Create, list, revoke and recognise API keys in the database. Does not depend on HTTP.
+"""Create, list, revoke and authenticate API keys in the database. Does not depend on HTTP.
 
 A key is ``pl-ID-SECRET``. The ID identifies its row, and the secret has 256 random bits. Only the SHA-256 hash of the
 entire key is stored. A slow password hash would add no protection to a secret of 256 bits.
@@ -161,7 +161,7 @@ class KeyStore:
             connection.execute(update(api_keys).where(api_keys.c.id == row["id"]).values(revoked_at=now))
         return _key({**row, "revoked_at": now})
 
-    def recognise(self, secret: str) -> Key | None:
+    def authenticate(self, secret: str) -> Key | None:
         """Return the key with this secret, or None if there is no such key or it is not valid. Reads the database once.
 
         secret: the entire key.

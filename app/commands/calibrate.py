@@ -85,7 +85,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     if arguments.policies is not None and arguments.arm is not None:
         raise UsageError("--policies and --arm exclude each other: each policy has its own arm")
     if (arguments.run_id is None) == (not arguments.list and arguments.check is None):
-        raise UsageError("give one of these: a RUN to calibrate, --list, or --check FILE")
+        raise UsageError("give a RUN to calibrate, --list, or --check FILE (one of them)")
     if arguments.list:
         return _list(arguments, output)
     if arguments.check is not None:

@@ -60,7 +60,7 @@ def test_index_verify_repair_export_import(
     (folder / "chunks.npy").unlink()
     assert command("collections", "verify", "m") == 1
     wrong = capsys.readouterr()
-    assert "wrong: file: " in wrong.out and "chunks.npy" in wrong.out
+    assert "problem: file: " in wrong.out and "chunks.npy" in wrong.out
     assert "repair m" in wrong.err
     assert command("collections", "repair", "m") == 0
     assert "the same generation" in capsys.readouterr().out

@@ -29,7 +29,7 @@ def keys(store: Store) -> KeyStore:
 
 def test_a_key_is_recognised_and_its_secret_is_stored_nowhere(keys: KeyStore, store: Store) -> None:
     made = keys.create("alice", ["query", "index"], tenant="acme", limits=KeyLimits(requests_per_minute=5))
-    assert keys.recognise(made.secret) == made.key
+    assert keys.authenticate(made.secret) == made.key
     assert keys.list() == (made.key,)
     assert made.key.limits.requests_per_minute == 5
     with store.read() as connection:
@@ -42,20 +42,20 @@ def test_what_is_not_the_secret_is_not_recognised(keys: KeyStore) -> None:
     other = keys.create("bob", ["query"])
     swapped = "-".join([*made.secret.split("-")[:2], other.secret.split("-", 2)[2]])
     for wrong in ("", "pl-", "sk-123", made.secret[:-1], made.secret + "x", made.secret.upper(), swapped, "é" * 63):
-        assert keys.recognise(wrong) is None
+        assert keys.authenticate(wrong) is None
 
 
 def test_a_revoked_and_an_expired_key_open_nothing(keys: KeyStore, store: Store) -> None:
     made = keys.create("alice", ["query"])
     later = keys.create("bob", ["query"], expires_at=utc_now() + timedelta(hours=1))
     assert keys.revoke("alice").revoked_at is not None
-    assert keys.recognise(made.secret) is None
+    assert keys.authenticate(made.secret) is None
     with pytest.raises(AppError, match="'alice'"):
         keys.revoke("alice")
-    assert keys.recognise(later.secret) is not None
+    assert keys.authenticate(later.secret) is not None
     with store.write() as connection:
         connection.execute(update(api_keys).where(api_keys.c.id == later.key.id).values(expires_at=utc_now()))
-    assert keys.recognise(later.secret) is None
+    assert keys.authenticate(later.secret) is None
     assert not keys.any_active()
     again = keys.create("alice", ["query"])  # the name is free again
     assert keys.revoke(again.key.id).name == "alice"

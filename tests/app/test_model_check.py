@@ -93,7 +93,7 @@ def test_a_good_checkpoint(checkpoint: Callable[..., Path], check: Check) -> Non
     assert lines["family"] == "mistral (MistralForCausalLM), 2 layers"
     weights = 2 * 320 * 32 + 32 + 2 * (2 * 32 + 32 * 32 * 2 + 32 * 16 * 2 + 3 * 32 * 48)
     assert lines["parameters"] == f"{weights:,}"
-    assert lines["in float32"].startswith(f"weights {4 * weights / 1000:,.4g} KB, KV cache 256 B a token, 16.38 KB")
+    assert lines["in float32"].startswith(f"weights {4 * weights / 1000:,.4g} KB, KV cache 256 B per token, 16.38 KB")
     assert lines["in bfloat16"].startswith(f"weights {2 * weights / 1000:,.4g} KB, KV cache 128 B a token")
     assert lines["context"] == "64 tokens"
     assert lines["positions"] == "rotary, plain, base 10,000"

@@ -72,8 +72,8 @@ def test_wrong_keys_are_limited_and_good_ones_go_on(
         client.request("POST" if path == "/v1/query" else "GET", path, headers=wrong(number))
 
     hosts: list[str] = []
-    real = KeyStore.recognise
-    monkeypatch.setattr(KeyStore, "recognise", lambda self, token: (hosts.append(token), real(self, token))[1])
+    real = KeyStore.authenticate
+    monkeypatch.setattr(KeyStore, "authenticate", lambda self, token: (hosts.append(token), real(self, token))[1])
     refused = client.get("/v1/collections", headers=wrong(99))
     assert error_code(refused, 429) == "rate_limit_exceeded"
     assert int(refused.headers["retry-after"]) >= 1

@@ -147,7 +147,7 @@ class Access:
 
     def _recognise(self, token: str) -> Caller:
         with _database_problems():
-            key = KeyStore(self._pipeline.store).recognise(token)
+            key = KeyStore(self._pipeline.store).authenticate(token)
         if key is None:
             raise _unauthorised("this API key is wrong, revoked or expired", "invalid_api_key")
         return Caller(key.tenant, key.scopes, key.limits, key.id, key.name)
