@@ -94,7 +94,7 @@ def test_a_good_checkpoint(checkpoint: Callable[..., Path], check: Check) -> Non
     weights = 2 * 320 * 32 + 32 + 2 * (2 * 32 + 32 * 32 * 2 + 32 * 16 * 2 + 3 * 32 * 48)
     assert lines["parameters"] == f"{weights:,}"
     assert lines["in float32"].startswith(f"weights {4 * weights / 1000:,.4g} KB, KV cache 256 B per token, 16.38 KB")
-    assert lines["in bfloat16"].startswith(f"weights {2 * weights / 1000:,.4g} KB, KV cache 128 B a token")
+    assert lines["in bfloat16"].startswith(f"weights {2 * weights / 1000:,.4g} KB, KV cache 128 B per token")
     assert lines["context"] == "64 tokens"
     assert lines["positions"] == "rotary, plain, base 10,000"
     assert lines["window"] == "20 tokens in 2 layers"
