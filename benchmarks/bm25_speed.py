@@ -50,7 +50,7 @@ def timed(work: Callable[[], object]) -> float:
     return perf_counter() - started
 
 
-def measure(documents: int, asked: int, reference_asked: int) -> list[dict[str, object]]:
+def measure(documents: int, query_count: int, reference_count: int) -> list[dict[str, object]]:
     texts = corpus(documents, 0)
     reference = rank_bm25.BM25Okapi(texts)
     direct = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
@@ -59,27 +59,27 @@ def measure(documents: int, asked: int, reference_asked: int) -> list[dict[str, 
         okapi = load_saved(build_bm25(texts, REFERENCE_BM25), Path(folder) / "okapi", REFERENCE_BM25)
         lucene = load_saved(build_bm25(texts, Bm25Params()), Path(folder) / "lucene", Bm25Params())
         seconds: dict[str, list[float]] = {"okapi": [], "rank-bm25": [], "lucene": [], "bm25s": []}
-        searched = queries(asked, 1)
+        searched = queries(query_count, 1)
         for number, query in enumerate(searched):
             for name, index in (("okapi", okapi), ("lucene", lucene)):
                 index.search(query, K)  # the first run reads pages from the disk; both sides are measured warm
                 seconds[name].append(timed(lambda q=query, i=index: i.search(q, K)))
             direct.retrieve([query], k=K, show_progress=False)
             seconds["bm25s"].append(timed(lambda q=query: direct.retrieve([q], k=K, show_progress=False)))
-            if number < reference_asked:
+            if number < reference_count:
                 seconds["rank-bm25"].append(timed(lambda q=query: np.argsort(reference.get_scores(q))[::-1][:K]))
         check_same(okapi, reference, searched[:5])
     milliseconds = {name: 1000 * median(values) for name, values in seconds.items()}
     ratio = milliseconds["rank-bm25"] / milliseconds["okapi"]
-    beside = milliseconds["bm25s"] / milliseconds["lucene"]
-    print(f"{documents} documents, median ms a query: " + ", ".join(f"{n} {v:.3f}" for n, v in milliseconds.items()))
+    bm25s_ratio = milliseconds["bm25s"] / milliseconds["lucene"]
+    print(f"{documents} documents, median ms per query: " + ", ".join(f"{n} {v:.3f}" for n, v in milliseconds.items()))
     return [
         {
             "case": f"over rank-bm25, {documents} documents",
             "ratio": round(ratio, 2),
             "target": SIZES.get(documents),
         },
-        {"case": f"over bm25s, {documents} documents", "ratio": round(beside, 3), "target": BM25S_TARGET},
+        {"case": f"over bm25s, {documents} documents", "ratio": round(bm25s_ratio, 3), "target": BM25S_TARGET},
     ]
 
 

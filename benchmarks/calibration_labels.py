@@ -73,13 +73,13 @@ def compare(
     uniform = np.full(truth.shape, labels / questions)
     active = np.stack([active_probabilities(row, labels) for row in predicted])
     cells: list[Cell] = []
-    for method, probability, beside in (
+    for method, probability, used_prediction in (
         ("uniform", uniform, np.zeros_like(predicted)),
         ("uniform + verifier", uniform, predicted),
         ("active", active, predicted),
     ):
         drawn = (rng.random(truth.shape) < probability) * 1.0
-        values = regressed_values(truth, beside, drawn, probability)
+        values = regressed_values(truth, used_prediction, drawn, probability)
         mean, half = values.mean(axis=1), half_width(values, drawn.sum(axis=1), LEVEL)
         width = float(2 * half.mean())
         base = cells[0].width if cells else width
@@ -108,14 +108,14 @@ def labelled_run(path: Path, replicates: int) -> list[Cell]:
     truth = np.array([row["label"] == "hallucinated" for row in rows], dtype=np.float64)
     predicted = np.array([1.0 - scores[row["id"]] for row in rows])
     rng = np.random.default_rng(11)
-    found = []
+    results = []
     for labels in (60, 100):
         shape = (replicates, len(rows))
         name = "206 answers of SmolLM2, default judge"
-        found += compare(
+        results += compare(
             name, np.broadcast_to(truth, shape), np.broadcast_to(predicted, shape), labels, float(truth.mean()), rng
         )
-    return found
+    return results
 
 
 def markdown(cells: list[Cell]) -> str:

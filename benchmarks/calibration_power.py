@@ -39,7 +39,7 @@ def cells(replicates: int, seed: int = 2) -> list[Cell]:
 
     The verifier's risk is 1 - score. In the first two worlds it is at least 2 and 2.5 times the true risk.
     """
-    found = []
+    results = []
     for world in (
         World("falls to 0", falling(0.0, 0.4)),
         World("falls to 0 from 1", falling(0.0, 0.9)),
@@ -52,7 +52,7 @@ def cells(replicates: int, seed: int = 2) -> list[Cell]:
             passes = (score >= THRESHOLD) * 1.0
             gain, guess = (ALPHA - wrong) * passes, (ALPHA - (1 - score)) * passes
             exact = exceedance_p_value((wrong * passes)[:, :labels].sum(1), passes[:, :labels].sum(1), ALPHA)
-            beside = uniform_p_value(gain[:, :labels], guess[:, :labels], guess[:, labels:], ALPHA)
+            uniform = uniform_p_value(gain[:, :labels], guess[:, :labels], guess[:, labels:], ALPHA)
             # One draw design for all data sets of a cell: probabilities depend on scores alone.
             active = []
             for row in range(replicates):
@@ -62,11 +62,11 @@ def cells(replicates: int, seed: int = 2) -> list[Cell]:
             rate = float(world.true_rate(THRESHOLD))
             for name, p in (
                 ("exact, uniform draw", exact),
-                ("prediction-powered, uniform draw", beside),
+                ("prediction-powered, uniform draw", uniform),
                 ("prediction-powered, active draw", np.array(active)),
             ):
-                found.append(Cell(world.name, rate, labels, name, float((p <= DELTA).mean())))
-    return found
+                results.append(Cell(world.name, rate, labels, name, float((p <= DELTA).mean())))
+    return results
 
 
 def markdown(found: list[Cell]) -> str:
@@ -80,9 +80,9 @@ def main() -> None:
     """Simulate and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--replicates", type=int, default=2000)
-    found = cells(parser.parse_args().replicates)
-    print(markdown(found))
-    print(json.dumps([asdict(c) for c in found]))
+    results = cells(parser.parse_args().replicates)
+    print(markdown(results))
+    print(json.dumps([asdict(c) for c in results]))
 
 
 if __name__ == "__main__":

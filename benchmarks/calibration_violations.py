@@ -75,15 +75,15 @@ def cells(replicates: int, alphas: tuple[float, ...] = (0.05, 0.1, 0.2), seed: i
         "rate seen": seen_rate,
     }
     several: dict[str, Procedure] = {"fixed sequence, betting": fixed_sequence, "samples pooled": pooled}
-    found = []
+    results = []
     for alpha in alphas:
         for labels in (100, 200, 500):
             for world in worlds(alpha):
-                found += [cell(world, alpha, labels, name, how, replicates, seed) for name, how in single.items()]
+                results += [cell(world, alpha, labels, name, how, replicates, seed) for name, how in single.items()]
     for world in sampled_worlds(0.1):
         for labels in (100, 200):
-            found += [cell(world, 0.1, labels, name, how, replicates, seed) for name, how in several.items()]
-    return found
+            results += [cell(world, 0.1, labels, name, how, replicates, seed) for name, how in several.items()]
+    return results
 
 
 def markdown(found: list[Cell]) -> str:
@@ -111,12 +111,12 @@ def main() -> None:
     parser.add_argument("--replicates", type=int, default=10_000)
     parser.add_argument("--page", type=Path)
     arguments = parser.parse_args()
-    found = cells(arguments.replicates)
-    print(markdown(found))
+    results = cells(arguments.replicates)
+    print(markdown(results))
     if arguments.page:
-        arguments.page.write_text(markdown(found), "utf-8")
-    worst = {method: max(c.wrong for c in found if c.method == method) for method in {c.method for c in found}}
-    print(json.dumps({"worst": worst, "cells": [asdict(c) for c in found]}))
+        arguments.page.write_text(markdown(results), "utf-8")
+    worst = {method: max(c.wrong for c in results if c.method == method) for method in {c.method for c in results}}
+    print(json.dumps({"worst": worst, "cells": [asdict(c) for c in results]}))
 
 
 if __name__ == "__main__":

@@ -80,7 +80,7 @@ def rolling_z(events: Floats) -> NDArray[np.bool_]:
 
 def cells(streams: int, length: int, seed: int = 5) -> list[Cell]:
     """Return all results."""
-    found = []
+    results = []
     for name, before, after in (
         ("r = alpha throughout", ALPHA, ALPHA),
         ("r = alpha / 2 throughout", ALPHA / 2, ALPHA / 2),
@@ -93,21 +93,21 @@ def cells(streams: int, length: int, seed: int = 5) -> list[Cell]:
         events = (rng.random((streams, length)) < rate) * 1.0
         ones = np.ones_like(events)
         miss = missed(events, ones, before) if before == after else None
-        found.append(_cell(name, "e-process", e_process(events, ones), before == after, miss))
-        found.append(_cell(name, "rolling z-test", rolling_z(events), before == after, None))
+        results.append(_cell(name, "e-process", e_process(events, ones), before == after, miss))
+        results.append(_cell(name, "rolling z-test", rolling_z(events), before == after, None))
     for name, rate_now in (("r = alpha, audited unequally", ALPHA), ("r = 2 alpha, audited unequally", 2 * ALPHA)):
         rng = np.random.default_rng([seed, 9, round(1000 * rate_now)])
         events, size = unequal(rng, streams, length, rate_now)
         raised = e_process(events, size)
         if rate_now == ALPHA:
-            found.append(_cell(name, "e-process", raised, True, missed(events, size, rate_now)))
+            results.append(_cell(name, "e-process", raised, True, missed(events, size, rate_now)))
         else:
             at = first(raised)
             seen = np.isfinite(at)
             delay = float(np.median(at[seen]) + 1) if seen.any() else None
             miss = missed(events, size, rate_now)
-            found.append(Cell(name, "e-process", streams, 0.0, float(seen.mean()), delay, miss))
-    return found
+            results.append(Cell(name, "e-process", streams, 0.0, float(seen.mean()), delay, miss))
+    return results
 
 
 def unequal(rng: np.random.Generator, streams: int, length: int, rate: float) -> tuple[Floats, Floats]:
@@ -152,9 +152,9 @@ def main() -> None:
     parser.add_argument("--streams", type=int, default=2000)
     parser.add_argument("--length", type=int, default=2000)
     arguments = parser.parse_args()
-    found = cells(arguments.streams, arguments.length)
-    print(markdown(found))
-    print(json.dumps([asdict(c) for c in found]))
+    results = cells(arguments.streams, arguments.length)
+    print(markdown(results))
+    print(json.dumps([asdict(c) for c in results]))
 
 
 if __name__ == "__main__":

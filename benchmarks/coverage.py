@@ -132,7 +132,7 @@ def run(sizes: Sizes, seed: int, state: State, finished: bool = False) -> list[C
     """Return every cell. The same seed and sizes give the same table, in one run or several. finished: whether to use
     only cells of the state file.
     """
-    found: list[Cell] = []
+    all_cells: list[Cell] = []
     for job in jobs(sizes):
         cells = state.cells(job)
         if cells is None and finished:
@@ -142,17 +142,19 @@ def run(sizes: Sizes, seed: int, state: State, finished: bool = False) -> list[C
             cells = job.run(seed)
             state.keep(job, cells)
             print(f"{job.key}: {time.perf_counter() - start:.1f} s", file=sys.stderr)
-        found += cells
-    return found
+        all_cells += cells
+    return all_cells
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--replicates", type=int, default=2000, help="data sets a cell (10000 for the published table)")
+    parser.add_argument(
+        "--replicates", type=int, default=2000, help="data sets per cell (10000 for the published table)"
+    )
     parser.add_argument("--bca-replicates", type=int, default=1000)
     parser.add_argument("--band-replicates", type=int, default=1000, help="about 2 ms each")
     parser.add_argument(
-        "--corrected-replicates", type=int, default=500, help="data sets a cell corrected by labels (about 5 ms each)"
+        "--corrected-replicates", type=int, default=500, help="data sets per cell corrected by labels (about 5 ms each)"
     )
     parser.add_argument(
         "--state", type=Path, default=None, metavar="FILE", help="file of finished cells; resumes from it"
@@ -168,7 +170,7 @@ def main() -> None:
     start = time.process_time()
     cells = run(sizes, args.seed, State(args.state, args.seed), args.finished)
     if not cells:
-        parser.error("there is no finished cell: leave out --finished, or name the --state that holds some")
+        parser.error("there is no finished cell: omit --finished, or name a --state file with finished cells")
     print(markdown(cells, args.every))
     if args.write is not None:
         args.write.write_text(markdown(cells, heading=True), "utf-8")

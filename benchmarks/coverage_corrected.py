@@ -60,12 +60,12 @@ class LabelModel:
             place = rng.choice(n, self.labelled, replace=False)
         else:
             stratum = np.any([f.any(axis=1) for f in seen], axis=0).astype(np.intp)
-            wanted = (self.labelled - self.flagged, self.flagged)
+            sizes = (self.labelled - self.flagged, self.flagged)
             members = [np.flatnonzero(stratum == s) for s in (0, 1)]
-            if any(ids.size < take for ids, take in zip(members, wanted, strict=True)):
+            if any(ids.size < take for ids, take in zip(members, sizes, strict=True)):
                 return None
             place = np.concatenate(
-                [rng.choice(ids, take, replace=False) for ids, take in zip(members, wanted, strict=True)]
+                [rng.choice(ids, take, replace=False) for ids, take in zip(members, sizes, strict=True)]
             )
         one = rng.integers(m, size=self.labelled)
         return LabelledSample(
@@ -101,14 +101,14 @@ class AnswerModel:
 
     def draw(self, rng: np.random.Generator) -> LabelledSample:
         n, m = self.questions, self.samples
-        predicted = rng.random((n, m)) < question_rates(rng, (1, n), self.answers, 0.5)[0][:, None]
-        correct = predicted & (
+        answered = rng.random((n, m)) < question_rates(rng, (1, n), self.answers, 0.5)[0][:, None]
+        hallucinated = answered & (
             rng.random((n, m)) < question_rates(rng, (1, n), self.rate, self.correlation)[0][:, None]
         )
-        heard = predicted ^ (rng.random((n, m)) < self.misread)
-        flagged = heard & (_seen(rng, correct, self.sensitivity, self.specificity) > 0)
+        judged_answered = answered ^ (rng.random((n, m)) < self.misread)
+        flagged = judged_answered & (_seen(rng, hallucinated, self.sensitivity, self.specificity) > 0)
         place, one = rng.choice(n, self.labelled, replace=False), rng.integers(m, size=self.labelled)
-        both, truth = (flagged, heard), (correct, predicted)
+        both, truth = (flagged, judged_answered), (hallucinated, answered)
         return LabelledSample(
             np.stack([v.mean(axis=1) for v in both], axis=1),
             place,
@@ -186,8 +186,8 @@ def labelled(rng: np.random.Generator, replicates: int, model: LabelModel) -> li
             lower, upper = _arrays(estimate.lower, estimate.upper)
             chosen = ", labels only where chosen"
         else:
-            found = rectified(sample, coefficients, LEVEL, number)
-            lower, upper = _arrays(found.lower, found.upper)
+            estimate_of_rate = rectified(sample, coefficients, LEVEL, number)
+            lower, upper = _arrays(estimate_of_rate.lower, estimate_of_rate.upper)
             chosen = ", rectified where chosen"
         tallies[" (headline)"].add(lower, upper)
         tallies[chosen].add(lower, upper)
@@ -209,9 +209,9 @@ def labelled_answers(rng: np.random.Generator, replicates: int, model: AnswerMod
         sample = model.draw(rng)
         if few_for_ratio(sample, 10, 5):
             continue
-        found = corrected_ratio(sample, LEVEL, number, 10)
-        if found is not None:
-            tally.add(*_arrays(found.lower, found.upper))
+        ratio = corrected_ratio(sample, LEVEL, number, 10)
+        if ratio is not None:
+            tally.add(*_arrays(ratio.lower, ratio.upper))
     return [c for c in (tally.cell(),) if c]
 
 

@@ -133,8 +133,8 @@ def bands(rng: np.random.Generator, replicates: int, n: int, m: int, rate: float
             own = np.full(n, rate) if size is None else rng.beta(rate * size, (1.0 - rate) * size, n)
             h = rng.binomial(m, np.broadcast_to(own[:, None], (n, TEMPERATURES + 1))) / m
             first, other = h[:, :TEMPERATURES], h[:, TEMPERATURES:]
-            found = rate_band(first, np.ones_like(first), np.full(TEMPERATURES, float(n * m)), resampler)
-            _inside(one, found.lower, found.upper, rate)
+            rates_band = rate_band(first, np.ones_like(first), np.full(TEMPERATURES, float(n * m)), resampler)
+            _inside(one, rates_band.lower, rates_band.upper, rate)
             band = difference_band(np.broadcast_to(other, first.shape), first, float(n * m), resampler)
             _inside(two, band.lower, band.upper, 0.0)
     return [c for c in (one.cell(), two.cell()) if c]

@@ -74,8 +74,8 @@ def _counted(count: int, what: str) -> str:
 def _errors(cells: Sequence[Cell]) -> str:
     """Return the Monte Carlo standard error at the level, for the most and the fewest data sets of a cell."""
     counts = [c.replicates for c in cells]
-    found = [f"{math.sqrt(LEVEL * (1.0 - LEVEL) / n):.4f} with {n:,} data sets" for n in (max(counts), min(counts))]
-    return " and ".join(dict.fromkeys(found))
+    errors = [f"{math.sqrt(LEVEL * (1.0 - LEVEL) / n):.4f} with {n:,} data sets" for n in (max(counts), min(counts))]
+    return " and ".join(dict.fromkeys(errors))
 
 
 def _sorted(cells: Sequence[Cell]) -> list[Cell]:

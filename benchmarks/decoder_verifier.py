@@ -222,18 +222,18 @@ class DecoderScorer:
         unique = list(dict.fromkeys(Pair(p.evidence, p.claim, p.question) for p in pairs))
         prompts = self._tokens.encode(unique)
         order = sorted(range(len(prompts)), key=lambda i: -len(prompts[i]))
-        found: dict[Pair, float] = {}
+        supports: dict[Pair, float] = {}
         self._model.decoder.eval()
         done = 0
         while done < len(order):
             size = max(1, _TOKENS_PER_BATCH // len(prompts[order[done]]))
             these = order[done : done + size]
             support = torch.sigmoid(self._model(*padded([prompts[i] for i in these])).double())
-            found.update({unique[i]: float(value) for i, value in zip(these, support, strict=True)})
+            supports.update({unique[i]: float(value) for i, value in zip(these, support, strict=True)})
             done += len(these)
             if progress is not None:
                 progress(done, len(order))
-        return tuple(found[Pair(p.evidence, p.claim, p.question)] for p in pairs)
+        return tuple(supports[Pair(p.evidence, p.claim, p.question)] for p in pairs)
 
 
 def save_adapter(model: DecoderVerifier, path: Path) -> None:

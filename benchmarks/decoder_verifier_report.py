@@ -56,15 +56,15 @@ def kind_shares(scorer: PairScorer, rows: Rows) -> dict[str, tuple[Share, Share]
     The first is that of pairs whose right claim has more support than the wrong one (a tie counts half). The second is
     that of claims on the right side of the threshold.
     """
-    found = {}
+    shares = {}
     for kind, pairs in rows.kinds.items():
         scored = [Pair(p.evidence, claim) for p in pairs for claim in (p.right, p.wrong)]
         supports = scorer.score(scored)
         right, wrong = supports[::2], supports[1::2]
         ordered = sum((r > w) + 0.5 * (r == w) for r, w in zip(right, wrong, strict=True))
         sides = sum(r >= THRESHOLD for r in right) + sum(w < THRESHOLD for w in wrong)
-        found[kind] = Share(ordered, len(pairs)), Share(sides, 2 * len(pairs))
-    return found
+        shares[kind] = Share(ordered, len(pairs)), Share(sides, 2 * len(pairs))
+    return shares
 
 
 def judging_errors(scorer: PairScorer, path: Path) -> dict[str, Share]:
@@ -75,12 +75,12 @@ def judging_errors(scorer: PairScorer, path: Path) -> dict[str, Share]:
     """
     cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     supports = scorer.score([Pair(" ".join(c["contexts"]), c["answer"], c.get("question", "")) for c in cases])
-    found: dict[str, list[bool]] = {}
+    errors_by_group: dict[str, list[bool]] = {}
     for case, support in zip(cases, supports, strict=True):
         plain = "".join(case["contexts"]).isascii()
         error = (support >= THRESHOLD) != (case["expected"] == "S")
-        found.setdefault(f"{case['expected']}, {'English' if plain else 'other languages'}", []).append(error)
-    return {name: Share(sum(errors), len(errors)) for name, errors in sorted(found.items())}
+        errors_by_group.setdefault(f"{case['expected']}, {'English' if plain else 'other languages'}", []).append(error)
+    return {name: Share(sum(errors), len(errors)) for name, errors in sorted(errors_by_group.items())}
 
 
 def labelled_answers() -> list[PairExample]:
@@ -122,8 +122,8 @@ def main() -> None:
             continue
         cached = CachedScorer(opener())
         for rules, scorer in (("", cached), ("with rules", ContrastScorer(cached))):
-            for part, found in _parts(scorer, rows, arguments):
-                print(json.dumps({"name": name, "rules": rules, part: found}), flush=True)
+            for part, result in _parts(scorer, rows, arguments):
+                print(json.dumps({"name": name, "rules": rules, part: result}), flush=True)
 
 
 def _decoder(arguments: argparse.Namespace) -> DecoderScorer:

@@ -77,10 +77,10 @@ def make_rows(
     for source, share in _SHARES.items():
         short = [e for e in by_source[source] if _words(e) <= words]
         groups = sorted({e.group for e in short})
-        aside = set(chance.sample(groups, len(groups) // 20))
-        rows = _balanced([e for e in short if e.group not in aside], chance)
+        development_groups = set(chance.sample(groups, len(groups) // 20))
+        rows = _balanced([e for e in short if e.group not in development_groups], chance)
         train += rows[: round(share * count)]
-        development += _balanced([e for e in short if e.group in aside], chance)[: round(share * 100)]
+        development += _balanced([e for e in short if e.group in development_groups], chance)[: round(share * 100)]
     left = round((1 - sum(_SHARES.values())) * count / 2 / len(TRAINED_KINDS))
     train += as_examples(list(contrast_pairs(TRAINED_KINDS, left, half=TRAINED_HALF, seed=seed)))
     chance.shuffle(train)
@@ -114,9 +114,9 @@ def _words(example: PairExample) -> int:
 
 def _balanced(examples: Sequence[PairExample], chance: random.Random) -> list[PairExample]:
     """Return equal numbers of supported and unsupported examples, alternating, in random order."""
-    found = list(examples)
-    chance.shuffle(found)
-    good, bad = ([e for e in found if e.supported is wanted] for wanted in (True, False))
+    shuffled = list(examples)
+    chance.shuffle(shuffled)
+    good, bad = ([e for e in shuffled if e.supported is label] for label in (True, False))
     return [e for pair in zip(good, bad, strict=False) for e in pair]
 
 

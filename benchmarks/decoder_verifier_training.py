@@ -41,7 +41,9 @@ def arguments_parser() -> argparse.ArgumentParser:
     parser.add_argument("rows", type=Path)
     parser.add_argument("model", type=Path)
     parser.add_argument("--output", type=Path, required=True)
-    parser.add_argument("--layers", type=int, default=None, help="of the model's, from the bottom; all by default")
+    parser.add_argument(
+        "--layers", type=int, default=None, help="number of layers to keep, from the bottom (default all)"
+    )
     parser.add_argument("--first-layer", type=int, default=8)
     parser.add_argument("--rank", type=int, default=8)
     parser.add_argument("--scale", type=float, default=16.0)
@@ -70,8 +72,10 @@ def main() -> None:
     parser.description = __doc__
     parser.add_argument("--seconds", type=float, default=3000.0)
     parser.add_argument("--learning-rate", type=float, default=1e-3)
-    parser.add_argument("--start", type=Path, help="adapter to go on from")
-    parser.add_argument("--probe", type=int, default=300, help="rows that the head is fitted to first (0: none)")
+    parser.add_argument("--start", type=Path, help="adapter to start from")
+    parser.add_argument(
+        "--probe", type=int, default=300, help="number of rows to which the head is fitted first (0: none)"
+    )
     parser.add_argument("--tokens-per-batch", type=int, default=1200)
     parser.add_argument("--check-seconds", type=float, default=480.0)
     arguments = parser.parse_args()
@@ -101,12 +105,12 @@ def main() -> None:
     def loss_of(step: int) -> StepLoss:
         these = [train[i] for i in plan.batch(step)]
         ids, lengths = padded([row.windows[0] for row in these])
-        wanted = torch.tensor([float(row.claims[0].supported) for row in these])
+        targets = torch.tensor([float(row.claims[0].supported) for row in these])
         model.decoder.train()
         curve.tokens += int(lengths.sum())
         curve.rows += len(these)
         with torch.autocast("cpu", enabled=False):  # the weights have their precision already
-            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), wanted)
+            loss = F.binary_cross_entropy_with_logits(model(ids, lengths), targets)
         return StepLoss(loss, int(ids.numel()))
 
     run_steps(
@@ -160,9 +164,9 @@ class _Curve:
         supports = self.scorer.score([as_pair(e) for e in self.development])
         parts: dict[str, tuple[list[bool], list[float]]] = {}
         for example, support in zip(self.development, supports, strict=True):
-            truth, found = parts.setdefault(example.source, ([], []))
+            truth, scores = parts.setdefault(example.source, ([], []))
             truth.append(example.supported)
-            found.append(support)
+            scores.append(support)
         line = {
             "step": progress.step,
             "seconds": round(progress.seconds),

@@ -75,7 +75,7 @@ def main() -> None:
                 # Ours uses the threads of the process, not the number a peer left behind.
                 before.get(name, lambda: None)()
                 seconds[name].append(timed(ways[name]))
-        found = {name: batch / median(values) for name, values in seconds.items()}
+        rates = {name: batch / median(values) for name, values in seconds.items()}
         stock = f"{cores} threads, threshold {STOCK_THRESHOLD}"
         # Half of the rounds choose the setting, the others measure it: with the same rounds the ratio would be biased.
         best = min((name for name in ways if name != "ours"), key=lambda name: median(seconds[name][::2]))
@@ -83,7 +83,7 @@ def main() -> None:
             peer: median(a / b for a, b in zip(seconds[peer][1::2], seconds["ours"][1::2], strict=True))
             for peer in (best, stock)
         }
-        print(f"batch {batch}, queries/s: " + "; ".join(f"{name} {value:.1f}" for name, value in found.items()))
+        print(f"batch {batch}, queries/s: " + "; ".join(f"{name} {value:.1f}" for name, value in rates.items()))
         cases.append({"case": f"of the best raw faiss, batch {batch}", "ratio": round(over[best], 3), "target": 0.9})
         cases.append({"case": f"over stock faiss, batch {batch}", "ratio": round(over[stock], 3), "target": None})
     graph_of = stored[: 2_000 if arguments.tiny else 20_000]
@@ -95,8 +95,8 @@ def main() -> None:
     recall = graph.recall
     assert recall is not None
     print(
-        f"HNSW of {len(graph_of)} random vectors: built in {built:.1f} s, {milliseconds:.2f} ms a query, recall@"
-        f"{recall.k} {recall.recall:.3f} at depth {recall.search_depth} (random vectors are the hardest there are)"
+        f"HNSW of {len(graph_of)} random vectors: built in {built:.1f} s, {milliseconds:.2f} ms per query, recall@"
+        f"{recall.k} {recall.recall:.3f} at depth {recall.search_depth} (random vectors are the hardest case)"
     )
     print(json.dumps({"benchmark": "dense_speed", "tiny": arguments.tiny, "cases": cases}))
 

@@ -73,7 +73,7 @@ def main() -> None:
             mine, theirs = interleaved(ours, lambda _: continuous(manager, work), given.repeats)
         cases.append(case("64 mixed, generate_batch", mine, theirs, floor, 1.0, given.repeats))
     else:
-        print("generate_batch needs psutil, which is not installed: left out")
+        print("generate_batch is skipped: it needs psutil, which is not installed")
     finish("engine_batch", cases, static_batch=best)
 
 
@@ -139,14 +139,14 @@ def transformers_batching(pair: Pair, work: Sequence[Work]) -> AbstractContextMa
 
 def continuous(manager: ContinuousBatchingManager, work: Sequence[Work]) -> None:
     """Run all requests, each with its own number of new tokens. Raises RuntimeError if one fails or is too short."""
-    wanted = {manager.add_request(list(prompt), max_new_tokens=new): new for prompt, new in work}
-    while wanted:
+    pending = {manager.add_request(list(prompt), max_new_tokens=new): new for prompt, new in work}
+    while pending:
         result = manager.get_result(timeout=600)
         if result is None:
             raise RuntimeError("generate_batch gave no result within ten minutes")
         if not result.is_finished():
             continue
-        new = wanted.pop(result.request_id)
+        new = pending.pop(result.request_id)
         if result.error is not None or len(result.generated_tokens) != new:
             raise RuntimeError(f"generate_batch gave {len(result.generated_tokens)} of {new} tokens: {result.error}")
 

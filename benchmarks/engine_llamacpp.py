@@ -65,11 +65,15 @@ Run = Callable[[tuple[int, ...]], Seconds]
 def main() -> None:
     parser = argparse.ArgumentParser(description="the engine against llama.cpp")
     parser.add_argument("--model", type=Path, required=True, help="GGUF file")
-    parser.add_argument("--precisions", default="int4,bf16", help="of ours, with commas (default int4,bf16)")
-    parser.add_argument("--repeats", type=int, default=5, help="of one sequence (default 5)")
-    parser.add_argument("--sample-repeats", type=int, default=3, help="of the samples of one prompt (default 3)")
+    parser.add_argument(
+        "--precisions", default="int4,bf16", help="precisions of our model, comma-separated (default int4,bf16)"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="repeats of the case with one sequence (default 5)")
+    parser.add_argument(
+        "--sample-repeats", type=int, default=3, help="repeats of the case with samples of one prompt (default 3)"
+    )
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--tiny", action="store_true", help="little work: shows that it runs")
+    parser.add_argument("--tiny", action="store_true", help="little work, as a smoke test")
     given = parser.parse_args()
     if min(given.repeats, given.sample_repeats, given.threads) < 1:
         parser.error("--repeats, --sample-repeats and --threads must be at least 1")
@@ -124,9 +128,9 @@ def _engine_runs(model: Decoder, invariant: bool) -> Callable[[tuple[int, ...], 
         while not engine.done(handle):
             engine.step()
             watch.step()
-        found = watch.written()
+        durations = watch.written()
         engine.result(handle)
-        return found
+        return durations
 
     return run
 
@@ -143,16 +147,16 @@ def _interleaved(case: str, ways: dict[str, Run], length: int, vocabulary: int, 
             name = names[(index + repeat) % len(names)]
             seconds[name].append(ways[name](prompt))
     out = []
-    for name, found in seconds.items():
+    for name, runs in seconds.items():
         steps = 1000 / (_NEW - 1)
         figures = (
-            statistics.median(one.read for one in found),
-            statistics.median(one.write * steps for one in found),
-            statistics.median(one.read + one.write for one in found),
-            statistics.median(one.read_cpu for one in found),
-            statistics.median(one.write_cpu * steps for one in found),
-            statistics.median(one.read_cpu + one.write_cpu for one in found),
-            min(1000 * one.quickest for one in found),
+            statistics.median(one.read for one in runs),
+            statistics.median(one.write * steps for one in runs),
+            statistics.median(one.read + one.write for one in runs),
+            statistics.median(one.read_cpu for one in runs),
+            statistics.median(one.write_cpu * steps for one in runs),
+            statistics.median(one.read_cpu + one.write_cpu for one in runs),
+            min(1000 * one.quickest for one in runs),
         )
         out.append(Timing(name, *(round(figure, 3) for figure in figures)))
         print(f"{case}, {name}: {out[-1]}", flush=True)
@@ -177,15 +181,15 @@ def _bandwidth(size: int = 1 << 29) -> float:
 
 def _limits(file: Path, models: dict[str, Decoder], bandwidth: float) -> dict[str, float]:
     """Return milliseconds to read every weight once: for the file, and for each of our precisions."""
-    found = {"file": sum(tensor.size for tensor in open_gguf(file).tensors)}
+    sizes = {"file": sum(tensor.size for tensor in open_gguf(file).tensors)}
     for name, model in models.items():
         if isinstance(model.row_steps, QuantisedStep):
             head = getattr(model.head.packed, "nbytes", 0)
-            found[name] = model.row_steps.nbytes + head
+            sizes[name] = model.row_steps.nbytes + head
         else:
             blocks = sum(parameter.numel() for parameter in load_decoder(file).blocks.parameters())
-            found[name] = (blocks + model.embedding.weight.numel()) * model.dtype.itemsize
-    return {name: round(1000 * size / bandwidth, 2) for name, size in found.items()}
+            sizes[name] = (blocks + model.embedding.weight.numel()) * model.dtype.itemsize
+    return {name: round(1000 * size / bandwidth, 2) for name, size in sizes.items()}
 
 
 def _losses(file: Path, models: dict[str, Decoder], length: int, vocabulary: int) -> dict[str, dict[str, float]]:

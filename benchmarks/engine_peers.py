@@ -168,7 +168,7 @@ def interleaved(ours: Callable[[int], object], peer: Callable[[int], object], re
 
 def case(name: str, ours: float, peer: float, floor: float, target: float, repeats: int) -> Case:
     """Return the figures of a comparison, and print them."""
-    found = Case(
+    result = Case(
         name,
         round(ours, 4),
         round(peer, 4),
@@ -180,11 +180,11 @@ def case(name: str, ours: float, peer: float, floor: float, target: float, repea
         repeats,
     )
     print(
-        f"{name}: ours {ours:.3f} s, peer {peer:.3f} s, floor {floor:.3f} s: {found.ratio:.2f} times "
-        f"(target {target}, limit {found.limit:.2f}; {100 * found.share_of_limit:.0f} % of it)",
+        f"{name}: ours {ours:.3f} s, peer {peer:.3f} s, floor {floor:.3f} s: {result.ratio:.2f} times "
+        f"(target {target}, limit {result.limit:.2f}; {100 * result.share_of_limit:.0f} % of it)",
         flush=True,
     )
-    return found
+    return result
 
 
 def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
@@ -192,8 +192,8 @@ def finish(benchmark: str, cases: Sequence[Case], **more: object) -> None:
     line = {
         "benchmark": benchmark,
         "threads": torch.get_num_threads(),
-        "cases": [asdict(found) for found in cases],
-        "ratio": round(min(found.ratio / found.target for found in cases), 3),
+        "cases": [asdict(result) for result in cases],
+        "ratio": round(min(result.ratio / result.target for result in cases), 3),
         **more,
     }
     print(json.dumps(line))

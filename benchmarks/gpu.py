@@ -87,7 +87,7 @@ def speed(work: Callable[[], list[tuple[int, ...]]], device: torch.device) -> di
 def measure(device: torch.device, *, tiny: bool) -> dict[str, object]:
     """Return the results of all cases."""
     config, length, new, batch = (TINY, 48, 8, 4) if tiny else (FULL, 512, 128, 64)
-    found: dict[str, object] = {
+    results: dict[str, object] = {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else device.type,
         "torch": torch.__version__,
         "parity": parity(config, device, new),
@@ -95,16 +95,16 @@ def measure(device: torch.device, *, tiny: bool) -> dict[str, object]:
     model = random_decoder(config, device, torch.bfloat16 if device.type == "cuda" else torch.float32)
     greedy, warm = SamplingParams(max_tokens=new), SamplingParams(max_tokens=new, temperature=0.7)
     prompts = [_prompt(config, length, seed) for seed in range(batch)]
-    found["single"] = speed(lambda: tokens_of(model, prompts[:1], greedy, (0,)), device)
-    found["batch"] = speed(lambda: tokens_of(model, prompts, greedy, (0,)), device)
-    found["samples_of_one_prompt"] = speed(lambda: tokens_of(model, prompts[:1], warm, tuple(range(batch))), device)
+    results["single"] = speed(lambda: tokens_of(model, prompts[:1], greedy, (0,)), device)
+    results["batch"] = speed(lambda: tokens_of(model, prompts, greedy, (0,)), device)
+    results["samples_of_one_prompt"] = speed(lambda: tokens_of(model, prompts[:1], warm, tuple(range(batch))), device)
     grid: dict[str, object] = {}
     for temperature in (0.3, 0.7, 1.0):
         params = SamplingParams(max_tokens=new, temperature=temperature)
         work = partial(tokens_of, model, prompts[: batch // 2], params, (0, 1))
         grid[f"temperature {temperature:g}"] = speed(work, device)
-    found["grid"] = grid
-    return found
+    results["grid"] = grid
+    return results
 
 
 def _prompt(config: DecoderConfig, length: int, seed: int = 0) -> tuple[int, ...]:

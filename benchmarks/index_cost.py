@@ -37,18 +37,18 @@ QUERIES = 50
 def measured(data: Path, tiny: bool, chunks: int, kind: str) -> dict[str, float]:
     """Return the figures of one size and one kind of index, measured in this process."""
     encoder = HashingEncoder()
-    given = enough(articles(data, None, tiny), encoder, chunks)
+    documents = enough(articles(data, None, tiny), encoder, chunks)
     with tempfile.TemporaryDirectory() as name, Store.open(f"sqlite:///{name}/p.db") as store:
         with PeakMemory() as memory:
             started = time.perf_counter()
             report = index_documents(
-                store, Path(name), "c", given, encoder, params=IndexParams.for_new_index(dense=INDEXES[kind])
+                store, Path(name), "c", documents, encoder, params=IndexParams.for_new_index(dense=INDEXES[kind])
             )
             build = time.perf_counter() - started
         disk = folder_mib(Path(name))
         retriever = open_retriever(store, Path(name), "c", encoder)
         seconds = []
-        for document in given[:: max(1, len(given) // QUERIES)]:
+        for document in documents[:: max(1, len(documents) // QUERIES)]:
             started = time.perf_counter()
             retriever.retrieve(document.text[:80], 10)
             seconds.append(time.perf_counter() - started)
@@ -65,8 +65,10 @@ def measured(data: Path, tiny: bool, chunks: int, kind: str) -> dict[str, float]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_corpus(parser)
-    parser.add_argument("--sizes", default=None, help="chunks, with commas (default 1000 to 300000; tiny 300,1000)")
-    parser.add_argument("--output", type=Path, default=None, help="where to draw the plot (.svg)")
+    parser.add_argument(
+        "--sizes", default=None, help="numbers of chunks, comma-separated (default 1000 to 300000; tiny 300,1000)"
+    )
+    parser.add_argument("--output", type=Path, default=None, help="file for the plot (.svg)")
     # "kind:chunks", with which the script starts itself as a subprocess
     parser.add_argument("--one", default=None, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

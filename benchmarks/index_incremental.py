@@ -32,14 +32,14 @@ SHARE = 100  # one document in this many is changed
 
 def enough(items: Iterator[Document], encoder: Encoder, chunks: int) -> list[Document]:
     """Return the first documents that together have at least this many chunks."""
-    taken: list[Document] = []
-    found = 0
+    documents: list[Document] = []
+    count = 0
     for document in items:
-        taken.append(document)
-        found += len(chunk_spans(document.text, encoder.count_tokens, ChunkingParams()))
-        if found >= chunks:
-            return taken
-    raise SystemExit(f"the corpus has {found} chunks, not {chunks}: give a smaller --chunks")
+        documents.append(document)
+        count += len(chunk_spans(document.text, encoder.count_tokens, ChunkingParams()))
+        if count >= chunks:
+            return documents
+    raise SystemExit(f"the corpus has {count} chunks, not {chunks}: give a smaller --chunks")
 
 
 def main() -> None:
@@ -51,8 +51,8 @@ def main() -> None:
     arguments = parser.parse_args()
     name = arguments.encoder or ("hashing" if arguments.tiny else "minilm")
     encoder = ENCODERS[name]()
-    wanted = arguments.chunks or (2000 if arguments.tiny else 50_000)
-    given = enough(articles(arguments.data, None, arguments.tiny), encoder, wanted)
+    least_chunks = arguments.chunks or (2000 if arguments.tiny else 50_000)
+    given = enough(articles(arguments.data, None, arguments.tiny), encoder, least_chunks)
     changed = [
         replace(document, text=document.text + " One more sentence stands here now.") if i % SHARE == 0 else document
         for i, document in enumerate(given)

@@ -52,7 +52,7 @@ def main() -> None:
     parser.add_argument("--encoder", choices=tuple(ENCODERS), default="hashing")
     parser.add_argument("--index", choices=tuple(INDEXES), default="auto")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--folder", type=Path, default=None, help="where to index (default a temporary folder)")
+    parser.add_argument("--folder", type=Path, default=None, help="folder for the index (default: a temporary folder)")
     arguments = parser.parse_args()
     count = arguments.articles or (50 if arguments.tiny else None)
     lines = ProgressLines(print, time.monotonic, every=20)

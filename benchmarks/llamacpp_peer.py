@@ -97,10 +97,10 @@ class LlamaCpp:
             self._decode([(token, len(prompt) + step, row, True) for row, token in enumerate(tokens)])
             tokens = [api.llama_sampler_sample(sampler, self._context, row) for row, sampler in enumerate(samplers)]
             watch.step()
-        found = watch.written()
+        durations = watch.written()
         for sampler in samplers:
             api.llama_sampler_free(sampler)
-        return found
+        return durations
 
     def _sampler(self, seed: int, temperature: float) -> Any:
         api = self._api
@@ -116,8 +116,8 @@ class LlamaCpp:
         """Decode rows of token, position, sequence, and whether to compute logits."""
         batch = self._batch
         batch.n_tokens = len(rows)
-        for i, (token, position, sequence, wanted) in enumerate(rows):
-            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, position, 1, wanted
+        for i, (token, position, sequence, needs_logits) in enumerate(rows):
+            batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = token, position, 1, needs_logits
             batch.seq_id[i][0] = sequence
         if code := self._api.llama_decode(self._context, batch):
             raise RuntimeError(f"llama_decode returned {code}")

@@ -42,11 +42,11 @@ def first_sentence(prompt: str) -> str:
     """Return the first sentence of a prompt's passage 1, with a citation. Without a passage, return the decline of the
     default prompt.
     """
-    found = _FIRST.search(prompt)
-    if found is None:
+    match = _FIRST.search(prompt)
+    if match is None:
         return "The documents do not answer this."
-    lines = [line.strip() for line in found["text"].splitlines()]
-    text = " ".join(line for line in lines if line and not line.startswith("#")) or found["text"].strip(" #\n")
+    lines = [line.strip() for line in match["text"].splitlines()]
+    text = " ".join(line for line in lines if line and not line.startswith("#")) or match["text"].strip(" #\n")
     sentence = _SENTENCE.match(text)
     return f"{(sentence[0] if sentence else text).strip()} [1]"
 
@@ -130,7 +130,7 @@ def main() -> None:
     parser.add_argument("--collection", default="handbook")
     parser.add_argument("--port", type=int, default=8197)
     arguments = parser.parse_args()
-    found: dict[str, dict[str, dict[str, int]]] = {}
+    results: dict[str, dict[str, dict[str, int]]] = {}
     with TemporaryDirectory() as folder, first_sentence_server(arguments.port) as server:
         systems = {
             "reader": [],
@@ -141,19 +141,21 @@ def main() -> None:
             for kind in ("made", "written"):
                 part = drawn(getattr(arguments, kind), arguments.limit, arguments.seed, Path(folder) / f"{kind}.jsonl")
                 name = f"ranking {system} {kind}"
-                found.setdefault(system, {})[kind] = counts(
+                results.setdefault(system, {})[kind] = counts(
                     part, name, [*options, "--collection", arguments.collection]
                 )
     print("| system | questions | n | hallucinated | supported | right |\n|---|---|---|---|---|---|")
-    for system, kinds in found.items():
+    for system, kinds in results.items():
         for kind, c in kinds.items():
             shares = " | ".join(interval(c[measure], c["n"]) for measure in MEASURES)
             print(f"| {system} | {kind} | {c['n']} | {shares} |")
-    taus = {m: tau([c["made"][m] for c in found.values()], [c["written"][m] for c in found.values()]) for m in MEASURES}
+    taus = {
+        m: tau([c["made"][m] for c in results.values()], [c["written"][m] for c in results.values()]) for m in MEASURES
+    }
     print("\n| measure | tau-b |\n|---|---|")
     for measure, value in taus.items():
         print(f"| {measure} | {'undefined' if value is None else f'{value:.2f}'} |")
-    print(json.dumps({"counts": found, "tau": taus}))
+    print(json.dumps({"counts": results, "tau": taus}))
 
 
 if __name__ == "__main__":

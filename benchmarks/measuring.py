@@ -48,16 +48,16 @@ def folder_mib(folder: Path) -> float:
 
 def _family() -> list[Path]:
     """Return the status files of this process and all its descendants."""
-    found, todo = [], ["self"]
+    status_files, todo = [], ["self"]
     while todo:
         process = Path("/proc") / todo.pop()
-        found.append(process / "status")
+        status_files.append(process / "status")
         for children in process.glob("task/*/children"):
             try:
                 todo.extend(children.read_text().split())
             except OSError:
                 continue
-    return found
+    return status_files
 
 
 def _field(path: Path, name: str) -> float:

@@ -135,16 +135,20 @@ def answer_under(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", default="", help="as of plumbline query; default the reader")
+    parser.add_argument("--model", default="", help="model, as for plumbline query (default: the reader)")
     parser.add_argument("--every", type=int, default=6, help="every Nth sample question (default 6)")
-    parser.add_argument("--questions", type=int, default=None, metavar="N", help="N drawn at random instead")
-    parser.add_argument("--draw-seed", type=int, default=0, help="of that draw (default 0)")
+    parser.add_argument("--questions", type=int, default=None, metavar="N", help="use N random questions instead")
+    parser.add_argument("--draw-seed", type=int, default=0, help="seed of that draw (default 0)")
     parser.add_argument("--answers", type=Path, default=None, metavar="FILE", help="write every answer as JSON")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--max-tokens", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
-        "--policies", nargs="+", default=POLICIES, metavar="NAMES", help="each with blanks between names"
+        "--policies",
+        nargs="+",
+        default=POLICIES,
+        metavar="NAMES",
+        help="policies to compare; separate combined ones by blanks",
     )
     options = parser.parse_args()
     every = load_question_files(sample_question_paths())

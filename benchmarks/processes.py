@@ -74,10 +74,10 @@ def read(store: Store, secret: str) -> None:
 def job(store: Store, _secret: str) -> None:
     leases = JobLeases(store, uuid.uuid4().hex)
     JobStore(store).submit(uuid.uuid4().hex, "evaluation", "", {}, request_sha256="s")
-    taken = leases.take()
-    if taken is not None:
-        leases.renew(taken.id, ())
-        leases.end(taken.id, "succeeded", result={})
+    lease = leases.take()
+    if lease is not None:
+        leases.renew(lease.id, ())
+        leases.end(lease.id, "succeeded", result={})
 
 
 def store_worker(url: str, operation: str, secret: str, seconds: float, start: Barrier, counts: object) -> None:
@@ -130,12 +130,12 @@ def rate(target: Callable[..., None], arguments: list[tuple[object, ...]], secon
 
 def figures(part: str, rounds: int, sides: dict[tuple[str, str, int], Callable[[], float]]) -> list[Figure]:
     """Measure all sides in every round."""
-    found: dict[tuple[str, str, int], list[float]] = {key: [] for key in sides}
+    rates: dict[tuple[str, str, int], list[float]] = {key: [] for key in sides}
     for _ in range(rounds):
         for key in sorted(sides, key=lambda key: (key[0], key[2], key[1])):
-            found[key].append(sides[key]())
-            print(f"{part} {key[0]} {key[1]} {key[2]}: {found[key][-1]:.1f}/s", flush=True)
-    return [Figure(part, *key, statistics.median(x), min(x), max(x)) for key, x in found.items()]
+            rates[key].append(sides[key]())
+            print(f"{part} {key[0]} {key[1]} {key[2]}: {rates[key][-1]:.1f}/s", flush=True)
+    return [Figure(part, *key, statistics.median(x), min(x), max(x)) for key, x in rates.items()]
 
 
 def measure_store(database: str, folder: Path, rounds: int, seconds: float) -> list[Figure]:
@@ -187,11 +187,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", choices=("store", "service"), help="only one of the two")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3.0, help="of each measurement")
-    parser.add_argument("--database", help="URL of an empty PostgreSQL database; default: a server of our own")
+    parser.add_argument("--seconds", type=float, default=3.0, help="duration of each measurement")
+    parser.add_argument("--database", help="URL of an empty PostgreSQL database (default: a temporary server)")
     given = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    found: list[Figure] = []
+    results: list[Figure] = []
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="plumbline-bench-")))
         database = given.database
@@ -199,13 +199,13 @@ def main() -> None:
             own = stack.enter_context(server("fsync=on", "max_connections=300"))
             database = own.tcp_url(stack.enter_context(new_database(own.url)))
         if given.part != "service":
-            found += measure_store(database, folder, given.rounds, given.seconds)
+            results += measure_store(database, folder, given.rounds, given.seconds)
         if given.part != "store":
-            found += measure_service(database, folder, given.rounds, given.seconds)
-    for one in found:
+            results += measure_service(database, folder, given.rounds, given.seconds)
+    for one in results:
         spread = f"[{one.lowest:.1f}, {one.highest:.1f}]"
         print(f"{one.part:8} {one.operation:8} {one.side:10} {one.processes}  {one.median:9.1f}/s  {spread}")
-    print(json.dumps([asdict(one) for one in found]))
+    print(json.dumps([asdict(one) for one in results]))
 
 
 if __name__ == "__main__":

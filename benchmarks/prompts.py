@@ -154,7 +154,7 @@ def _score(prompt: str, arm: str, questions: Sequence[Question], answers: Sequen
 
 def _gold(question: Question, source: Passages, ranked: Sequence[RetrievedChunk]) -> list[RetrievedChunk]:
     """Return the gold passages; for an unanswerable question, the retrieved passages."""
-    chunks = gold_chunks(question, source, ranked)[:2] or tuple(found.chunk for found in ranked[:2])
+    chunks = gold_chunks(question, source, ranked)[:2] or tuple(hit.chunk for hit in ranked[:2])
     return [RetrievedChunk(chunk, 1.0, rank) for rank, chunk in enumerate(chunks, start=1)]
 
 

@@ -74,20 +74,20 @@ def main() -> None:
     for parameter in model.parameters():
         parameter.requires_grad_(False)
     cases = _cases(reader, given.questions)
-    found: dict[str, object] = {"benchmark": "propagation", "questions": len(cases)}
+    results: dict[str, object] = {"benchmark": "propagation", "questions": len(cases)}
     distances = {level: [d for c in cases if (d := _distances(reader, c, level)) is not None] for level in LEVELS}
     curves = {level: torch.stack(rows).median(dim=0).values for level, rows in distances.items() if rows}
-    found["median_distance"] = {str(k): [round(float(v), 5) for v in row] for k, row in curves.items()}
-    found["used"] = {str(level): len(rows) for level, rows in distances.items()}
+    results["median_distance"] = {str(k): [round(float(v), 5) for v in row] for k, row in curves.items()}
+    results["used"] = {str(level): len(rows) for level, rows in distances.items()}
     values = [_singular_values(reader, c) for c in cases[: given.jacobians]]
     singular = torch.stack(values).median(dim=0).values  # (steps, 3): largest, 10th, 100th
-    found["singular_values"] = {
+    results["singular_values"] = {
         str(k): [float(f"{v:.4g}") for v in row] for k, row in zip(JACOBIAN_STEPS, singular, strict=True)
     }
-    found["verdicts"] = _verdicts(reader, cases)
+    results["verdicts"] = _verdicts(reader, cases)
     if given.output:
         given.output.write_text(svg(_panels(curves, singular)), encoding="utf-8")
-    print(json.dumps(found))
+    print(json.dumps(results))
 
 
 def _cases(reader: EmbeddedReader, most: int) -> list[Case]:

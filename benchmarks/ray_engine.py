@@ -152,7 +152,7 @@ def verify(name: str, pairs: Sequence[ClaimPair]) -> Measured:
         blocks = [list(pairs[start : start + BLOCK]) for start in range(0, len(pairs), BLOCK)]
         with CpuMeter() as cpu:
             begun = time.perf_counter()
-            done = sum(len(found) for found in in_order(workers, blocks))
+            done = sum(len(checked) for checked in in_order(workers, blocks))
             seconds = time.perf_counter() - begun
         return Measured(done, seconds, cpu.seconds, opening)
 
@@ -179,7 +179,7 @@ def corpus(chunks: int) -> tuple[list[Document], list[ClaimPair]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tiny", action="store_true", help="a few items, once: whether it runs")
+    parser.add_argument("--tiny", action="store_true", help="a few items once, as a smoke test")
     parser.add_argument("--chunks", type=int, default=1500)
     parser.add_argument("--pairs", type=int, default=1024)
     parser.add_argument("--rounds", type=int, default=3)
@@ -190,12 +190,12 @@ def main() -> None:
     jobs: dict[str, Callable[[], Measured]] = {f"index, {name}": partial(index, name, documents) for name in ENGINES}
     jobs["index, bare"] = partial(bare, documents)
     jobs |= {f"verify, {name}": partial(verify, name, chosen) for name in ENGINES}
-    found: dict[str, list[Measured]] = {name: [] for name in jobs}
+    results: dict[str, list[Measured]] = {name: [] for name in jobs}
     for number in range(rounds):
         names = list(jobs)
         for name in names[number % 3 :] + names[: number % 3]:
-            found[name].append(jobs[name]())
-            last = found[name][-1]
+            results[name].append(jobs[name]())
+            last = results[name][-1]
             load = os.getloadavg()[0]
             print(
                 f"{name:<14} {last.items} in {last.seconds:.1f} s, {last.cpu:.1f} CPU s; opening {last.opening:.1f} s; "
@@ -209,11 +209,11 @@ def main() -> None:
             "cpu_ms_per_item": round(statistics.median(1000 * r.cpu / r.items for r in runs), 2),
             "opening_s": round(statistics.median(r.opening for r in runs), 1),
         }
-        for name, runs in found.items()
+        for name, runs in results.items()
     }
     for task in ("index", "verify"):
         for name in ENGINES[1:]:
-            pairs_of_runs = list(zip(found[f"{task}, {name}"], found[f"{task}, local"], strict=True))
+            pairs_of_runs = list(zip(results[f"{task}, {name}"], results[f"{task}, local"], strict=True))
             result[f"{task}, {name}"]["time_over_local"] = round(
                 statistics.median(a.seconds / b.seconds for a, b in pairs_of_runs), 2
             )

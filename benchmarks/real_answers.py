@@ -102,13 +102,13 @@ def interval(events: int, n: int) -> str:
 
 def judged(rows: Sequence[Mapping[str, Any]], folder: Path) -> Path:
     """Run `plumbline score` with its defaults and return the file of verdicts."""
-    given, found = folder / "rows.jsonl", folder / "out.jsonl"
-    write(given, rows)
-    command = [sys.executable, "-m", "app.cli", "score", str(given), "--answers", str(found)]
+    rows_file, verdicts = folder / "rows.jsonl", folder / "out.jsonl"
+    write(rows_file, rows)
+    command = [sys.executable, "-m", "app.cli", "score", str(rows_file), "--answers", str(verdicts)]
     code = subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode
     if code not in (0, 4):  # 4: some are unscored
         sys.exit(f"plumbline score ended with {code}: see its message above")
-    return found
+    return verdicts
 
 
 def write(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:

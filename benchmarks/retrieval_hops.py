@@ -72,8 +72,8 @@ def rows_of(name: str, questions: Sequence[Question], ways: dict[str, Search]) -
     for k in SHOWN:
         values: dict[str, Floats] = {}
         for way, search in ways.items():
-            found = search.retrieve_many([q.text for q in questions], k)
-            values[way] = np.asarray([share_found(q, c) for q, c in zip(questions, found, strict=True)])
+            hits = search.retrieve_many([q.text for q in questions], k)
+            values[way] = np.asarray([share_found(q, c) for q, c in zip(questions, hits, strict=True)])
         base = values["one search"]
         tests = compare(base, {n: v for n, v in values.items() if n != "one search"}, Resampling())
         for way, shares in values.items():

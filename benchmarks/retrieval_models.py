@@ -117,20 +117,20 @@ def main() -> None:
         return [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(dense, sparse, strict=True)]
 
     own = encoder.encode_queries(texts)
-    found = searched(own, texts)
-    table.add(DEFAULT, found)
+    first_hits = searched(own, texts)
+    table.add(DEFAULT, first_hits)
     started = perf_counter()
-    scores = reranked(corpus, texts, found, 20)
+    scores = reranked(corpus, texts, first_hits, 20)
     print(f"{20 * len(texts) / (perf_counter() - started):.1f} pairs/s", flush=True)
     for depth in (10, 20):
         for name, weight in (("", 0.0), (", half and half", 0.5)):
-            again = [ordered(hits, by, depth, weight) for hits, by in zip(found, scores, strict=True)]
+            again = [ordered(hits, by, depth, weight) for hits, by in zip(first_hits, scores, strict=True)]
             table.add(f"first {depth} reranked by the shipped verifier{name}", again)
-    rewritten = pointed(corpus, texts, found)
+    rewritten = pointed(corpus, texts, first_hits)
     changed = sum(one != other for one, other in zip(rewritten, texts, strict=True))
     print(f"the reader pointed at words for {changed} of {len(texts)} questions", flush=True)
     worded = searched(encoder.encode_queries(rewritten), rewritten)
-    table.add("also searched with the reader's words", [both(a, b) for a, b in zip(found, worded, strict=True)])
+    table.add("also searched with the reader's words", [both(a, b) for a, b in zip(first_hits, worded, strict=True)])
     means = own + encoder.encode_passages(rewritten)
     means /= np.linalg.norm(means, axis=1, keepdims=True)
     table.add("vector averaged with that of the reader's words", searched(means, texts))

@@ -131,13 +131,13 @@ class Words:
         return [self.index.search(tokenise(text, self.tokenising), DEPTH) for text in texts]
 
     def with_feedback(self, texts: Sequence[str], params: Rm3Params) -> list[Hits]:
-        found = []
+        results = []
         for text in texts:
             words = tokenise(text, self.tokenising)
             first = self.index.search(words, params.passages)
             passages = [self.documents[hit.position] for hit in first]
-            found.append(self.index.search_weighted(rm3(words, passages, [h.score for h in first], params), DEPTH))
-        return found
+            results.append(self.index.search_weighted(rm3(words, passages, [h.score for h in first], params), DEPTH))
+        return results
 
 
 def sparse_rows(table: Table) -> Words:
@@ -186,13 +186,17 @@ def hybrid_rows(table: Table, dense: Any, sparse: Any, expanded: Any, vectors: N
     index_of = {chunk.id: position for position, chunk in enumerate(chunks)}
     for weight in (0.9, 0.7):
         diverse = [
-            diversify(found, vectors[[index_of[i.chunk.id] for i in found[:50]]], MmrParams(weight), 10)
-            for found in items
+            diversify(hits_found, vectors[[index_of[i.chunk.id] for i in hits_found[:50]]], MmrParams(weight), 10)
+            for hits_found in items
         ]
-        table.add(f"hybrid: MMR {weight}", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in diverse])
-    single = [without_duplicates(found, 0.9, max_count=10) for found in items]
+        table.add(
+            f"hybrid: MMR {weight}",
+            [[Hit(index_of[i.chunk.id], i.score) for i in hits_found] for hits_found in diverse],
+        )
+    single = [without_duplicates(hits_found, 0.9, max_count=10) for hits_found in items]
     table.add(
-        "hybrid: duplicates 0.9 left out", [[Hit(index_of[i.chunk.id], i.score) for i in found] for found in single]
+        "hybrid: duplicates 0.9 left out",
+        [[Hit(index_of[i.chunk.id], i.score) for i in hits_found] for hits_found in single],
     )
 
 
@@ -252,9 +256,9 @@ def main() -> None:
     rounded = load_default_encoder(precision="bf16")
     coarse = embedded(arguments.cache, rounded.fingerprint, rounded.encode_passages, documents)
     query_vectors = embedded(arguments.cache, f"{name} queries", encoder.encode_queries, test.split.texts)
-    found = build_dense(coarse).index.search(query_vectors, DEPTH)
-    test.add("dense: MiniLM, passages in bf16", found)
-    mixed = [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(found, sparse["test"], strict=True)]
+    coarse_hits = build_dense(coarse).index.search(query_vectors, DEPTH)
+    test.add("dense: MiniLM, passages in bf16", coarse_hits)
+    mixed = [fused_hits(Candidates(d, s), RetrievalParams()) for d, s in zip(coarse_hits, sparse["test"], strict=True)]
     test.add("hybrid: passages in bf16", mixed)
     small = build_dense(vectors, DenseParams(quantisation="int8"))
     test.add("dense: int8", small.index.search(query_vectors, DEPTH))

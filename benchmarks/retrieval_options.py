@@ -187,7 +187,9 @@ def measured(pipeline: Pipeline, what: Set, most: int | None, slow: int | None) 
         run = run_search(Search(search.retriever, way.params, way.helpers), chosen, lambda _done, _total: None)
         seconds = (perf_counter() - started) / len(chosen)
         values[way.name] = (way, by_question(run, what.judgements, [q.id for q in chosen], MEASURE), seconds)
-        print(f"{what.name}: {way.name}: {values[way.name][1].mean():.4f}, {1000 * seconds:.0f} ms a query", flush=True)
+        print(
+            f"{what.name}: {way.name}: {values[way.name][1].mean():.4f}, {1000 * seconds:.0f} ms per query", flush=True
+        )
     ids = {question.id for question in few}
     part = np.asarray([question.id in ids for question in questions])
     return compared(what.name, values, part)
@@ -202,8 +204,8 @@ def compared(
     slow = {n: v for n, (way, v, _) in values.items() if way.asks}
     tests = compare(default, quick, Resampling()) | compare(default[part], slow, Resampling())
     rows: list[dict[str, object]] = []
-    for key, (_, found, seconds) in values.items():
-        mean, test = estimate(found, Resampling()), tests.get(key)
+    for key, (_, scores, seconds) in values.items():
+        mean, test = estimate(scores, Resampling()), tests.get(key)
         row: dict[str, object] = {
             "set": name,
             "setting": key,
@@ -235,7 +237,7 @@ def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dic
         ("k = 8", RetrievalParams(), 8),
         ("k = 12", RetrievalParams(), 12),
     ):
-        found = Search(retriever, params).retrieve_many([q.text for q in questions], k)
+        results = Search(retriever, params).retrieve_many([q.text for q in questions], k)
         ids = [
             any(
                 (c.chunk.document_id == what.spans[q.id][0])
@@ -243,9 +245,9 @@ def neighbours(pipeline: Pipeline, what: Articles, most: int | None) -> list[dic
                 and (what.spans[q.id][2] <= c.chunk.end)
                 for c in chunks
             )
-            for q, chunks in zip(questions, found, strict=True)
+            for q, chunks in zip(questions, results, strict=True)
         ]
-        characters = float(np.mean([sum(len(c.chunk.text) for c in chunks) for chunks in found]))
+        characters = float(np.mean([sum(len(c.chunk.text) for c in chunks) for chunks in results]))
         shown[name] = (np.asarray(ids, dtype=float), characters)
     base = shown["k = 4"][0]
     tests = compare(base, {n: v for n, (v, _) in shown.items() if n != "k = 4"}, Resampling())
@@ -263,9 +265,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("reader", type=Path, help="the reader's train.jsonl.bz2")
     parser.add_argument("home", type=Path, help="folder for the indexes")
-    parser.add_argument("--passages", type=int, default=None, help="of QED (default all)")
-    parser.add_argument("--questions", type=int, default=None, help="of each set (default all)")
-    parser.add_argument("--slow-questions", type=int, default=None, help="of these, for what asks a model")
+    parser.add_argument("--passages", type=int, default=None, help="number of QED paragraphs (default all)")
+    parser.add_argument("--questions", type=int, default=None, help="number of questions per set (default all)")
+    parser.add_argument("--slow-questions", type=int, default=None, help="number of these for options that use a model")
     arguments = parser.parse_args()
     rows: list[dict[str, object]] = []
     most, slow = arguments.questions, arguments.slow_questions
@@ -275,9 +277,9 @@ def main() -> None:
     ]
     with Pipeline(Settings(home=arguments.home, database="", encoder="", model="")) as pipeline:
         for part in parts:
-            found = part(pipeline)
-            rows += found
-            for row in found:
+            new_rows = part(pipeline)
+            rows += new_rows
+            for row in new_rows:
                 print(row, flush=True)
     print(json.dumps({"benchmark": "retrieval_options", "rows": rows}))
 

@@ -37,12 +37,12 @@ def main() -> None:
         retriever = pipeline.retriever("samples")
         for name, mode, fusion in WAYS:
             started = perf_counter()
-            found = retriever.retrieve_many([q.text for q in questions], max(DEPTHS), mode, fusion)
+            results = retriever.retrieve_many([q.text for q in questions], max(DEPTHS), mode, fusion)
             seconds = (perf_counter() - started) / len(questions)
             row: dict[str, float | str] = {"retriever": name, "ms_per_question": round(1000 * seconds, 2)}
             for k in DEPTHS:
                 shares = []
-                for question, chunks in zip(questions, found, strict=True):
+                for question, chunks in zip(questions, results, strict=True):
                     seen = {c.chunk.document_id for c in chunks[:k]}
                     relevant = set(question.relevant_document_ids)
                     shares.append(len(seen & relevant) / len(relevant))

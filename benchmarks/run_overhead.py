@@ -72,20 +72,20 @@ def main() -> None:
         for number, block in enumerate(blocks):
             config = _config(block, arms, reader, verifier)
 
-            def whole(config: RunConfig = config, block: Sequence[Question] = block) -> None:
+            def run_block(config: RunConfig = config, block: Sequence[Question] = block) -> None:
                 run_experiment(config, block, arms, reader, verifier, runs)
 
-            def alone(config: RunConfig = config, block: Sequence[Question] = block) -> None:
+            def bare_block(config: RunConfig = config, block: Sequence[Question] = block) -> None:
                 bare(config, block, arms, reader, verifier)
 
-            order: list[tuple[str, Callable[[], None]]] = [("run", whole), ("bare", alone)]
+            order: list[tuple[str, Callable[[], None]]] = [("run", run_block), ("bare", bare_block)]
             for name, act in order if number % 2 else order[::-1]:
                 started, used = time.perf_counter(), time.process_time()
                 act()
                 if number:  # the first block is a warm-up
                     seconds[name].append(time.perf_counter() - started)
                     processor[name] += time.process_time() - used
-    ratios = [run / alone for run, alone in zip(seconds["run"], seconds["bare"], strict=True)]
+    ratios = [run_s / bare_s for run_s, bare_s in zip(seconds["run"], seconds["bare"], strict=True)]
     lower, overhead, upper = (ratio - 1.0 for ratio in quantiles(ratios))
     cells = given.blocks * BLOCK * len(arms)
     result = {"benchmark": "run_overhead", "cells": cells, "samples_per_cell": config.samples_per_cell}

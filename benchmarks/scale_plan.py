@@ -157,7 +157,7 @@ def planned(
     busy = mean_ms / 1_000 * (1.0 if fan_out is None else fan_out / shards)  # core-seconds of one shard for one query
     replicas = math.ceil(rate * busy / (cores * load))
     share = rate / replicas
-    found = simulate(share, shards, cores, median_ms, tail, queries, fan_out=fan_out)
+    latencies = simulate(share, shards, cores, median_ms, tail, queries, fan_out=fan_out)
     machines = replicas * math.ceil(shards / per_machine) * max(1, math.ceil(memory / (machine.memory_gib * 0.8)))
     return Plan(
         shard_chunks,
@@ -168,8 +168,8 @@ def planned(
         replicas,
         machines,
         round(share * busy / cores, 2),
-        round(float(np.median(found)), 1),
-        round(float(np.quantile(found, 0.99)), 1),
+        round(float(np.median(latencies)), 1),
+        round(float(np.quantile(latencies, 0.99)), 1),
         round(machines * machine.per_hour * 730),
     )
 
@@ -177,10 +177,10 @@ def planned(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--chunks", type=float, default=1e9)
-    parser.add_argument("--rate", type=float, default=10_000, help="queries a second")
+    parser.add_argument("--rate", type=float, default=10_000, help="queries per second")
     parser.add_argument("--tail", type=float, default=1.6, help="95th percentile over median of one shard's search")
     parser.add_argument("--load", type=float, default=0.5, help="utilisation of the cores")
-    parser.add_argument("--queries", type=int, default=4_000, help="simulated queries a row")
+    parser.add_argument("--queries", type=int, default=4_000, help="simulated queries per row")
     arguments = parser.parse_args()
     machine = Machine()
     print("fits of 10,006 to 300,004 chunks, a n^b:")
@@ -188,7 +188,7 @@ def main() -> None:
         for kind in curve:
             a, b = power_law(SIZES[2:], curve[kind][2:])
             print(f"  {name}, {kind}: {a:.3g} n^{b:.2f}")
-    print("bytes a chunk:", {name: round(value) for name, value in bytes_per_chunk().items()})
+    print("bytes per chunk:", {name: round(value) for name, value in bytes_per_chunk().items()})
     rows: dict[str, list[dict[str, float]]] = {}
     for law in ("fitted", "logarithmic", "routed"):
         rows[law] = []

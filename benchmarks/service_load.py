@@ -94,9 +94,9 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="the service under load")
-    parser.add_argument("--tiny", action="store_true", help="tiny models and little work: shows that it runs")
+    parser.add_argument("--tiny", action="store_true", help="tiny models and little work, as a smoke test")
     parser.add_argument("--rounds", type=int, default=None, help="questions of each client (default 4, tiny 1)")
-    parser.add_argument("--turns", type=int, default=None, help="how often every side is asked (default 2, tiny 1)")
+    parser.add_argument("--turns", type=int, default=None, help="runs of every side (default 2, tiny 1)")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--only", choices=("reader", "135M"), default=None, help="one of the two comparisons")
     given = parser.parse_args()
@@ -204,24 +204,24 @@ def verdict(loads: Sequence[Load]) -> dict[str, object]:
     """Return the figures of the targets, and whether they are met."""
     by = {(one.side, one.clients): one for one in loads}
     least, most = min(c for _, c in by), max(c for _, c in by)
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     met: dict[str, bool] = {}
     if ("reader, service", most) in by:
         one, many = by["reader, service", least], by["reader, service", most]
         for side in READER_SIDES[1:]:
             alone, together = by[f"reader, {side}", least], by[f"reader, {side}", most]
             name = side.replace(" ", "_")
-            found[f"ms_over_{name}_at_one"] = 1000 * (one.p50 - alone.p50)
-            found[f"processor_ms_over_{name}_at_one"] = 1000 * (one.processor - alone.processor)
-            found[f"share_below_{name}_at_most"] = 1 - many.per_second / together.per_second
-            found[f"processor_ms_over_{name}_at_most"] = 1000 * (many.processor - together.processor)
-        met["overhead_ms_at_one"] = found["ms_over_direct_at_one"] <= OVERHEAD_MS
-        met["overhead_share_at_most"] = found["share_below_direct_at_most"] <= OVERHEAD_SHARE
+            figures[f"ms_over_{name}_at_one"] = 1000 * (one.p50 - alone.p50)
+            figures[f"processor_ms_over_{name}_at_one"] = 1000 * (one.processor - alone.processor)
+            figures[f"share_below_{name}_at_most"] = 1 - many.per_second / together.per_second
+            figures[f"processor_ms_over_{name}_at_most"] = 1000 * (many.processor - together.processor)
+        met["overhead_ms_at_one"] = figures["ms_over_direct_at_one"] <= OVERHEAD_MS
+        met["overhead_share_at_most"] = figures["share_below_direct_at_most"] <= OVERHEAD_SHARE
     if ("135M, service", most) in by:
         times = by["135M, service", most].per_second / by["135M, generate", most].per_second
-        found["times_generate_at_most"] = times
+        figures["times_generate_at_most"] = times
         met["times_generate_at_most"] = times >= TIMES
-    return {**found, "met": met}
+    return {**figures, "met": met}
 
 
 @contextmanager

@@ -48,9 +48,9 @@ def direct(
 
 def _drawn(pipeline: Pipeline, collection: str, texts: Sequence[str], seeds: Sequence[int]) -> None:
     retriever, generator = pipeline.retriever(collection), pipeline.generator
-    found = retriever.retrieve_many(texts, 4)
+    results = retriever.retrieve_many(texts, 4)
     params = SamplingParams(max_tokens=32)
-    prompts = [generator.prompt(text, chunks, 32) for text, chunks in zip(texts, found, strict=True)]
+    prompts = [generator.prompt(text, chunks, 32) for text, chunks in zip(texts, results, strict=True)]
     tasks = [GenerationTask(prompt, params, (seed,)) for prompt, seed in zip(prompts, seeds, strict=True)]
     assert all(drawn[0].text for drawn in generate_many(generator, tasks))
 
@@ -74,13 +74,13 @@ def _whole(
         QueryResult(
             uuid.uuid4().hex,
             request,
-            one.collection,
-            one.generation,
+            one.searched.collection,
+            one.searched.generation,
             pipeline.generator.name,
             tuple(Answer(completion) for completion in drawn),
-            sources_of(one.prompt, one.places),
+            sources_of(one.prompt, one.searched.locations),
             Timings(one.retrieval_s, 0.0),
-            search=one.search,
+            search=one.searched.settings,
         )
         for request, one, drawn in zip(requests, ready, completions, strict=True)
     ]

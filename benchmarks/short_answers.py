@@ -126,8 +126,8 @@ def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
     scorer = ShortAnswerScorer(network, EmbeddedReader, "to be calibrated", plain)
     pairs = [p for p in pairs if scorer.reads(Pair(str(p["evidence"]), str(p["claim"]), str(p["question"])))]
     statements = [Statement(str(p["evidence"]), (str(p["claim"]),), str(p["question"])) for p in pairs]
-    found = claim_supports(scorer, statements, together=False)
-    read = [claims[0] for claims in found.claims]
+    supports = claim_supports(scorer, statements, together=False)
+    read = [claims[0] for claims in supports.claims]
     # Score the window in which the reader found most, as the verifier does.
     windows = [
         Pair(support.window, pair.claims[0], pair.question, pair.evidence if support.window != pair.evidence else "")
@@ -152,7 +152,7 @@ def _fit(pairs: Sequence[dict[str, object]], floors: Sequence[float]) -> None:
                 f"floor {floor:g}: slope {slopes[0]:.4f}, network {sum(slopes[1:]):.4f}, intercept {intercept:.4f}, "
                 f"loss {loss:.4f} ({len(logs)})"
             )
-    print(f"beside {network.name}")
+    print(f"network: {network.name}")
 
 
 if __name__ == "__main__":

@@ -211,7 +211,7 @@ def measure(
         opened[name].dense.search(vectors[:1], K)
         opened[name].lexical.search(words[0], K)
     for number, (vector, query) in enumerate(zip(vectors, words, strict=True)):
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         for name in rng.sample(list(opened), len(opened)):
             started = perf_counter()
             dense = opened[name].dense.search(vector[None], K)[0]
@@ -221,10 +221,10 @@ def measure(
             times[name]["dense"].append(between - started)
             times[name]["words"].append(ended - between)
             shares[name].append(len(exact[number] & set(dense.positions[:10].tolist())) / 10)
-            found[name] = (dense, sparse)
+            results[name] = (dense, sparse)
         for name in opened:
-            local = found.get(f"local {name.split()[1]}")
-            same[name] += local is not None and found[name] == local
+            local = results.get(f"local {name.split()[1]}")
+            same[name] += local is not None and results[name] == local
     for name, row in rows.items():
         row["recall_at_10"] = round(float(np.mean(shares[name])), 4)
         row["equal_to_local"] = same[name]

@@ -61,10 +61,10 @@ class Side:
 
     def run(self) -> None:
         start, used = time.perf_counter(), time.process_time()
-        found = self.score()
+        scores = self.score()
         self.processor.append(time.process_time() - used)
         self.wall.append(time.perf_counter() - start)
-        self.scores = np.asarray(found, dtype=np.float64)
+        self.scores = np.asarray(scores, dtype=np.float64)
 
     def times(self, peer: Side, of: str = "wall") -> float:
         """Return the speed relative to the peer: the median over the repeats of the ratio within a repeat. of: wall or
@@ -91,8 +91,8 @@ def peer(folder: Path, precision: Precision) -> Callable[[Sequence[Pair]], Seque
     )
 
     def predict(pairs: Sequence[Pair]) -> Sequence[float]:
-        found = model.predict([(p.evidence, p.claim) for p in pairs], batch_size=_BATCH, show_progress_bar=False)
-        return [float(score) for score in found]
+        scores = model.predict([(p.evidence, p.claim) for p in pairs], batch_size=_BATCH, show_progress_bar=False)
+        return [float(score) for score in scores]
 
     return predict
 
@@ -119,12 +119,14 @@ def gigaflops(tokens: Sequence[int]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, default=800, help="distinct pairs scored, evenly out of all")
+    parser.add_argument(
+        "--pairs", type=int, default=800, help="number of distinct pairs to score, spread evenly over all"
+    )
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--samples", type=int, default=3)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--home", type=Path, help="keep index and run here, for the next time")
-    parser.add_argument("--no-bf16", action="store_true", help="leave bf16 out (it is where it does not pay)")
+    parser.add_argument("--home", type=Path, help="folder that keeps index and run for later calls")
+    parser.add_argument("--no-bf16", action="store_true", help="skip bf16 (always skipped where it is not faster)")
     args = parser.parse_args()
     keep_freed_memory()
     began = time.perf_counter()
@@ -181,24 +183,24 @@ def compared(folder: Path, pairs: Sequence[Pair], repeats: int, bf16: bool) -> d
     if bf16:
         same = float((sides["peer bf16"].labels() == sides["peer fp32"].labels()).mean())
         both["checkpoint"]["peer_labels_equal_bf16"] = round(same, 4)
-    tokens: dict[str, object] = {f"{name}_tokens": sum(found) for name, found in sizes.items()}
+    tokens: dict[str, object] = {f"{name}_tokens": sum(counts) for name, counts in sizes.items()}
     seconds: dict[str, object] = {side.name: round(min(side.wall), 3) for side in sides.values()}
     return {"scored": len(pairs), "repeats": repeats, "threads": threads} | both | tokens | {"seconds_best": seconds}
 
 
 def ratios(sides: dict[str, Side], name: str) -> dict[str, float]:
     """Return the speed of one of our models relative to the peer, by wall clock and by processor time."""
-    found: dict[str, float] = {}
+    figures: dict[str, float] = {}
     for ours, theirs in (("fp32", "fp32"), ("bf16", "fp32"), ("bf16", "bf16")):
         if f"peer {ours}" not in sides:
             continue
         one, two = sides[f"{name} {ours}"], sides[f"peer {theirs}"]
-        found[f"{ours}_times_peer_{theirs}"] = one.times(two)
-        found[f"{ours}_times_peer_{theirs}_processor"] = one.times(two, "processor")
+        figures[f"{ours}_times_peer_{theirs}"] = one.times(two)
+        figures[f"{ours}_times_peer_{theirs}_processor"] = one.times(two, "processor")
     if "peer bf16" in sides:
         same = sides[f"{name} bf16"].labels() == sides[f"{name} fp32"].labels()
-        found["labels_equal_bf16"] = round(float(same.mean()), 4)
-    return found
+        figures["labels_equal_bf16"] = round(float(same.mean()), 4)
+    return figures
 
 
 def deduplicated(folder: Path, calls: Sequence[Sequence[Pair]], pairs: Sequence[Pair]) -> dict[str, object]:

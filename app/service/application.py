@@ -10,11 +10,11 @@ import anyio.to_thread
 from fastapi import FastAPI
 
 from app.pipeline import Pipeline
-from app.service.api.openapi import describe_truly
+from app.service.api.openapi import remove_fastapi_errors
 from app.service.api.resource_limits import body_limits
 from app.service.api.routes import router
 from app.service.engine.answering import QueryService
-from app.service.engine.gauges import watch
+from app.service.engine.gauges import register_gauges
 from app.service.engine.health import Health
 from app.service.http.access import Access
 from app.service.http.body_budget import BodyBudget
@@ -53,23 +53,23 @@ def create_app(
     log_text: whether questions and answers are logged.
     root_path: URL path prefix such as ``/plumbline``. Raises ValueError if it is invalid.
     """
-    below = checked_root_path(root_path)
+    prefix = checked_root_path(root_path)
     pipeline = source if isinstance(source, Pipeline) else Pipeline(source)
-    owned = pipeline is not source
+    owns_pipeline = pipeline is not source
     metrics = Metrics()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         health = Health(pipeline)
         service = QueryService(pipeline, health, metrics=metrics, spend=app.state.access.spend, log_text=log_text)
-        watch(metrics, service)
+        register_gauges(metrics, service)
         app.state.answering = service
         await anyio.to_thread.run_sync(health.parts.open)
         try:
             yield
         finally:
             await service.close()
-            if owned:
+            if owns_pipeline:
                 pipeline.close()
 
     app = FastAPI(
@@ -80,23 +80,23 @@ def create_app(
         docs_url=None,  # both of these pages load their scripts from a CDN
         redoc_url=None,
         redirect_slashes=False,
-        servers=[{"url": below}] if below else None,
+        servers=[{"url": prefix}] if prefix else None,
     )
     app.state.access = Access(pipeline, required=require_key)
     add_error_handlers(app)
     app.include_router(router)
     app.include_router(chat_router)
     app.include_router(page_router)
-    for more in resource_routers:
-        app.include_router(more)
-    describe_truly(app)
+    for extra_router in resource_routers:
+        app.include_router(extra_router)
+    remove_fastapi_errors(app)
     # The last one added is the outermost.
-    usual = body_limit(pipeline.settings)
+    default_limit = body_limit(pipeline.settings)
     budget = BodyBudget(pipeline.settings.max_bodies_mb * 1_000_000)
-    app.add_middleware(BodyLimit, limit=usual, other=body_limits(usual), budget=budget)
-    app.add_middleware(EarlyRefusal, paths=_ADMITTED, refusal=lambda: no_place(app))
+    app.add_middleware(BodyLimit, limit=default_limit, other=body_limits(default_limit), budget=budget)
+    app.add_middleware(EarlyRefusal, paths=_ADMITTED, refusal=lambda: admission_refusal(app))
     app.add_middleware(RequestFrame, allowed_hosts=allowed_hosts, metrics=metrics, closing=lambda: closing(app))
-    app.add_middleware(SubPath, root_path=below)
+    app.add_middleware(SubPath, root_path=prefix)
     return app
 
 
@@ -118,10 +118,10 @@ def closing(app: FastAPI) -> bool:
     return isinstance(service, QueryService) and service.health.stopping
 
 
-def no_place(app: FastAPI) -> ApiError | None:
+def admission_refusal(app: FastAPI) -> ApiError | None:
     """Return the reason why no query can be admitted now; None if one can, or if the service has not started."""
     service = getattr(app.state, "answering", None)
-    return service.admission.no_place() if isinstance(service, QueryService) else None
+    return service.admission.refusal() if isinstance(service, QueryService) else None
 
 
 def body_limit(settings: Settings) -> int:

@@ -21,7 +21,7 @@ from app.service.http.http_protocol import BoundedHttp
 
 GRACE_S = 20
 BACKLOG = 128
-_LOOK_S = 0.05
+_POLL_S = 0.05
 
 
 def server_config(app: FastAPI, **more: Any) -> uvicorn.Config:
@@ -98,13 +98,13 @@ class DrainingServer(uvicorn.Server):
         await super().main_loop()
         drain(self._app)
         loop = asyncio.get_running_loop()
-        begun = loop.time()
+        started = loop.time()
         working = asyncio.create_task(idle(self._app))
         try:
             while not self.force_exit:  # a second Ctrl-C
-                passed = loop.time() - begun
+                passed = loop.time() - started
                 if passed >= self._drain_s and (working.done() or passed >= self._grace_s):
                     return
-                await asyncio.sleep(_LOOK_S)
+                await asyncio.sleep(_POLL_S)
         finally:
             working.cancel()

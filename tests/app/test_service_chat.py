@@ -120,7 +120,7 @@ def test_messages_in_parts_and_a_system_message_that_the_reader_cannot_follow(cl
     body = ask(client, messages=messages, max_tokens=4)
     assert body["plumbline"]["question"] == "How long is the warranty\nof the Heron 4?"
     (note,) = body["plumbline"]["notes"]
-    assert "system messages are not followed" in note
+    assert "system messages are ignored" in note
 
 
 class Told:

@@ -52,7 +52,7 @@ def test_a_full_queue_is_said_before_the_body_is_read(
             turn = await service.admission.enter()
             refused = await Silent(path, length).ask(app)
             text = await anyio.to_thread.run_sync(service.metrics.text)
-            turn.leave()
+            turn.release()
             return refused, text.decode()
 
     refused, text = asyncio.run(run())

@@ -20,7 +20,7 @@ from app.jobs.index_job import run_index
 from app.jobs.leases import JobLeases
 from app.jobs.worker import Worker
 from app.pipeline import Pipeline
-from app.service.api.resources import meaning
+from app.service.api.resources import client_error
 from app.service.application import create_app
 from app.service.http.errors import ApiError
 from data.columns import utc_now
@@ -118,7 +118,7 @@ def test_a_server_that_stops_does_not_wait_for_a_locked_database_for_ever(
 ) -> None:
     with locked(pipeline), TestClient(create_app(pipeline)) as client:
         assert client.post("/v1/query", json={"question": "How long is the warranty?"}).status_code == 200
-    assert "1 queries are not stored: the database is locked or away" in caplog.text
+    assert "1 queries are not stored: the database is locked or unavailable" in caplog.text
 
 
 def test_a_collection_that_somebody_else_indexes_is_waited_for(client: TestClient, pipeline: Pipeline) -> None:
@@ -142,7 +142,7 @@ def test_a_staging_folder_that_cannot_be_made(client: TestClient, pipeline: Pipe
 
 @pytest.mark.parametrize(("number", "code"), [(errno.ENOSPC, "disk_full"), (errno.EIO, "storage_unavailable")])
 def test_a_full_disk_has_a_name_of_its_own(number: int, code: str) -> None:
-    found = meaning(OSError(number, "said the system", "/secret/place"), logging.getLogger("test"))
+    found = client_error(OSError(number, "said the system", "/secret/place"), logging.getLogger("test"))
     assert isinstance(found, ApiError)
     assert (found.status, found.code) == (503, code)
     assert found.retry_after is not None

@@ -33,7 +33,7 @@ def test_turns_are_given_in_order_and_the_rest_is_refused() -> None:
         async def wait(number: int) -> None:
             turn = await admission.enter()
             order.append(number)
-            turn.leave()
+            turn.release()
 
         waiting = [asyncio.create_task(wait(n)) for n in range(2)]
         await asyncio.sleep(0)
@@ -41,11 +41,11 @@ def test_turns_are_given_in_order_and_the_rest_is_refused() -> None:
         with pytest.raises(ApiError) as error:
             await admission.enter()
         assert refused(error) == (429, "queue_full")
-        first.leave()
-        first.leave()  # nothing happens
+        first.release()
+        first.release()  # nothing happens
         await asyncio.gather(*waiting)
         assert order == [0, 1]
-        second.leave()
+        second.release()
         await admission.idle()
         assert admission.inside == 0
 
@@ -60,11 +60,11 @@ def test_who_is_cancelled_while_waiting_takes_no_turn() -> None:
         await asyncio.sleep(0)
         tasks[0].cancel()
         await asyncio.sleep(0)
-        first.leave()  # gives the turn to the second one,
+        first.release()  # gives the turn to the second one,
         tasks[1].cancel()  # which is cancelled before it learns of it
         third = await tasks[2]
         assert admission.inside == 1
-        third.leave()
+        third.release()
         await admission.idle()
 
     asyncio.run(run())
@@ -87,7 +87,7 @@ def test_memory_and_stopping_refuse_at_once_and_hand_back_those_who_wait() -> No
             with pytest.raises(ApiError) as error:
                 await stopped
             assert refused(error) == (503, "shutting_down")
-        first.leave()
+        first.release()
         await admission.idle()
 
     asyncio.run(run())

@@ -55,7 +55,7 @@ collections_router.include_router(_json)
 
 @collections_router.get(
     "/v1/collections/{name}",
-    summary="One collection, and its newest job",
+    summary="Show a collection and its newest job",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(name: str, caller: Reader, resources: ResourcesDep) -> CollectionDetail:
@@ -111,7 +111,7 @@ async def upload_documents(
 
 @collections_router.get(
     "/v1/collections/{name}/documents",
-    summary="The documents of a collection",
+    summary="List the documents of a collection",
     responses=error_responses(401, 403, 404, 422, 429, 500, 503),
 )
 async def documents(
@@ -128,7 +128,7 @@ async def documents(
 
 @collections_router.get(
     "/v1/collections/{name}/documents/{document_id:path}",
-    summary="One document with its text",
+    summary="Show a document with its text",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def document(name: str, document_id: str, caller: Reader, resources: ResourcesDep) -> DocumentText:
@@ -136,10 +136,12 @@ async def document(name: str, document_id: str, caller: Reader, resources: Resou
 
     def look() -> DocumentText:
         own = resources.own(caller.tenant, name)
-        found = find_document(resources.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
-        if found is None:
+        stored_document = (
+            find_document(resources.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
+        )
+        if stored_document is None:
             raise missing("document")
-        return document_text(found)
+        return document_text(stored_document)
 
     return await resources.do(look)
 
@@ -171,14 +173,14 @@ async def remove(
 
 @collections_router.get(
     "/v1/collections/{name}/generations",
-    summary="The indexes of a collection",
+    summary="List the indexes of a collection",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def generations(name: str, caller: Reader, resources: ResourcesDep) -> GenerationsReply:
     """Return the indexes of the collection, newest first."""
 
     def look() -> GenerationsReply:
-        found = list_generations(resources.pipeline.store, resources.own(caller.tenant, name).stored)
-        return GenerationsReply(data=[generation_reply(one) for one in found])
+        facts = list_generations(resources.pipeline.store, resources.own(caller.tenant, name).stored)
+        return GenerationsReply(data=[generation_reply(one) for one in facts])
 
     return await resources.do(look)

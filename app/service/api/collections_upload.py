@@ -54,8 +54,8 @@ async def read_form(request: Request, most_bytes: int, timeout_s: float = BODY_T
         raise ApiError(
             415, "send the files as multipart/form-data, in parts named files", code="unsupported_media_type"
         )
-    promised = request.headers.get("content-length", "")
-    if promised.isdecimal() and (len(promised) > 18 or int(promised) > most_bytes):
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and (len(declared) > 18 or int(declared) > most_bytes):
         raise too_large(most_bytes)
     receive = request.receive
     clock = asyncio.get_running_loop().time
@@ -95,18 +95,18 @@ def files_of(form: FormData) -> list[UploadFile]:
 
     Raises ApiError 422 if there are no files or two with one name, and BadNameError for an invalid name.
     """
-    found = [value for name, value in form.multi_items() if name == "files" and isinstance(value, UploadFile)]
+    files = [value for name, value in form.multi_items() if name == "files" and isinstance(value, UploadFile)]
     # A browser sends an empty file field as a file without a name.
-    found = [file for file in found if file.filename or file.size]
-    if not found:
+    files = [file for file in files if file.filename or file.size]
+    if not files:
         raise ApiError(
             422, "there is no file: send parts named files, each with a file name", code="invalid_value", param="files"
         )
-    names = [safe_name(file.filename or "") for file in found]
+    names = [safe_name(file.filename or "") for file in files]
     twice = next((name for name in names if names.count(name) > 1), None) if len(set(names)) < len(names) else None
     if twice is not None:
         raise ApiError(422, f"two files are called {twice!r}", code="invalid_value", param="files")
-    return found
+    return files
 
 
 def stage(folder: Path, files: list[UploadFile]) -> tuple[StagedFile, ...]:

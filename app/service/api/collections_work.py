@@ -16,7 +16,7 @@ from app.jobs.requests import IndexRequest, digest
 from app.jobs.staging import staging_folder
 from app.pipeline import Pipeline
 from app.service.api.collections_upload import files_of, read_form, stage, unstage
-from app.service.api.jobs import check_room
+from app.service.api.jobs import check_job_limit
 from app.service.api.resources import Resources, missing
 from app.service.http.access import Caller
 from retrieval.collections import delete_collection
@@ -30,7 +30,7 @@ async def upload(request: Request, resources: Resources, caller: Caller, name: s
     """
     pipeline = resources.pipeline
     own = await resources.do(resources.own, caller.tenant, name)
-    await resources.do(check_room, pipeline, caller)
+    await resources.do(check_job_limit, pipeline, caller)
     limits = (pipeline.settings.max_upload_mb * 1_000_000, caller.limits.upload_bytes)
     form = await read_form(request, min(limit for limit in limits if limit is not None))
     try:
@@ -46,7 +46,7 @@ def remove_document(
     pipeline: Pipeline, caller: Caller, own: TenantCollection, document_id: str, key: str | None
 ) -> Job:
     """Queue the job that removes a document. Raises ApiError 404 if the collection does not contain it."""
-    check_room(pipeline, caller)
+    check_job_limit(pipeline, caller)
     if find_document(pipeline.store, own.stored, document_id) is None:
         raise missing("document")
     request = IndexRequest(remove=(document_id,))
@@ -60,8 +60,8 @@ def delete_tenant_collection(pipeline: Pipeline, own: TenantCollection) -> None:
 
 def newest_job(pipeline: Pipeline, caller: Caller, own: TenantCollection) -> Job | None:
     """Return the newest index job of a collection; None if there is none."""
-    found = JobStore(pipeline.store).list(caller.tenant, kind="index", stored=own.stored, limit=1)
-    return found[0] if found else None
+    jobs = JobStore(pipeline.store).list(caller.tenant, kind="index", stored=own.stored, limit=1)
+    return jobs[0] if jobs else None
 
 
 def _staged(

@@ -41,10 +41,10 @@ Format = Annotated[Literal["html", "json"], Query(description="an HTML page, or 
 async def reports(request: Request) -> Reports:
     """Return the app's report builder, created on the first request."""
     state = request.app.state
-    found = getattr(state, "reports", None)
-    if not isinstance(found, Reports):
-        found = state.reports = Reports()
-    return found
+    existing = getattr(state, "reports", None)
+    if not isinstance(existing, Reports):
+        existing = state.reports = Reports()
+    return existing
 
 
 ReportsDep = Annotated[Reports, Depends(reports)]
@@ -78,17 +78,17 @@ evaluations_router.include_router(_json)
 
 
 @evaluations_router.get(
-    "/v1/evaluations", summary="The evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
+    "/v1/evaluations", summary="List evaluations", responses=error_responses(401, 403, 422, 429, 500, 503)
 )
 async def list_runs(caller: Evaluator, resources: ResourcesDep, limit: Limit = 100, offset: Offset = 0) -> RunsReply:
     """Return the runs of the caller's tenant, newest first."""
-    found = await resources.do(RunStore(resources.pipeline.store).list_runs, caller.tenant)
-    return RunsReply(data=[RunReply(**run_fields(info)) for info in found[offset : offset + limit]])
+    runs = await resources.do(RunStore(resources.pipeline.store).list_runs, caller.tenant)
+    return RunsReply(data=[RunReply(**run_fields(info)) for info in runs[offset : offset + limit]])
 
 
 @evaluations_router.get(
     "/v1/evaluations/{run_id}",
-    summary="One evaluation, with its estimates so far",
+    summary="Show an evaluation with its estimates so far",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports: ReportsDep) -> RunDetail:
@@ -103,7 +103,7 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports:
 
 @evaluations_router.get(
     "/v1/evaluations/{run_id}/answers",
-    summary="The answers of an evaluation",
+    summary="List the answers of an evaluation",
     responses=error_responses(401, 403, 404, 422, 429, 500, 503),
 )
 async def answers(
@@ -133,7 +133,7 @@ async def answers(
 @evaluations_router.get(
     "/v1/evaluations/{run_id}/report",
     response_model=None,
-    summary="The report of an evaluation",
+    summary="Show the report of an evaluation",
     responses={**_REPORT, **error_responses(401, 403, 404, 409, 422, 429, 500, 503)},
 )
 async def report(

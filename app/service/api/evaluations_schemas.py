@@ -70,28 +70,32 @@ class EvaluationBody(BaseModel):
     )
 
     questions: Annotated[list[QuestionBody], _FIRST_ERROR] | Literal["samples"] = Field(
-        description='up to 5000 questions, or "samples": those that come with Plumbline'
+        description='up to 5000 questions, or "samples" for the sample questions of Plumbline'
     )
     name: str = Field(default="", max_length=200, description="title of the report")
     collection: str | None = Field(
-        default=None, max_length=64, description="collection to search; default the only existing one"
+        default=None, max_length=64, description="collection to search; default: the only one"
     )
     trusted: str | None = Field(
-        default=None, max_length=64, description="collection whose documents count as truth; default the searched one"
+        default=None,
+        max_length=64,
+        description="collection in which evidence is searched; default: the collection that is searched for answers",
     )
     arms: list[Annotated[str, Field(min_length=1, max_length=64)]] | None = Field(
         default=None,
         min_length=1,
         max_length=12,
-        description="docs/arms.md; default closed_book, rag and oracle, for a reader without closed_book",
+        description="names of arms (docs/arms.md); default: closed_book, rag and oracle; rag and oracle for the reader",
     )
-    limit: int | None = Field(default=None, ge=1, le=MOST_QUESTIONS, description="only the first N questions")
-    samples: int = Field(default=1, ge=1, le=100, description="of each question in each arm")
-    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    limit: int | None = Field(
+        default=None, ge=1, le=MOST_QUESTIONS, description="maximum number of questions; the first ones are used"
+    )
+    samples: int = Field(default=1, ge=1, le=100, description="number of samples per question and arm")
+    k: int = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
     mode: Mode | None = Field(default=None, description="default: the collection's settings")
     fusion: Fusion | None = Field(default=None, description="default: the collection's settings")
     temperature: float | None = Field(
-        default=None, ge=0, le=100, description="default 0 (greedy), 0.7 for several samples"
+        default=None, ge=0, le=100, description="default: 0 (greedy) for one sample, 0.7 for several"
     )
     top_k: int | None = Field(default=None, ge=1, le=2**31 - 1)
     top_p: float = Field(default=1.0, gt=0, le=1)
@@ -99,7 +103,7 @@ class EvaluationBody(BaseModel):
     stop: list[Annotated[str, Field(min_length=1, max_length=256)]] = Field(default_factory=list, max_length=16)
     seed: int = Field(default=0, ge=0, lt=2**63)
     verifier: Literal["auto", "reference", "entailment"] = "auto"
-    threshold: float = Field(default=0.5, gt=0, le=1, description="support from which a claim is supported, in (0, 1]")
+    threshold: float = Field(default=0.5, gt=0, le=1, description="minimum support of a supported claim, in (0, 1]")
 
     def to_request(self) -> EvaluationRequest:
         """Return the request as it is stored with the job."""

@@ -18,7 +18,7 @@ from app.pipeline import Pipeline
 from app.runs.comparison import comparison_data
 from app.runs.evaluate import arms_of
 from app.runs.report import report_data
-from app.service.api.jobs import check_room
+from app.service.api.jobs import check_job_limit
 from app.service.api.resources import missing, refused
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
@@ -87,7 +87,7 @@ def start(pipeline: Pipeline, caller: Caller, request: EvaluationRequest, key: s
     if allowed is not None and plan.decoding.max_tokens > allowed:
         message = f"max_tokens is {plan.decoding.max_tokens}: this key may request at most {allowed}"
         raise refused(AppError(message), "max_tokens")
-    check_room(pipeline, caller)
+    check_job_limit(pipeline, caller)
     fields = request.to_json()
     return JobStore(pipeline.store).submit(
         uuid.uuid4().hex, "evaluation", caller.tenant, fields, request_sha256=digest(fields), idempotency_key=key

@@ -26,7 +26,7 @@ Reader = Annotated[Caller, Depends(require("index", "evaluate"))]
 ResourcesDep = Annotated[Resources, Depends(resources)]
 
 
-@jobs_router.get("/v1/jobs", summary="The jobs", responses=error_responses(401, 403, 422, 429, 500, 503))
+@jobs_router.get("/v1/jobs", summary="List jobs", responses=error_responses(401, 403, 422, 429, 500, 503))
 async def list_jobs(
     caller: Reader,
     resources: ResourcesDep,
@@ -44,16 +44,16 @@ async def list_jobs(
         return jobs.list(caller.tenant, kind=kind, status=status, stored=stored, limit=limit, offset=offset)
 
     try:
-        found = await resources.do(find)
+        jobs_found = await resources.do(find)
     except ApiError as error:
         if error.status != 404:
             raise
-        found = ()  # a filter without matches gives an empty list, not a 404
-    return JobsReply(data=[job_reply(job) for job in found])
+        jobs_found = ()  # a filter without matches gives an empty list, not a 404
+    return JobsReply(data=[job_reply(job) for job in jobs_found])
 
 
 @jobs_router.get(
-    "/v1/jobs/{job_id}", summary="One job, and its progress", responses=error_responses(401, 403, 404, 429, 500, 503)
+    "/v1/jobs/{job_id}", summary="Show a job and its progress", responses=error_responses(401, 403, 404, 429, 500, 503)
 )
 async def get_job(job_id: str, caller: Reader, resources: ResourcesDep) -> JobReply:
     """Return a job. Poll about once a second until status is succeeded, failed or cancelled."""
@@ -92,7 +92,7 @@ async def retry_job(job_id: str, request: Request, caller: Reader, resources: Re
 
     def retry() -> Job:
         found_job(resources.pipeline, caller, job_id)
-        check_room(resources.pipeline, caller)
+        check_job_limit(resources.pipeline, caller)
         job = JobStore(resources.pipeline.store).retry(caller.tenant, job_id)
         if job is None:
             raise missing("job")
@@ -101,7 +101,7 @@ async def retry_job(job_id: str, request: Request, caller: Reader, resources: Re
     return job_reply(await resources.do(retry))
 
 
-def check_room(pipeline: Pipeline, caller: Caller) -> None:
+def check_job_limit(pipeline: Pipeline, caller: Caller) -> None:
     """Raise ApiError 429 if the tenant has too many jobs waiting."""
     if JobStore(pipeline.store).count(caller.tenant) >= MOST_WAITING:
         message = f"{MOST_WAITING} jobs are waiting already: try again when some are done"

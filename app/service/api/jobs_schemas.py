@@ -59,17 +59,19 @@ class JobReply(Reply):
     object: Literal["job"] = "job"
     kind: Literal["index", "evaluation"]
     status: Literal["queued", "running", "succeeded", "failed", "cancelled"]
-    collection: str | None = Field(default=None, description="null if not needed, or deleted")
+    collection: str | None = Field(
+        default=None, description="name of the collection; null if the job needs none, or it was deleted"
+    )
     progress: list[StepReply]
-    error: str | None = Field(default=None, description="reason of the failure")
+    error: str | None = Field(default=None, description="reason for the failure")
     attempts: int = Field(description="number of starts by a worker")
-    cancelling: bool = Field(description="a stop was requested, and takes effect at its next step")
+    cancelling: bool = Field(description="whether the job was asked to stop and will do so at its next step")
     result: dict[str, Any] | None = None
     run_id: str | None = Field(
-        default=None, description="of an evaluation, as soon as it is known: GET /v1/evaluations/{run_id}"
+        default=None, description="ID of an evaluation's run, once it is known: GET /v1/evaluations/{run_id}"
     )
     created_at: datetime
-    heartbeat_at: datetime | None = Field(default=None, description="time of the worker's last renewal")
+    heartbeat_at: datetime | None = Field(default=None, description="time of the worker's last heartbeat")
     finished_at: datetime | None = None
 
 

@@ -16,18 +16,18 @@ from app.service.http.access import admit_route
 from app.service.http.errors import ApiError
 from app.service.http.json_body import LARGE_BYTES, LargeBodies
 
-RETRY_HEADER = {"Retry-After": {"description": "seconds", "schema": {"type": "integer"}}}
+RETRY_HEADER = {"Retry-After": {"description": "seconds until a retry is useful", "schema": {"type": "integer"}}}
 _MEANINGS = {
     400: "The body cannot be read",
     401: "A key is missing, wrong, revoked or expired",
-    403: "The key lacks the scope, or the host name is not the server's",
-    404: "No such collection or model",
+    403: "The key lacks the scope, or the Host header is not accepted",
+    404: "The object does not exist",
     408: "The body did not arrive in time",
-    409: "It exists already, or changed meanwhile",
+    409: "The request conflicts with the present state",
     413: "The body is too large",
-    415: "The body is not of this content type",
-    422: "An invalid value; param names it",
-    429: "Too many requests wait, or the key has reached its limit",
+    415: "The content type of the body is not supported",
+    422: "A value is invalid; param names it",
+    429: "Too many requests are waiting, or the key has reached its limit",
     500: "Internal error",
     503: "Not ready, busy, stopping, or a component is not available",
 }
@@ -82,10 +82,10 @@ class JsonRoute(APIRoute):
 def _large_bodies(request: Request) -> LargeBodies:
     """Return the app's parser of large bodies, created on the first request."""
     state = request.app.state
-    found = getattr(state, "large_bodies", None)
-    if not isinstance(found, LargeBodies):
-        found = state.large_bodies = LargeBodies()
-    return found
+    existing = getattr(state, "large_bodies", None)
+    if not isinstance(existing, LargeBodies):
+        existing = state.large_bodies = LargeBodies()
+    return existing
 
 
 def _require_json(request: Request) -> None:

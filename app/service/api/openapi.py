@@ -6,10 +6,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-_THEIRS = ("HTTPValidationError", "ValidationError")
+_FASTAPI_SCHEMAS = ("HTTPValidationError", "ValidationError")
 
 
-def describe_truly(app: FastAPI) -> None:
+def remove_fastapi_errors(app: FastAPI) -> None:
     """Remove FastAPI's validation error from the OpenAPI description; routes that validate values declare the error
     object instead.
     """
@@ -21,9 +21,9 @@ def describe_truly(app: FastAPI) -> None:
         if not cached:
             for operations in schema["paths"].values():
                 for operation in operations.values():
-                    if _THEIRS[0] in str(operation.get("responses", {}).get("422")):
+                    if _FASTAPI_SCHEMAS[0] in str(operation.get("responses", {}).get("422")):
                         del operation["responses"]["422"]
-            for name in _THEIRS:
+            for name in _FASTAPI_SCHEMAS:
                 schema.get("components", {}).get("schemas", {}).pop(name, None)
         return schema
 

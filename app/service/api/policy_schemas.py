@@ -17,22 +17,27 @@ class PolicyFields(BaseModel):
 
     policy: Annotated[list[PolicyName], Field(max_length=6)] | None = Field(
         default=None,
-        description="what a verifier does with the answer, run in this order: none, flag, strip, best_of_n, correct, "
-        "abstain; with any but none a stream sends no text before they have ended",
+        description="policies that act on a verifier's verdicts; they run in the order none, flag, strip, best_of_n, "
+        "correct, abstain. With any except none, a stream sends no text before the policies have ended",
     )
     max_hallucination_rate: float | None = Field(
         default=None,
         gt=0,
         lt=1,
-        description="answer only with a valid certificate that at most this share of the answers hallucinates, "
-        "else 409; implies the policy abstain",
+        description="maximum share of hallucinated answers, which a valid certificate must guarantee (409 without "
+        "one); implies the policy abstain",
     )
     threshold: float | None = Field(
-        default=None, ge=0, le=1, description="support below which a claim is unsupported; default 0.5"
+        default=None, ge=0, le=1, description="support below which a claim counts as unsupported; default 0.5"
     )
-    correct_rounds: int | None = Field(default=None, ge=1, le=MOST_ROUNDS, description="of correct; default 2")
+    correct_rounds: int | None = Field(
+        default=None, ge=1, le=MOST_ROUNDS, description="maximum rounds of the policy correct; default 2"
+    )
     correct_tokens: int | None = Field(
-        default=None, ge=1, le=MOST_TOKENS, description="of correct, prompts and answers together; default 8192"
+        default=None,
+        ge=1,
+        le=MOST_TOKENS,
+        description="maximum tokens of the policy correct, in prompts and answers; default 8192",
     )
 
     def policy_request(self) -> PolicyRequest:
@@ -112,7 +117,7 @@ class RoundReply(_Reply):
     text: str
     score: float | None
     kept: bool
-    found: int = Field(description="passages that the earlier prompt had not")
+    found: int = Field(description="number of retrieved passages that the earlier prompt did not have")
     prompt_tokens: int
     completion_tokens: int
 

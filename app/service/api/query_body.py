@@ -43,14 +43,16 @@ class QueryBody(PolicyFields):
     )
 
     question: str = Field(min_length=1, description="the question; the server sets its maximum length")
-    collection: str | None = Field(default=None, max_length=64, description="default: the only collection there is")
+    collection: str | None = Field(
+        default=None, max_length=64, description="collection to search; default: the only one"
+    )
     retrieval: bool = Field(default=True, description="false: answer without retrieval")
-    k: int = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    k: int = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
     mode: Mode | None = Field(default=None, description="retrievers to use; default: the collection's setting")
     fusion: Fusion | None = Field(
         default=None, description="fusion of a hybrid search; default: the collection's setting"
     )
-    style: Style = Field(default="short", description='"sentence": short answers become full sentences, by rule')
+    style: Style = Field(default="short", description='"sentence" turns short answers into full sentences, by rules')
     temperature: float = Field(default=0.0, ge=0, le=100, description="0 is greedy; default 0, with best_of_n 0.7")
     top_k: int | None = Field(
         default=None, ge=1, le=2**31 - 1, description="keep the k most likely tokens; default all"
@@ -77,16 +79,16 @@ class QueryBody(PolicyFields):
         default=None,
         max_length=50,
         description="earlier turns of a conversation, oldest first; may be empty. The question may refer to them, and "
-        "a greeting gets a greeting. Default: the question stands alone",
+        "a greeting gets a greeting. Default: the question is self-contained",
     )
     deadline_s: float | None = Field(
-        default=None, gt=0, le=86_400, description="maximum total time in seconds; the server has a limit of its own"
+        default=None, gt=0, le=86_400, description="maximum total time in seconds; the server may have a lower limit"
     )
     stream: bool = Field(default=False, description="stream the answer as server-sent events")
 
     @field_validator("question")
     @classmethod
-    def _says_something(cls, question: str) -> str:
+    def _not_blank(cls, question: str) -> str:
         if is_blank(question):
             raise ValueError("the question is empty")
         if "\0" in question:

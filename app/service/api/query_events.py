@@ -29,7 +29,7 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
     searched = live.prepared.searched
     head = {
         "id": live.id,
-        "question": live.ask.shown.question,
+        "question": live.query.shown.question,
         "collection": searched.collection,
         "generation": searched.generation,
         "search": searched.settings,
@@ -58,8 +58,8 @@ async def query_events(live: LiveQuery) -> AsyncIterator[bytes]:
                 last = item
                 yield event({"answers": [_judged(item, sample) for sample in range(len(item.answers))]}, "verdicts")
     except Exception as error:  # The status has been sent: the stream ends with an error event.
-        found = streamed_error(error)
-        yield event(error_body(found.status, found.message, found.code, found.param), "error")
+        api_error = streamed_error(error)
+        yield event(error_body(api_error.status, api_error.message, api_error.code, api_error.param), "error")
         return
     if last is None:
         raise AssertionError("a query ended without a result")
@@ -73,7 +73,7 @@ def _answered(live: LiveQuery, result: QueryResult) -> list[bytes]:
         for sample, answer in enumerate(result.answers)
         if live.buffered and answer.completion.thought
     ]
-    whole_text = live.ask.request.style != "short" or live.buffered
+    whole_text = live.query.request.style != "short" or live.buffered
     texts = [
         event({"sample": sample, "text": answer.text}, "text")
         for sample, answer in enumerate(result.answers)

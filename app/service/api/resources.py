@@ -59,31 +59,31 @@ class Resources:
         try:
             return await anyio.to_thread.run_sync(run, limiter=self._threads)
         except Exception as error:  # becomes an error object, or is raised again
-            found = meaning(error, self._log)
-            if found is error:
+            mapped = client_error(error, self._log)
+            if mapped is error:
                 raise
-            raise found from error
+            raise mapped from error
 
     def own(self, tenant: str, name: str) -> TenantCollection:
         """Return the tenant's collection.
 
         Raises ApiError 404. The message is the same whether or not another tenant has a collection of this name.
         """
-        found = tenant_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
-        if found is None:
+        collection = tenant_collection(self.pipeline.store, tenant, name) if _NAME.fullmatch(name) else None
+        if collection is None:
             raise missing("collection")
-        return found
+        return collection
 
 
 async def resources(request: Request) -> Resources:
     """Return the app's Resources, created on the first request."""
     state = request.app.state
-    found = getattr(state, "resources", None)
-    if not isinstance(found, Resources):
+    existing = getattr(state, "resources", None)
+    if not isinstance(existing, Resources):
         answering = state.answering
         assert isinstance(answering, QueryService)  # noqa: S101 - the lifespan puts nothing else there
-        found = state.resources = Resources(answering.pipeline)
-    return found
+        existing = state.resources = Resources(answering.pipeline)
+    return existing
 
 
 def missing(what: str) -> ApiError:
@@ -102,7 +102,7 @@ def refuse_other_sites(request: Request) -> None:
         raise ApiError(403, "this request was sent by a page of another site", code="foreign_origin")
 
 
-def meaning(error: Exception, log: logging.Logger) -> Exception:
+def client_error(error: Exception, log: logging.Logger) -> Exception:
     """Return the ApiError for an error that a client can act on; any other error unchanged."""
     conflicts: tuple[tuple[type[Exception], str], ...] = (
         (NameTakenError, "collection_exists"),
@@ -112,7 +112,7 @@ def meaning(error: Exception, log: logging.Logger) -> Exception:
         if isinstance(error, kind):
             return ApiError(409, str(error), code=code)
     if isinstance(error, IntegrityError):  # deleted, or created by another request, between two steps
-        return ApiError(409, "it was changed by another request meanwhile: try again", code="conflict", retry_after=1)
+        return ApiError(409, "the object was changed by another request: try again", code="conflict", retry_after=1)
     if isinstance(error, KeyReusedError):
         return ApiError(422, str(error), code="idempotency_key_reused", param="Idempotency-Key")
     if isinstance(error, BadNameError):

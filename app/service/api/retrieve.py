@@ -28,19 +28,21 @@ class RetrieveBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, json_schema_extra={"examples": [_EXAMPLE]})
 
-    query: str = Field(min_length=1, description="the query in words; the server sets a maximum length")
-    collection: str | None = Field(default=None, max_length=64, description="default: the only existing one")
+    query: str = Field(min_length=1, description="the query text; the server sets its maximum length")
+    collection: str | None = Field(
+        default=None, max_length=64, description="collection to search; default: the only one"
+    )
     k: int = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
     mode: Mode | None = Field(default=None, description="retrievers to use; default: the collection's settings")
     fusion: Fusion | None = Field(
-        default=None, description="how a hybrid combines them; default: the collection's settings"
+        default=None, description="fusion of a hybrid search; default: the collection's settings"
     )
 
     @field_validator("query")
     @classmethod
-    def _says_something(cls, query: str) -> str:
+    def _not_blank(cls, query: str) -> str:
         if is_blank(query):
-            raise ValueError("the query is empty: ask for something")
+            raise ValueError("the query is empty: enter a text")
         if "\0" in query:
             raise ValueError("the query contains a NUL character: remove it")
         return query
@@ -92,9 +94,9 @@ async def retrieve(
     def searched() -> RetrieveReply:
         own = chosen(resources, caller, body.collection)
         search = resources.pipeline.search(own.stored, body.mode, body.fusion)
-        found = search.retrieve(body.query, body.k)
-        places = chunk_locations(resources.pipeline.store, own.stored, [one.chunk for one in found])
-        data = [_chunk(one, places[one.chunk.id]) for one in found]
+        hits = search.retrieve(body.query, body.k)
+        places = chunk_locations(resources.pipeline.store, own.stored, [one.chunk for one in hits])
+        data = [_chunk(one, places[one.chunk.id]) for one in hits]
         generation = search.retriever.generation_hash
         return RetrieveReply(collection=own.name, generation=generation, search=search.settings, data=data)
 
@@ -114,7 +116,7 @@ def chosen(resources: Resources, caller: Caller, name: str | None) -> TenantColl
         if not known:
             raise missing("collection")
         if len(known) > 1:
-            message = f"name a collection: {', '.join(one.name for one in known)}"
+            message = f"there are several collections: name one of {', '.join(one.name for one in known)}"
             raise ApiError(422, message, code="invalid_value", param="collection")
         own = known[0]
     if own.info.generation_hash is None:

@@ -51,17 +51,17 @@ router = APIRouter(route_class=JsonRoute)
 )
 async def query(body: QueryBody, request: Request, service: Service, caller: MayQuery) -> Any:
     """Retrieve, generate, and return the answers with their sources, as one response or as a stream."""
-    ask = body.to_pending(caller)
+    pending = body.to_pending(caller)
     if body.stream:
-        live = await unless_gone(request, service.begin(ask))
+        live = await unless_gone(request, service.begin(pending))
         return EventStream(query_events(live), live.cancel)
-    result = await unless_gone(request, service.answer(ask))
+    result = await unless_gone(request, service.answer(pending))
     return result.to_json()
 
 
 @router.get(
     "/v1/collections",
-    summary="The collections and their published indexes",
+    summary="List collections and their published indexes",
     responses=error_responses(401, 403, 429, 500, 503),
     tags=["collections"],
 )
@@ -84,7 +84,7 @@ async def collections(service: Service, caller: MayQuery) -> CollectionsReply:
     )
 
 
-@router.get("/livez", summary="Whether the process responds", tags=["health"])
+@router.get("/livez", summary="Check whether the process responds", tags=["health"])
 async def livez() -> LiveReply:
     """Return 200 whenever the process responds."""
     return LiveReply()
@@ -93,7 +93,7 @@ async def livez() -> LiveReply:
 @router.get(
     "/readyz",
     response_model=ReadyReply,
-    summary="Whether model, database and every published collection are available",
+    summary="Check whether model, database and every published collection are available",
     responses={503: {"model": NotReadyReply, "description": "Not ready, with reasons", "headers": RETRY_HEADER}},
     tags=["health"],
 )
@@ -101,13 +101,15 @@ async def readyz(service: Service, request: Request) -> Any:
     """Return 200 if the service is ready, or 503 with the reasons. If keys are required, a request without a valid key
     gets counts only, without names and details.
     """
-    found = await service.health.readiness()
+    readiness = await service.health.readiness()
     caller = await recognised(request)
-    if not found.problems and found.model is not None:
+    if not readiness.problems and readiness.model is not None:
         return ReadyReply(
-            model=found.model, collections=list(found.names(caller)), collection_count=len(found.collections)
+            model=readiness.model,
+            collections=list(readiness.names(caller)),
+            collection_count=len(readiness.collections),
         )
-    reasons = list(found.reasons(caller))
+    reasons = list(readiness.reasons(caller))
     error = not_ready("; ".join(reasons))
     body = {**error_body(error.status, error.message, error.code), "reasons": reasons}
     return JSONResponse(body, status_code=error.status, headers={"Retry-After": str(error.retry_after)})

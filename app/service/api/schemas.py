@@ -145,7 +145,7 @@ class SourceReply(_Reply):
     title: str
     start: int = Field(description="offset of the chunk in its document, in characters")
     end: int
-    place: str = Field(description="location in words (page, heading, line); empty if unknown")
+    place: str = Field(description="location as text (page, heading, line); empty if unknown")
     text: str
     shown_characters: int = Field(description="number of the chunk's characters in the prompt")
     rank: int
@@ -182,8 +182,8 @@ class QueryReply(_Reply):
     id: str
     question: str
     collection: str | None
-    generation: str | None = Field(description="hash of the index generation searched; null without retrieval")
-    search: str | None = Field(description="the search settings; null without retrieval")
+    generation: str | None = Field(description="hash of the searched index generation; null without retrieval")
+    search: str | None = Field(description="search settings as text; null without retrieval")
     model: str
     answers: list[AnswerReply]
     sources: list[SourceReply]

@@ -43,9 +43,9 @@ class ClaimBody(BaseModel):
     answerable: bool = Field(
         default=True,
         description="false if the documents do not answer the question: a short answer is then judged by the "
-        "verifier's network alone, without the reader, which is unreliable there",
+        "verifier's network alone, without the reader, which is unreliable for such questions",
     )
-    id: str = Field(default="", max_length=255, description="your id of the claim, returned with its result")
+    id: str = Field(default="", max_length=255, description="ID of the claim, returned with its result")
 
 
 class VerifyBody(BaseModel):

@@ -22,10 +22,10 @@ ResourcesDep = Annotated[Resources, Depends(resources)]
 async def watching(request: Request) -> Watching:
     """Return the app's Watching, created on the first request."""
     state = request.app.state
-    found = getattr(state, "watching", None)
-    if not isinstance(found, Watching):
-        found = state.watching = Watching(state.answering.pipeline)
-    return found
+    existing = getattr(state, "watching", None)
+    if not isinstance(existing, Watching):
+        existing = state.watching = Watching(state.answering.pipeline)
+    return existing
 
 
 WatchingDep = Annotated[Watching, Depends(watching)]
@@ -46,7 +46,7 @@ def own_status(
 @watch_router.get(
     "/v1/watch",
     response_model=WatchesReply,
-    summary="Rates in service and alarms",
+    summary="List rates in service and alarms",
     responses=error_responses(401, 403, 429, 500, 503),
 )
 async def show_all(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:
@@ -59,7 +59,7 @@ async def show_all(caller: Evaluator, resources: ResourcesDep, watched: Watching
 @watch_router.get(
     "/v1/watch/{name}",
     response_model=WatchesReply,
-    summary="Rate in service and alarms of a collection or a certificate",
+    summary="Show rate in service and alarms of a collection or a certificate",
     responses=error_responses(401, 403, 404, 429, 500, 503),
 )
 async def show(name: str, caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> Any:

@@ -28,18 +28,18 @@ class Limits:
     least_memory: int = 0
 
 
-class Turn:
-    """A slot held by an active request. left: called once, when the slot is released, with the seconds it was held."""
+class Slot:
+    """A slot held by an active request. on_release: called once, with the seconds that the slot was held."""
 
-    def __init__(self, left: Callable[[float], None]) -> None:
-        self._left: Callable[[float], None] | None = left
+    def __init__(self, on_release: Callable[[float], None]) -> None:
+        self._released: Callable[[float], None] | None = on_release
         self._started = perf_counter()
 
-    def leave(self) -> None:
+    def release(self) -> None:
         """Release the slot. A second call has no effect."""
-        if self._left is not None:
-            left, self._left = self._left, None
-            left(perf_counter() - self._started)
+        if self._released is not None:
+            on_release, self._released = self._released, None
+            on_release(perf_counter() - self._started)
 
 
 class Admission:
@@ -69,22 +69,22 @@ class Admission:
         """Number of active and waiting requests."""
         return self._active + len(self._waiting)
 
-    async def enter(self) -> Turn:
-        """Wait for a slot. The caller releases it with ``leave``.
+    async def enter(self) -> Slot:
+        """Wait for a slot. The caller releases it with ``release``.
 
         Raises ApiError at once: 429 if the queue is full, 503 if memory is short or the server is stopping. Waiting
         requests get the 503 when the server stops.
         """
-        refusal = self.no_place() or self._memory_short()
+        refusal = self.refusal() or self._memory_short()
         if refusal is not None:
             raise refusal
         if self._active >= self._limits.active:
             await self._wait()
         else:
             self._take()
-        return Turn(self._left)
+        return Slot(self._released)
 
-    def no_place(self) -> ApiError | None:
+    def refusal(self) -> ApiError | None:
         """Return 429 if the queue is full, 503 if the server is stopping, else None. Only counters are read."""
         if self.draining:
             return stopping()
@@ -110,8 +110,8 @@ class Admission:
         await self._idle.wait()
 
     def _memory_short(self) -> ApiError | None:
-        left = self._memory_left() if self._limits.least_memory else None
-        if left is None or left >= self._limits.least_memory:
+        on_release = self._memory_left() if self._limits.least_memory else None
+        if on_release is None or on_release >= self._limits.least_memory:
             return None
         return ApiError(
             503,
@@ -133,19 +133,19 @@ class Admission:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
         try:
-            await future  # _leave passes its slot to the next waiting request
+            await future  # _release passes its slot to the next waiting request
         except asyncio.CancelledError:
             if future.done() and not future.cancelled() and future.exception() is None:
-                self._leave()  # it had just received a slot
+                self._release()  # it had just received a slot
             elif future in self._waiting:
                 self._waiting.remove(future)
             raise
 
-    def _left(self, seconds: float) -> None:
+    def _released(self, seconds: float) -> None:
         self._seconds += 0.2 * (seconds - self._seconds)
-        self._leave()
+        self._release()
 
-    def _leave(self) -> None:
+    def _release(self) -> None:
         self._active -= 1
         while self._waiting:
             future = self._waiting.popleft()

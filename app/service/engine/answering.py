@@ -17,7 +17,7 @@ from app.answers import QueryResult, query_result
 from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
 from app.policies.judging import PolicyJudging
-from app.service.engine.admission import Admission, Limits, Turn
+from app.service.engine.admission import Admission, Limits, Slot
 from app.service.engine.background_writer import BackgroundWriter
 from app.service.engine.batching import MicroBatcher
 from app.service.engine.generation_queue import GenerationQueue
@@ -95,7 +95,7 @@ class QueryService:
         self._policing = Policing(pipeline, verifying, self._policy_judging, self._generating)
         self._log = logging.getLogger(LOGGER)
 
-    async def begin(self, ask: PendingQuery) -> LiveQuery:
+    async def begin(self, query: PendingQuery) -> LiveQuery:
         """Admit the query, retrieve, and start generation. The caller reads the result to its end or cancels it.
 
         Raises ApiError: 404 and 422 for an invalid request, 409 for a rate that no certificate guarantees, 429 if the
@@ -104,37 +104,37 @@ class QueryService:
         """
         if not self.health.parts.all_open:
             raise not_ready()
-        self._check_limits(ask)
-        plan = checked_plan(ask)
+        self._check_limits(query)
+        plan = checked_plan(query)
         settings = self.pipeline.settings
         arrived = perf_counter()
         deadline = asyncio.get_running_loop().time() + min(
-            ask.deadline_s or settings.max_request_s, settings.max_request_s
+            query.deadline_s or settings.max_request_s, settings.max_request_s
         )
-        turn: Turn | None = None
+        slot: Slot | None = None
         try:
             async with asyncio.timeout_at(deadline):
-                turn = await self.admission.enter()
+                slot = await self.admission.enter()
                 queued = perf_counter() - arrived
-                ask = await rewrite_as_standalone(ask, self.pipeline.generator, self._generating)
-                prepared = await self._preparing.do(preparation(ask))
-                settled = None if plan is None else await self._policing.settle(ask, plan, prepared)
+                query = await rewrite_as_standalone(query, self.pipeline.generator, self._generating)
+                prepared = await self._preparing.do(preparation(query))
+                settled = None if plan is None else await self._policing.settle(query, plan, prepared)
         except TimeoutError as error:
-            _give_back(turn)
+            _release(slot)
             raise late() from error
         except Exception as error:  # Every failure releases the slot and becomes an error object.
-            _give_back(turn)
+            _release(slot)
             raise_problem(error, self._log)
         except BaseException:
-            _give_back(turn)
+            _release(slot)
             raise
-        live = LiveQuery(ask, prepared, self.pipeline.generator.name, arrived, queued, settled)
-        live.work(self._work(live, deadline), turn.leave)
+        live = LiveQuery(query, prepared, self.pipeline.generator.name, arrived, queued, settled)
+        live.work(self._work(live, deadline), slot.release)
         return live
 
-    async def answer(self, ask: PendingQuery) -> QueryResult:
+    async def answer(self, query: PendingQuery) -> QueryResult:
         """Run ``begin`` and return its result. Cancelling it cancels the query. Raises the ApiErrors of ``begin``."""
-        live = await self.begin(ask)
+        live = await self.begin(query)
         try:
             return await live.result()
         finally:
@@ -162,9 +162,9 @@ class QueryService:
             batcher.close()
         self._generating.close()
 
-    def _check_limits(self, ask: PendingQuery) -> None:
-        settings, params = self.pipeline.settings, ask.request.params
-        most, given = settings.max_question_characters, len(ask.request.question)
+    def _check_limits(self, query: PendingQuery) -> None:
+        settings, params = self.pipeline.settings, query.request.params
+        most, given = settings.max_question_characters, len(query.request.question)
         if given > most:
             raise refused(f"question has {given} characters: this server accepts at most {most}", "question")
         if params.n > settings.max_samples:
@@ -175,7 +175,7 @@ class QueryService:
                 f"max_tokens is {params.max_tokens}: it must be less than the model's context of {context} tokens",
                 "max_tokens",
             )
-        allowed = ask.caller.limits.max_tokens
+        allowed = query.caller.limits.max_tokens
         if allowed is not None and params.max_tokens > allowed:
             raise refused(f"max_tokens is {params.max_tokens}: this key may request at most {allowed}", "max_tokens")
 
@@ -187,7 +187,7 @@ class QueryService:
                 if live.settled is not None:
                     result = await self._policing.apply(live, live.settled, result, deadline)
                 live.answered(result)
-                if live.ask.verify:
+                if live.query.verify:
                     result = await self._verified(live, result)
                     live.answered(result)
             self._count(live, result)
@@ -198,16 +198,16 @@ class QueryService:
             live.failed(problem(error, self._log))
 
     async def _generated(self, live: LiveQuery, deadline: float) -> QueryResult:
-        ask, request, prepared = live.ask, live.ask.request, live.prepared
+        query, request, prepared = live.query, live.query.request, live.prepared
         params = request.params
-        if ask.reply:
+        if query.reply:
             for sample in range(params.n):
-                live.emit(TextDelta(ask.reply, sample))
+                live.emit(TextDelta(query.reply, sample))
             return replied(live)
         left = max(0.001, deadline - asyncio.get_running_loop().time())
         seeds = tuple(query_seed(params.seed, sample) for sample in range(params.n))
-        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds, ask.caller.tenant)
-        begun = perf_counter()
+        task = GenerationTask(prepared.prompt, replace(params, deadline_seconds=left), seeds, query.caller.tenant)
+        started = perf_counter()
         first: float | None = None
         generation = self._generating.begin(self.pipeline.generator, task)
         try:
@@ -226,39 +226,39 @@ class QueryService:
             prepared.prompt,
             drawn.completions,
             prepared.searched,
-            Timings(prepared.retrieval_s, perf_counter() - begun, live.queued, first),
+            Timings(prepared.retrieval_s, perf_counter() - started, live.queued, first),
             model=live.model,
             shared_tokens=drawn.shared_tokens,
-            shown=ask.shown,
+            shown=query.shown,
         )
 
     async def _verified(self, live: LiveQuery, result: QueryResult) -> QueryResult:
-        begun = perf_counter()
+        started = perf_counter()
         stored = live.prepared.judge
         if stored is None:
             raise AssertionError("a query that is to be judged was prepared without a judge")
         texts = tuple(answer.text for answer in result.answers)
         evaluations: tuple[AnswerEvaluation, ...]
-        if live.ask.reply:  # An answer without claims.
+        if live.query.reply:  # An answer without claims.
             evaluations = (outcome_of((), refused=False),) * len(texts)
         else:
-            evaluations = await self._judging.do(JudgeRequest(live.ask.request.question, texts, stored))
+            evaluations = await self._judging.do(JudgeRequest(live.query.request.question, texts, stored))
         self.metrics.judged(evaluations)
         judged = zip(result.answers, evaluations, strict=True)
         return replace(
             result,
             answers=tuple(replace(answer, evaluation=evaluation) for answer, evaluation in judged),
-            timings=replace(result.timings, verification=perf_counter() - begun),
+            timings=replace(result.timings, verification=perf_counter() - started),
         )
 
     def _count(self, live: LiveQuery, result: QueryResult) -> None:
         stored, rate = live.prepared.stored, self.pipeline.settings.audit_rate
         self._keeping.put((result, stored), f"query {result.id}")
         # a reply to a greeting is not an answer of the model
-        audit = None if live.ask.reply else drawn_audit(result, live.ask.request.question, stored, rate)
+        audit = None if live.query.reply else drawn_audit(result, live.query.request.question, stored, rate)
         if audit is not None:
             self._auditing.put(audit, f"the audit of query {result.id}")
-        self._spend(live.ask.caller, result.prompt_tokens + result.completion_tokens)
+        self._spend(live.query.caller, result.prompt_tokens + result.completion_tokens)
         self.metrics.answered(result.prompt_tokens, result.shared_tokens, result.completion_tokens)
         timings = result.timings
         stages = {
@@ -272,7 +272,7 @@ class QueryService:
         for stage, seconds in stages.items():
             if seconds is not None:
                 self.metrics.stage(stage, seconds)
-        record = {"question": live.ask.shown.question, "answers": [answer.text for answer in result.answers]}
+        record = {"question": live.query.shown.question, "answers": [answer.text for answer in result.answers]}
         log_event(
             self._log,
             "query",
@@ -293,6 +293,6 @@ def refused(message: str, param: str) -> ApiError:
     return ApiError(422, message, code="invalid_value", param=param)
 
 
-def _give_back(turn: Turn | None) -> None:
-    if turn is not None:
-        turn.leave()
+def _release(slot: Slot | None) -> None:
+    if slot is not None:
+        slot.release()

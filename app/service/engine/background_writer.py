@@ -44,7 +44,7 @@ class BackgroundWriter(Generic[T]):
     def put(self, item: T, name: str) -> None:
         """Queue an item for storing. name: name of the item, for the log."""
         if len(self._waiting) >= _MOST_WAITING:
-            self._log.error("%s is not stored: %d wait for the database already", name, _MOST_WAITING)
+            self._log.error("%s is not stored: %d %s wait for the database already", name, _MOST_WAITING, self._what)
             return
         self._waiting.append(item)
         if self._running is None:
@@ -65,12 +65,12 @@ class BackgroundWriter(Generic[T]):
                 count = min(_AT_ONCE, len(self._waiting))
                 batch = [self._waiting.popleft() for _ in range(count)]
                 self._seen(count)
-                taken = await asyncio.get_running_loop().run_in_executor(self._thread, self._store, batch)
-                if not taken and self._closing:
+                stored = await asyncio.get_running_loop().run_in_executor(self._thread, self._store, batch)
+                if not stored and self._closing:
                     lost = count + len(self._waiting)
-                    self._log.error("%d %s are not stored: the database is locked or away", lost, self._what)
+                    self._log.error("%d %s are not stored: the database is locked or unavailable", lost, self._what)
                     self._waiting.clear()
-                elif not taken:
+                elif not stored:
                     self._waiting.extendleft(reversed(batch))
                     await asyncio.sleep(_RETRY_S)
         finally:

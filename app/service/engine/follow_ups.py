@@ -65,8 +65,8 @@ _QUESTION_WORDS = frozenset(
 
 def opener_of(message: str) -> str:
     """Return the words that link a message to the previous one ("And", "What about", ...); empty if there are none."""
-    found = _OPENER.match(message.lstrip())
-    return found[0] if found is not None else ""
+    match = _OPENER.match(message.lstrip())
+    return match[0] if match is not None else ""
 
 
 def repeats(message: str) -> bool:
@@ -95,7 +95,7 @@ def is_elliptical(message: str) -> bool:
 
 def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
     """Return whether a message without an opener is a phrase instead of a complete sentence."""
-    asks = message.rstrip().endswith("?")
+    is_question = message.rstrip().endswith("?")
     if all(word in _QUESTION_WORDS for word in words):
         return True
     if (
@@ -103,7 +103,7 @@ def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
         and "," not in plain_text
         and not re.search(rf"\b(?:{_WH})\b", plain_text)
     ):
-        return asks
+        return is_question
     is_complete = (
         re.split(r",|\b(?:that|who|which|whose|where)\b", plain_text, maxsplit=1)[0] or plain_text
     )  # without a relative clause
@@ -113,18 +113,18 @@ def _is_fragment(message: str, plain_text: str, words: list[str]) -> bool:
         and not _HAS_AUXILIARY.search(is_complete)
         and "," not in plain_text
     ):
-        return asks
+        return is_question
     if _HAS_AUXILIARY.search(plain_text) is not None:
         return False
     if re.match(rf"(?:(?:{_PREPOSITION}) )?(?:{_WH})\b", plain_text):
         return _is_interrogative_phrase(plain_text, words)
     if words[0] in _PREPOSITION.split("|"):
-        return asks
+        return is_question
     plain = [word for word in _split_names(message) if word.lower() not in _DETERMINER.split("|")]
     if words[0] in _DETERMINER.split("|"):
-        return asks and len(plain) <= 1
+        return is_question and len(plain) <= 1
     named = len(plain) < len(words)  # a name, a number or a code is self-explanatory
-    return asks and len(words) == 1 and not named
+    return is_question and len(words) == 1 and not named
 
 
 def _is_interrogative_phrase(plain: str, words: list[str]) -> bool:

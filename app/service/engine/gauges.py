@@ -14,7 +14,7 @@ from generation.live import EngineGenerator
 from retrieval.collections import list_collections
 
 
-def watch(metrics: Metrics, service: QueryService) -> None:
+def register_gauges(metrics: Metrics, service: QueryService) -> None:
     """Register the gauges of a service. Call it once per Metrics."""
     admission = service.admission
     metrics.gauge("requests_active", "Active queries", lambda: admission.active)

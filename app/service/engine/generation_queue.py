@@ -18,10 +18,10 @@ from generation.live import FinishedRequest, LiveEvent, LiveGenerator, LiveReque
 class Generation:
     """A running request. Iterate over its text and reasoning, then read ``drawn``. Always close it."""
 
-    def __init__(self, mailbox: LoopCallbacks) -> None:
-        self._mailbox = mailbox
+    def __init__(self, callbacks: LoopCallbacks) -> None:
+        self._callbacks = callbacks
         self._events: asyncio.Queue[LiveEvent] = asyncio.Queue()
-        self._begun: LiveRequest | None = None
+        self._request: LiveRequest | None = None
         self._drawn: FinishedRequest | None = None
 
     @property
@@ -31,13 +31,13 @@ class Generation:
             raise AssertionError("the generation has not ended")
         return self._drawn
 
-    def started(self, begun: LiveRequest) -> None:
+    def started(self, request: LiveRequest) -> None:
         """Set the handle that ``close`` cancels."""
-        self._begun = begun
+        self._request = request
 
-    def hear(self, event: LiveEvent) -> None:
+    def on_event(self, event: LiveEvent) -> None:
         """Queue an event of the generator. Call from any thread; see generation.live.Listener."""
-        self._mailbox.post(lambda: self._events.put_nowait(event))
+        self._callbacks.post(lambda: self._events.put_nowait(event))
 
     async def __aiter__(self) -> AsyncIterator[TextDelta | ThoughtDelta]:
         while self._drawn is None:
@@ -51,22 +51,22 @@ class Generation:
 
     def close(self) -> None:
         """Cancel the request unless it has ended. Returns at once; its rows are freed at the engine's next step."""
-        if self._begun is not None and self._drawn is None:
-            self._begun.cancel()
+        if self._request is not None and self._drawn is None:
+            self._request.cancel()
 
 
 class GenerationQueue:
-    """Starts generations. Create it in the event loop that it serves."""
+    """A starter of generations. Create it in the event loop that it serves."""
 
     def __init__(self) -> None:
-        self._mailbox = LoopCallbacks()
+        self._callbacks = LoopCallbacks()
         self._threads: ThreadPoolExecutor | None = None
 
     def begin(self, generator: Generator, task: GenerationTask) -> Generation:
         """Submit the task and return at once. Iterating over the result raises the errors of the generator."""
-        generation = Generation(self._mailbox)
+        generation = Generation(self._callbacks)
         if isinstance(generator, LiveGenerator):
-            generation.started(generator.begin(task, generation.hear))
+            generation.started(generator.begin(task, generation.on_event))
         else:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(1, thread_name_prefix="generator")
@@ -100,11 +100,11 @@ class _InThread:
             return
         error = future.exception()
         if error is not None:
-            self._generation.hear(error if isinstance(error, Exception) else RuntimeError(repr(error)))
+            self._generation.on_event(error if isinstance(error, Exception) else RuntimeError(repr(error)))
             return
         for sample, completion in enumerate(future.result()):
             if completion.thought:
-                self._generation.hear(ThoughtDelta(completion.thought, sample))
+                self._generation.on_event(ThoughtDelta(completion.thought, sample))
             if completion.text:
-                self._generation.hear(TextDelta(completion.text, sample))
-        self._generation.hear(FinishedRequest(future.result()))
+                self._generation.on_event(TextDelta(completion.text, sample))
+        self._generation.on_event(FinishedRequest(future.result()))

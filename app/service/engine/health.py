@@ -88,43 +88,43 @@ class Health:
         self.parts = Components(pipeline)
         self._pipeline = pipeline
         self._recheck_s = recheck_s
-        self._looking = asyncio.Lock()
+        self._check_lock = asyncio.Lock()
         self._log = logging.getLogger(LOGGER)
         self.stopping = False
         self._last: Readiness | None = None
-        self._looked_at = 0.0
+        self._checked_at = 0.0
 
     async def readiness(self) -> Readiness:
         """Check in a worker thread and return the result. A stopping server is never ready."""
         if self.stopping:
             return Readiness(None, (), (Problem("server", "the server is stopping"),))
-        async with self._looking:
+        async with self._check_lock:
             still_valid = (
-                self._last is not None and self._last.problems and monotonic() - self._looked_at < self._recheck_s
+                self._last is not None and self._last.problems and monotonic() - self._checked_at < self._recheck_s
             )
             if self._last is None or not still_valid:
-                found = await anyio.to_thread.run_sync(self._look)
-                self._report(found)
-                self._last = found
-                self._looked_at = monotonic()
+                result = await anyio.to_thread.run_sync(self._check)
+                self._report(result)
+                self._last = result
+                self._checked_at = monotonic()
             return self._last
 
-    def _look(self) -> Readiness:
+    def _check(self) -> Readiness:
         problems = [Problem(missing.part, self._public(missing.reason)) for missing in self.parts.open()]
         if problems:
             return Readiness(None, (), tuple(problems))
         pipeline = self._pipeline
-        found: tuple[CollectionInfo, ...] = ()
+        published: tuple[CollectionInfo, ...] = ()
         try:
-            found = tuple(info for info in list_collections(pipeline.store) if info.generation_hash is not None)
+            published = tuple(info for info in list_collections(pipeline.store) if info.generation_hash is not None)
         except (*USER_ERRORS, OSError, OperationalError) as error:
             problems.append(Problem("database", self._public(str(error))))
-        for info in found:
+        for info in published:
             try:
                 pipeline.search(info.name)  # saved search settings must be readable too
             except (*USER_ERRORS, OSError, OperationalError) as error:
                 problems.append(Problem("collection", self._public(str(error)), info.tenant, info.shown))
-        return Readiness(pipeline.generator.name, found, tuple(problems))
+        return Readiness(pipeline.generator.name, published, tuple(problems))
 
     def _report(self, found: Readiness) -> None:
         """Log new problems, since callers without a key get no details."""

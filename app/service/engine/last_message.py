@@ -28,34 +28,34 @@ from generation.live import InstructedGenerator
 from generation.prompt import Prompt
 
 
-async def rewrite_as_standalone(ask: PendingQuery, generator: Generator, generating: GenerationQueue) -> PendingQuery:
+async def rewrite_as_standalone(query: PendingQuery, generator: Generator, generating: GenerationQueue) -> PendingQuery:
     """Return the query with a question that needs no context. Raises the errors of the generator."""
-    if not ask.history or ask.reply:
-        return ask
-    request = ask.request
-    question = standalone_by_rule(request.question, ask.history)
+    if not query.history or query.reply:
+        return query
+    request = query.request
+    question = standalone_by_rule(request.question, query.history)
     if isinstance(generator, InstructedGenerator):
-        prompt = _rewriting_prompt(generator, request.question, ask.history)
+        prompt = _rewriting_prompt(generator, request.question, query.history)
         if prompt is None:
-            return replace(ask, request=replace(request, question=question), original=request)
+            return replace(query, request=replace(request, question=question), original=request)
         params = SamplingParams(max_tokens=REWRITTEN_TOKENS, stop=("\n",))
-        generation = generating.begin(generator, GenerationTask(prompt, params, (0,), ask.caller.tenant))
+        generation = generating.begin(generator, GenerationTask(prompt, params, (0,), query.caller.tenant))
         try:
             async for _ in generation:
                 pass
             question = read_rewritten(generation.drawn.completions[0].text) or question
         finally:
             generation.close()
-    return replace(ask, request=replace(request, question=question), original=request)
+    return replace(query, request=replace(request, question=question), original=request)
 
 
-def preparation(ask: PendingQuery) -> Preparation:
+def preparation(query: PendingQuery) -> Preparation:
     """Return the preparation of a query. A query with a fixed reply needs no retrieval."""
-    request = ask.request
-    if ask.reply:  # no retrieval, but the collection must exist (judged below)
+    request = query.request
+    if query.reply:  # no retrieval, but the collection must exist (judged below)
         request = replace(request, retrieval=False)
-    judged = ask.verify or bool(ask.reply and ask.request.retrieval)
-    return Preparation(request, ask.caller.tenant, ask.instructions, judged)
+    judged = query.verify or bool(query.reply and query.request.retrieval)
+    return Preparation(request, query.caller.tenant, query.instructions, judged)
 
 
 def _rewriting_prompt(generator: Generator, question: str, history: Sequence[ConversationTurn]) -> Prompt | None:
@@ -70,16 +70,16 @@ def _rewriting_prompt(generator: Generator, question: str, history: Sequence[Con
 
 def replied(live: LiveQuery) -> QueryResult:
     """Return the result of a query with a fixed reply."""
-    params = live.ask.request.params
+    params = live.query.request.params
     usage = Usage(0, 0)
     seeds = (query_seed(params.seed, sample) for sample in range(params.n))
     return QueryResult(
         id=live.id,
-        request=live.ask.shown,
+        request=live.query.shown,
         collection=live.prepared.searched.collection,
         generation=None,
         model=live.model,
-        answers=tuple(Answer(Completion(live.ask.reply, (), (), "stop", usage, seed)) for seed in seeds),
+        answers=tuple(Answer(Completion(live.query.reply, (), (), "stop", usage, seed)) for seed in seeds),
         sources=(),
         timings=Timings(0.0, 0.0, live.queued, perf_counter() - live.arrived),
     )

@@ -43,7 +43,7 @@ class PendingQuery:
 
     @property
     def shown(self) -> QueryRequest:
-        """The request as results and the store show it."""
+        """The request that results and the store show."""
         return self.original or self.request
 
 
@@ -59,7 +59,7 @@ class LiveQuery:
 
     def __init__(
         self,
-        ask: PendingQuery,
+        query: PendingQuery,
         prepared: PreparedQuery,
         model: str,
         arrived: float,
@@ -69,7 +69,7 @@ class LiveQuery:
         """Create a live query. settled: the policies to run; None for none."""
         self.id = uuid.uuid4().hex
         self.settled = settled
-        self.ask, self.prepared, self.model = ask, prepared, model
+        self.query, self.prepared, self.model = query, prepared, model
         self.arrived, self.queued = arrived, queued
         self._events: deque[TextDelta | ThoughtDelta | QueryResult | Exception | None] = deque()
         self._come = asyncio.Event()
@@ -83,7 +83,7 @@ class LiveQuery:
     @property
     def buffered(self) -> bool:
         """Whether no text is sent before the policies have ended, because sent text cannot be withdrawn."""
-        return self.settled is not None and self.settled.plan.judges and not self.ask.reply
+        return self.settled is not None and self.settled.plan.judges and not self.query.reply
 
     def work(self, coroutine: Coroutine[None, None, None], done: Callable[[], None]) -> None:
         """Run the coroutine for this query until it ends or is cancelled; ``done`` is called in either case."""

@@ -13,18 +13,18 @@ class LoopCallbacks:
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
-        self._letters: deque[Callable[[], None]] = deque()
-        self._due = False
+        self._callbacks: deque[Callable[[], None]] = deque()
+        self._scheduled = False
 
-    def post(self, letter: Callable[[], None]) -> None:
+    def post(self, callback: Callable[[], None]) -> None:
         """Schedule a callback in the event loop, in order. Call from any thread. Returns at once and raises nothing."""
-        self._letters.append(letter)
-        if not self._due:
-            self._due = True
+        self._callbacks.append(callback)
+        if not self._scheduled:
+            self._scheduled = True
             with suppress(RuntimeError):  # the loop is closed: nobody waits for callbacks any more
-                self._loop.call_soon_threadsafe(self._empty)
+                self._loop.call_soon_threadsafe(self._run)
 
-    def _empty(self) -> None:
-        self._due = False  # reset first: a callback posted from now on schedules its own wake-up
-        while self._letters:
-            self._letters.popleft()()
+    def _run(self) -> None:
+        self._scheduled = False  # reset first: a callback posted from now on schedules its own wake-up
+        while self._callbacks:
+            self._callbacks.popleft()()

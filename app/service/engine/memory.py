@@ -12,8 +12,8 @@ def memory_left(proc: Path = _PROC, group: Path = _GROUP) -> int | None:
 
     The file cache of the control group counts as free, since it is evictable.
     """
-    found = [left for left in (_machine(proc), _group(group)) if left is not None]
-    return min(found, default=None)
+    known = [left for left in (_machine(proc), _group(group)) if left is not None]
+    return min(known, default=None)
 
 
 def _machine(proc: Path) -> int | None:

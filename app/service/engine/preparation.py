@@ -153,7 +153,7 @@ class QueryPreparer:
             if item.collection is not None and item.search is not None:
                 groups.setdefault((item.collection.stored, item.search.retriever), []).append(item)
         for (stored, retriever), members in groups.items():
-            chunks = {found.chunk.id: found.chunk for item in members for found in item.chunks}
+            chunks = {hit.chunk.id: hit.chunk for item in members for hit in item.chunks}
             with _own_error(members):
                 locations = self._locator.places(self._pipeline.store, stored, retriever, tuple(chunks.values()))
                 for item in members:
@@ -180,7 +180,12 @@ def _collection(item: Preparation, known: dict[str, _Collection]) -> _Collection
     if name is None and len(known) == 1:
         name = next(iter(known))
     if name is None and known:
-        raise ApiError(422, f"name a collection: {', '.join(known)}", code="invalid_value", param="collection")
+        raise ApiError(
+            422,
+            f"there are several collections: name one of {', '.join(known)}",
+            code="invalid_value",
+            param="collection",
+        )
     if name is None or name not in known:
         what = "there is no collection yet" if name is None else f"there is no collection {name!r}"
         names = f"; the existing ones are {', '.join(known)}" if known else ""

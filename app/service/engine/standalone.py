@@ -45,9 +45,9 @@ _NOUN = re.compile(r"\b(?:the|a|an|our|my|your|any|some|each|every)\s+\w+|(?<=\s
 _TOPIC = re.compile(r"\b(?:the|a|an|our|my|your|this|that|these|those)\s+\S.*|(?<=\s)(?:[A-Z]|\d)\S*.*", re.DOTALL)
 _NAMED = re.compile(r"(?:(?:the|a|an|our|my|your)\s+)?(?:\w+\s+)?[A-Z0-9][\w\-/.]*(?:\s+[A-Z0-9][\w\-/.]*)*")
 _SHORT_ANSWER = 4
-_LONGEST_THING = 16
+_MAX_PHRASE_WORDS = 16
 """Maximum words of a noun phrase that replaces another."""
-_LOOKED_AT = 16
+_EXAMINED_TURNS = 16
 """Number of earlier exchanges that the rule examines."""
 _KEPT_CHARACTERS = 2_000
 """Maximum characters of each earlier question that the rule examines; a longer message is self-contained."""
@@ -72,11 +72,11 @@ def standalone_by_rule(question: str, history: Sequence[ConversationTurn]) -> st
     if len(question) > _KEPT_CHARACTERS:
         return question
     before, answer = "", ""
-    for exchange in history[-_LOOKED_AT:]:
+    for exchange in history[-_EXAMINED_TURNS:]:
         earlier = exchange.question[:_KEPT_CHARACTERS]
         if not small_talk_reply(earlier):
-            before, answer = _joined(after_small_talk(earlier), before, answer), exchange.answer
-    return _joined(after_small_talk(question), before, answer) if before else question
+            before, answer = _resolve(after_small_talk(earlier), before, answer), exchange.answer
+    return _resolve(after_small_talk(question), before, answer) if before else question
 
 
 def rewriting_task(question: str, history: Sequence[ConversationTurn]) -> str:
@@ -96,73 +96,73 @@ def read_rewritten(text: str) -> str:
     """Return the question in the model's output; empty if there is none."""
     lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line), "")
-    found = _LABEL.sub("", first).strip().strip("\"'").strip()
-    return found if any(c.isalnum() for c in found) else ""
+    rewritten = _LABEL.sub("", first).strip().strip("\"'").strip()
+    return rewritten if any(c.isalnum() for c in rewritten) else ""
 
 
-def _joined(question: str, before: str, answer: str) -> str:
+def _resolve(question: str, before: str, answer: str) -> str:
     """Return a question with its references to the previous one resolved. answer: answer to the previous question."""
     if not before:
         return question
     if repeats(question):
         return before
-    found = _pronoun(question)
-    if found is not None:
-        person = found[0].lower() in _PERSONS and before.lower().startswith("who")
-        topic = (_short(answer) if person else "") or _topic(before)
+    pronoun = _pronoun(question)
+    if pronoun is not None:
+        person = pronoun[0].lower() in _PERSONS and before.lower().startswith("who")
+        topic = (_short_answer(answer) if person else "") or _topic(before)
         if topic:
-            put = f"{topic}'s" if found["owner"] else topic
-            return question[: found.start()] + put + question[found.end() :]
+            replacement = f"{topic}'s" if pronoun["owner"] else topic
+            return question[: pronoun.start()] + replacement + question[pronoun.end() :]
         return f"{before.strip()} {question.strip()}"
     opener = opener_of(question)
     rest = question.strip()[len(opener) :].strip()
     elliptical = is_elliptical(question)
-    thing = _exchanged(before, rest.strip(ENDS)) if (opener and elliptical) or _only_names(rest) else ""
-    return thing or (f"{before.strip()} {rest}" if elliptical else question)
+    name = _replace_phrase(before, rest.strip(ENDS)) if (opener and elliptical) or _is_name(rest) else ""
+    return name or (f"{before.strip()} {rest}" if elliptical else question)
 
 
 def _pronoun(question: str) -> re.Match[str] | None:
     """Return the first pronoun without an antecedent in the question itself."""
-    taken = [found.span() for found in _EXPLETIVE.finditer(question)]
-    for found in _PRONOUN.finditer(question):
-        if any(start <= found.start() < end for start, end in taken):
+    expletives = [match.span() for match in _EXPLETIVE.finditer(question)]
+    for match in _PRONOUN.finditer(question):
+        if any(start <= match.start() < end for start, end in expletives):
             continue
-        own = _NOUN.search(question[: found.start()])
+        own = _NOUN.search(question[: match.start()])
         # "Does the Heron 4 come with its cable?", "If a battery fails, who replaces it?"
-        if found[0].lower() == "that" and _RELATIVE.search(question[: found.start()]):
+        if match[0].lower() == "that" and _RELATIVE.search(question[: match.start()]):
             continue
-        if own is not None and (found["owner"] or _CLAUSE.match(question.lstrip())):
+        if own is not None and (match["owner"] or _CLAUSE.match(question.lstrip())):
             continue
-        return found
+        return match
     return None
 
 
-def _only_names(text: str) -> bool:
+def _is_name(text: str) -> bool:
     """Return whether the text is a noun phrase with a name, a number or a code, which replaces the topic of the
     previous question.
     """
     return bool(_NAMED.fullmatch(text.strip(ENDS)))
 
 
-def _exchanged(before: str, thing: str) -> str:
-    """Return the previous question with ``thing`` in place of the words that begin alike; empty if there are none."""
-    wanted, words = thing.split(), before.split()
-    if len(wanted) > _LONGEST_THING:
+def _replace_phrase(before: str, name: str) -> str:
+    """Return the previous question with ``name`` in place of the words that begin alike; empty if there are none."""
+    phrase, words = name.split(), before.split()
+    if len(phrase) > _MAX_PHRASE_WORDS:
         return ""
-    if wanted and wanted[0].lower() in _SMALL:
-        wanted[0] = wanted[0].lower()
-    for common in range(len(wanted) - 1, 0, -1):
-        if all(word.lower() in _SMALL for word in wanted[:common]):
+    if phrase and phrase[0].lower() in _SMALL:
+        phrase[0] = phrase[0].lower()
+    for common in range(len(phrase) - 1, 0, -1):
+        if all(word.lower() in _SMALL for word in phrase[:common]):
             break
         for start in range(len(words) - common, -1, -1):
-            if [w.lower().strip(ENDS) for w in words[start : start + common]] == [w.lower() for w in wanted[:common]]:
-                end = min(start + len(wanted), len(words))
+            if [w.lower().strip(ENDS) for w in words[start : start + common]] == [w.lower() for w in phrase[:common]]:
+                end = min(start + len(phrase), len(words))
                 mark = "?" if words[end - 1].endswith("?") else ""
-                return " ".join([*words[:start], " ".join(wanted) + mark, *words[end:]])
+                return " ".join([*words[:start], " ".join(phrase) + mark, *words[end:]])
     return ""
 
 
-def _short(answer: str) -> str:
+def _short_answer(answer: str) -> str:
     """Return the answer if it is about as short as a name; empty for a longer one."""
     plain = _CITATION.sub("", answer).strip(ENDS)
     return plain if 0 < len(plain.split()) <= _SHORT_ANSWER else ""
@@ -170,5 +170,5 @@ def _short(answer: str) -> str:
 
 def _topic(question: str) -> str:
     """Return the topic of a question: from its first determiner or name to its end; empty if it has neither."""
-    found = _TOPIC.search(question)
-    return found[0].strip(ENDS) if found is not None else ""
+    match = _TOPIC.search(question)
+    return match[0].strip(ENDS) if match is not None else ""

@@ -102,7 +102,9 @@ class VerificationService:
                 to_verify.append(VerificationItem(question, extraction.claims, answer))
                 refused.append(extraction.refused)
         verdicts = verifier.verify(to_verify)
-        evaluations = iter([outcome_of(found, said_no) for found, said_no in zip(verdicts, refused, strict=True)])
+        evaluations = iter(
+            [outcome_of(claim_verdicts, declined) for claim_verdicts, declined in zip(verdicts, refused, strict=True)]
+        )
         return [tuple(next(evaluations) for _ in item.answers) for item in items]
 
     def _opened(self) -> PairScorer:

@@ -94,11 +94,11 @@ class Access:
         digest = hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()
         bucket = f"wrong keys {address}"
         if digest not in self._good:
-            wait = await self._asked(self.rates.wait, bucket, WRONG_KEYS_PER_MINUTE)
+            wait = await self._query_rates(self.rates.wait, bucket, WRONG_KEYS_PER_MINUTE)
             if wait:
                 raise _too_many("too many wrong API keys came from your address", wait)
         try:
-            found = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._limiter())
+            recognised_caller = await anyio.to_thread.run_sync(self._recognise, token, limiter=self._limiter())
         except ApiError as error:
             if error.status == 401:
                 self._good.pop(digest, None)
@@ -107,7 +107,7 @@ class Access:
         self._good[digest] = None
         while len(self._good) > _GOOD_KEPT:
             del self._good[next(iter(self._good))]
-        return found
+        return recognised_caller
 
     async def admit(self, caller: Caller) -> None:
         """Count a request.
@@ -117,11 +117,11 @@ class Access:
         """
         limits = caller.limits
         if limits.requests_per_minute is not None:
-            wait = await self._asked(self.rates.take, f"requests {caller.key_id}", limits.requests_per_minute)
+            wait = await self._query_rates(self.rates.take, f"requests {caller.key_id}", limits.requests_per_minute)
             if wait:
                 raise _too_many(f"this key may send {limits.requests_per_minute} requests a minute", wait)
         if limits.tokens_per_minute is not None:
-            wait = await self._asked(self.rates.take, f"tokens {caller.key_id}", limits.tokens_per_minute)
+            wait = await self._query_rates(self.rates.take, f"tokens {caller.key_id}", limits.tokens_per_minute)
             if wait:
                 raise _too_many(f"this key may use {limits.tokens_per_minute} tokens a minute", wait)
 
@@ -130,16 +130,16 @@ class Access:
         if caller.limits.tokens_per_minute is not None:
             self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
 
-    async def _asked(self, question: Callable[[str, int], float], bucket: str, per_minute: int) -> float:
+    async def _query_rates(self, query: Callable[[str, int], float], bucket: str, per_minute: int) -> float:
         """Return the result of a query to the rate limits, in a thread if they are stored in the database."""
         if not self.rates.blocking:
-            return question(bucket, per_minute)
+            return query(bucket, per_minute)
 
-        def ask() -> float:
+        def run() -> float:
             with _database_problems():
-                return question(bucket, per_minute)
+                return query(bucket, per_minute)
 
-        return await anyio.to_thread.run_sync(ask, limiter=self._limiter())
+        return await anyio.to_thread.run_sync(run, limiter=self._limiter())
 
     def _limiter(self) -> anyio.CapacityLimiter:
         self._threads = self._threads or anyio.CapacityLimiter(_THREADS)
@@ -173,9 +173,9 @@ _BEARER = HTTPBearer(
 
 def access_of(request: Request) -> Access:
     """Return the app's Access, which create_app created."""
-    found = request.app.state.access
-    assert isinstance(found, Access)  # noqa: S101 - create_app puts nothing else there
-    return found
+    access = request.app.state.access
+    assert isinstance(access, Access)  # noqa: S101 - create_app puts nothing else there
+    return access
 
 
 def require(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
@@ -212,18 +212,18 @@ async def admit_route(request: Request, dependant: Dependant) -> None:
 
 async def _admitted(request: Request, scopes: tuple[Scope, ...], bearer: HTTPAuthorizationCredentials | None) -> Caller:
     access = access_of(request)
-    found = getattr(request.state, "caller", None)
-    known = isinstance(found, Caller)
-    if not isinstance(found, Caller):
-        found = await access.caller(_token(request, bearer), address_of(request))
-    if scopes and not any(found.may(scope) for scope in scopes):
+    caller = getattr(request.state, "caller", None)
+    known = isinstance(caller, Caller)
+    if not isinstance(caller, Caller):
+        caller = await access.caller(_token(request, bearer), address_of(request))
+    if scopes and not any(caller.may(scope) for scope in scopes):
         raise ApiError(
             403, f"this key lacks permission: it needs the scope {' or '.join(scopes)}", code="insufficient_scope"
         )
     if not known:
-        await access.admit(found)
-        request.state.caller = found
-    return found
+        await access.admit(caller)
+        request.state.caller = caller
+    return caller
 
 
 def address_of(request: Request) -> str:

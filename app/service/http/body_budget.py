@@ -23,7 +23,7 @@ class BodyBudget:
         if self.used + size > self.most:
             raise ApiError(
                 429,
-                f"bodies in flight use up the {self.most // 1_000_000} MB that this server allows: try again",
+                f"request bodies use up the {self.most // 1_000_000} MB that this server allows: try again",
                 code="too_many_bodies",
                 retry_after=2,
             )

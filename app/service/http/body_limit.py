@@ -74,9 +74,9 @@ class _Body:
         self, receive: Receive, limit: int | None, timeout_s: float, budget: BodyBudget | None, headers: Headers
     ) -> None:
         self._receive, self._limit, self._timeout_s, self._budget = receive, limit, timeout_s, budget
-        promised = headers.get("content-length", "")
-        self._promised = int(promised) if promised.isdecimal() and len(promised) <= 18 else None
-        self._too_long = promised.isdecimal() and len(promised) > 18
+        declared = headers.get("content-length", "")
+        self._declared = int(declared) if declared.isdecimal() and len(declared) <= 18 else None
+        self._too_long = declared.isdecimal() and len(declared) > 18
         self._chunked = "transfer-encoding" in headers
         self._read = self._taken = 0
         self._due: float | None = None
@@ -87,13 +87,13 @@ class _Body:
         """Whether so much of the body is unread that closing the connection is cheaper than draining it."""
         if self._whole:
             return False
-        return self._chunked or self._too_long or (self._promised or 0) - self._read > _DRAINED
+        return self._chunked or self._too_long or (self._declared or 0) - self._read > _DRAINED
 
     async def receive(self) -> Message:
         """Return the next message; see ASGI."""
         if self._whole:
             return await self._receive()
-        if self._limit is not None and (self._too_long or (self._promised or 0) > self._limit):
+        if self._limit is not None and (self._too_long or (self._declared or 0) > self._limit):
             raise too_large(self._limit)
         message = await self._next()
         if message["type"] == "http.disconnect":

@@ -34,6 +34,6 @@ class EarlyRefusal:
             await self._app(scope, receive, send)
             return
         scope[REFUSED_PATH] = scope["path"]  # no route will report it
-        promised = Headers(scope=scope).get("content-length", "")
-        small = promised.isdecimal() and len(promised) < 6 and int(promised) <= _SMALL
+        declared = Headers(scope=scope).get("content-length", "")
+        small = declared.isdecimal() and len(declared) < 6 and int(declared) <= _SMALL
         await error_response(refusal, {} if small else {"Connection": "close"})(scope, receive, send)

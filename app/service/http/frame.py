@@ -72,21 +72,21 @@ class RequestFrame:
         started = perf_counter()
         try:
             if self._hosts is not None and _host_name(headers.get("host", "")) not in self._hosts:
-                refused = ApiError(403, "this service answers to its own host names only", code="host_not_allowed")
+                refused = ApiError(403, "the Host header is not a host name of this service", code="host_not_allowed")
                 await error_response(refused)(scope, receive, sending)
             else:
                 await self._app(scope, receive, sending)
         except Exception as error:  # the last handler: the client gets a 500 with the request id, the log the details
-            found = problem(error, self._log)
-            if not isinstance(found, ApiError):
+            api_error = problem(error, self._log)
+            if not isinstance(api_error, ApiError):
                 self._log.error("%s internal error\n%s", request_id, without_message(error))
-                found = ApiError(
+                api_error = ApiError(
                     500,
                     f"internal error; the server's log has details under the request id {request_id}",
                     code="internal_error",
                 )
             if not status:
-                await error_response(found)(scope, receive, sending)
+                await error_response(api_error)(scope, receive, sending)
         finally:
             seconds = perf_counter() - started
             # Quoted: a line break in a path must not create a log line.

@@ -133,4 +133,10 @@ class BoundedHttp(HttpToolsProtocol):
         )
         self.transport.write(head.encode("ascii") + body)
         self.transport.close()
-        log_event(logging.getLogger(LOGGER), "refused", f"a connection {status}: {message}", status=status, code=code)
+        log_event(
+            logging.getLogger(LOGGER),
+            "refused",
+            f"connection refused with {status}: {message}",
+            status=status,
+            code=code,
+        )

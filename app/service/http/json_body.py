@@ -44,9 +44,9 @@ class LargeBodies:
         self._one = self._one or anyio.CapacityLimiter(1)
 
         def work() -> Any:
-            found = _parsed(body)
-            check(found)
-            return found
+            parsed = _parsed(body)
+            check(parsed)
+            return parsed
 
         return await anyio.to_thread.run_sync(work, limiter=self._one)
 
@@ -57,7 +57,7 @@ def _parsed(body: bytes) -> Any:
             413, f"the body holds more than {MOST_VALUES} JSON values: send fewer at a time", code="body_too_large"
         )
     try:
-        found = json.loads(body)
+        parsed = json.loads(body)
     except RecursionError:
         raise ApiError(400, "the body is not JSON: it is nested too deeply", code="invalid_json") from None
     except json.JSONDecodeError as error:
@@ -65,8 +65,8 @@ def _parsed(body: bytes) -> Any:
     except ValueError as error:  # not UTF-8, or a number with thousands of digits
         reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else "a number has too many digits"
         raise ApiError(400, f"the body is not JSON: {reason}", code="invalid_json") from None
-    _check_fields(found)
-    return found
+    _check_fields(parsed)
+    return parsed
 
 
 def _check_fields(value: Any) -> None:

@@ -29,10 +29,10 @@ from retrieval.errors import RetrievalError
 
 def raise_problem(error: Exception, log: logging.Logger) -> NoReturn:
     """Raise the error that ``problem`` returns."""
-    found = problem(error, log)
-    if found is error:
+    mapped = problem(error, log)
+    if mapped is error:
         raise error
-    raise found from error
+    raise mapped from error
 
 
 def problem(error: Exception, log: logging.Logger) -> Exception:

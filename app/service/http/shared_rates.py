@@ -95,5 +95,5 @@ def open_rates(pipeline: Pipeline) -> Rates:
 
 def _debt(connection: Connection, name: str) -> float:
     """Return the seconds until the bucket is full; 0 or less if it is full."""
-    found = connection.execute(_DEBT, {"name": name}).scalar()
-    return float(found) if found is not None else 0.0
+    seconds = connection.execute(_DEBT, {"name": name}).scalar()
+    return float(seconds) if seconds is not None else 0.0

@@ -52,7 +52,7 @@ class Metrics:
         )
         self._request_seconds = Histogram(
             "plumbline_request_seconds",
-            "From a request's arrival to its last byte",
+            "Seconds from the arrival of a request to its last byte",
             ("path",),
             buckets=_SECONDS,
             registry=registry,

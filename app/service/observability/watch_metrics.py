@@ -40,21 +40,21 @@ class _WatchFigures(Collector):
         for one in self._watches:
             clock.add_metric([one.name], bool(one.clock))
             for watch in one.watches:
-                at = [one.name, watch.id]
+                labels = [one.name, watch.id]
                 for state, count in _states(watch).items():
-                    audits.add_metric([*at, state], count)
+                    audits.add_metric([*labels, state], count)
                 for bound, value in _bounds(watch).items():
-                    rate.add_metric([*at, bound], value)
+                    rate.add_metric([*labels, bound], value)
                 if watch.certificate is None:
                     continue
-                alpha.add_metric(at, watch.certificate.alpha)
-                capital.add_metric([*at, RATE], watch.reading.watch.log_capital)
-                alarm.add_metric([*at, RATE], RATE in watch.alarms)
+                alpha.add_metric(labels, watch.certificate.alpha)
+                capital.add_metric([*labels, RATE], watch.reading.watch.log_capital)
+                alarm.add_metric([*labels, RATE], RATE in watch.alarms)
                 if watch.shift is not None and not watch.shift.reason:
-                    capital.add_metric([*at, QUESTIONS], watch.shift.log_capital)
-                    alarm.add_metric([*at, QUESTIONS], QUESTIONS in watch.alarms)
+                    capital.add_metric([*labels, QUESTIONS], watch.shift.log_capital)
+                    alarm.add_metric([*labels, QUESTIONS], QUESTIONS in watch.alarms)
                 if watch.anchors is not None and watch.anchors.result is not None:
-                    alarm.add_metric([*at, VERIFIER], VERIFIER in watch.alarms)
+                    alarm.add_metric([*labels, VERIFIER], VERIFIER in watch.alarms)
         return (audits, rate, alpha, capital, alarm, clock)
 
     def describe(self) -> Iterable[GaugeMetricFamily]:

@@ -19,22 +19,22 @@ from generation.live import InstructedGenerator, NamesTokens
 
 _SHARE, _LEAST, _MOST = 16, 32, 1024
 """Default length of an answer in tokens: a sixteenth of the model's context, within these bounds."""
-_TELL_SEED = 2**53
+_MAX_SEED = 2**53
 """Upper bound of random seeds, which JavaScript's numbers represent exactly."""
 
 
 @dataclass(frozen=True, slots=True)
-class ChatAsk:
-    """A converted chat request. ask: the query. seed: the seed that is used. notes: sentences on parts of the request
+class ChatQuery:
+    """A converted chat request. query: the query. seed: the seed that is used. notes: sentences on parts of the request
     that could not be applied.
     """
 
-    ask: PendingQuery
+    query: PendingQuery
     seed: int
     notes: tuple[str, ...]
 
 
-def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
+def convert_chat(body: ChatBody, caller: Caller, generator: Generator) -> ChatQuery:
     """Convert a chat request. Raises ApiError 400 for an invalid or unsupported value; its param names the field."""
     conversation = read_conversation(body.messages)
     if body.logprobs and not isinstance(generator, NamesTokens):
@@ -47,23 +47,21 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
     notes: list[str] = []
     instructed = isinstance(generator, InstructedGenerator)
     if conversation.instructions and not instructed:
-        notes.append(f"system messages are not followed: {generator.name} copies short answers from the documents")
+        notes.append(f"system messages are ignored: {generator.name} copies short answers from the documents")
     context = generator.context_length
     tokens = body.max_completion_tokens or body.max_tokens
     if tokens is None:
         tokens = min(max(_LEAST, context // _SHARE), _MOST)
     elif tokens >= context:
-        notes.append(
-            f"max_tokens is {context // 4}: the model's context has {context} tokens, and {tokens} were requested"
-        )
+        notes.append(f"max_tokens is {context // 4} instead of {tokens}: the model's context has {context} tokens")
         tokens = context // 4
-    seed = secrets.randbelow(_TELL_SEED) if body.seed is None else body.seed % 2**63
+    seed = secrets.randbelow(_MAX_SEED) if body.seed is None else body.seed % 2**63
     params = _sampling(body, tokens, seed)
-    alone = body.model == generator.name
+    generator_only = body.model == generator.name
     request = QueryRequest(
         conversation.question,
-        None if alone else body.model,
-        retrieval=not alone,
+        None if generator_only else body.model,
+        retrieval=not generator_only,
         k=body.k or 4,
         mode=body.mode,
         fusion=body.fusion,
@@ -71,7 +69,7 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         style=body.style or "short",
     )
     instructions = conversation.instructions if instructed else ""
-    ask = PendingQuery(
+    query = PendingQuery(
         request,
         caller,
         instructions=instructions,
@@ -80,7 +78,7 @@ def chat_ask(body: ChatBody, caller: Caller, generator: Generator) -> ChatAsk:
         reply=small_talk_reply(conversation.question),
         policy=body.policy_request(),
     )
-    return ChatAsk(ask, seed, tuple(notes))
+    return ChatQuery(query, seed, tuple(notes))
 
 
 def _sampling(body: ChatBody, tokens: int, seed: int) -> SamplingParams:

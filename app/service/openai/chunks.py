@@ -35,13 +35,13 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
     usage: whether a chunk with token counts follows.
     """
     fields = head.fields("chat.completion.chunk")
-    whole_text = live.ask.request.style != "short" or live.buffered
+    whole_text = live.query.request.style != "short" or live.buffered
     nothing = {"usage": None} if usage else {}
 
     def chunk(choices: list[dict[str, Any]], **more: Any) -> bytes:
         return event({**fields, "choices": choices, **nothing, **more})
 
-    samples = range(live.ask.request.params.n)
+    samples = range(live.query.request.params.n)
     opening = {"role": "assistant", "content": ""}
     sources = [source_json(source) for source in live.sources]
     buffering = (
@@ -63,8 +63,8 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
         if last is None:
             raise AssertionError("a query ended without a result")
     except Exception as error:  # The status has been sent: the stream ends with an error event.
-        found = streamed_error(error)
-        yield event(error_body(found.status, found.message, found.code, found.param))
+        api_error = streamed_error(error)
+        yield event(error_body(api_error.status, api_error.message, api_error.code, api_error.param))
         return
     choices = []
     for sample, answer in enumerate(last.answers):
@@ -77,7 +77,7 @@ async def chat_chunks(live: LiveQuery, head: ChatHead, generator: Generator, *, 
             choice["logprobs"] = logprobs_json(answer.completion, generator)
         choices.append(choice)
     again = {} if last.sources == live.sources else {"sources": [source_json(source) for source in last.sources]}
-    yield chunk(choices, plumbline=plumbline_json(head, last, live.ask.request.question), **again)
+    yield chunk(choices, plumbline=plumbline_json(head, last, live.query.request.question), **again)
     if usage:
         yield chunk([], usage=chat_usage_json(last))
     yield _DONE

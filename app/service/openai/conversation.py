@@ -33,12 +33,12 @@ def read_conversation(messages: Sequence[Message]) -> Conversation:
     last = messages[-1]
     where = f"messages.{len(messages) - 1}"
     if last.role != "user":
-        raise refused(f"the last message is the {last.role}'s: it must be the user's question", f"{where}.role")
+        raise refused(f"the last message has the role {last.role}: it must be the user's question", f"{where}.role")
     texts = [text_of(m.content, m.role, f"messages.{number}") for number, m in enumerate(messages) if m.role in _READ]
     read = [m for m in messages if m.role in _READ]
     question = texts[-1]
     if is_blank(question):
-        raise refused("the last message is empty: ask something", f"{where}.content")
+        raise refused("the last message is empty: send a question", f"{where}.content")
     instructions: list[str] = []
     history: list[ConversationTurn] = []
     for message, text in zip(read[:-1], texts[:-1], strict=True):

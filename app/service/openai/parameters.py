@@ -23,10 +23,10 @@ _REFUSED: tuple[tuple[str, tuple[Any, ...], str], ...] = (
     ("modalities", (None, ["text"]), "answers are text only"),
     ("audio", _NOTHING, "answers are text only"),
     ("prediction", _NOTHING, "drafts of predicted output are not used"),
-    ("reasoning_effort", (None, "none"), "how much a model reasons is not configurable"),
-    ("verbosity", (None, "medium"), "use style, short or sentence"),
+    ("reasoning_effort", (None, "none"), "the amount of reasoning is not configurable"),
+    ("verbosity", (None, "medium"), "use style: short or sentence"),
     ("web_search_options", _NOTHING, "only the collection is searched"),
-    ("store", _NOTHING, "queries are kept in this server's own database"),
+    ("store", _NOTHING, "queries are stored in this server's database"),
     ("moderation", _NOTHING, "there is no moderation"),
 )
 _IGNORED = frozenset(

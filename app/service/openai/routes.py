@@ -16,7 +16,7 @@ from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import ApiError
 from app.service.http.sse import EVENTS_CONTENT, EventStream
 from app.service.http.stream_errors import unless_gone
-from app.service.openai.chat_query import ChatAsk, chat_ask
+from app.service.openai.chat_query import ChatQuery, convert_chat
 from app.service.openai.chunks import chat_chunks
 from app.service.openai.replies import ChatHead, chat_json
 from app.service.openai.schemas import ChatBody, ChatReply, ModelReply, ModelsReply
@@ -41,9 +41,9 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
     if not service.health.parts.all_open:
         raise not_ready()
     generator = service.pipeline.generator
-    chat = chat_ask(body, caller, generator)
+    chat = convert_chat(body, caller, generator)
     try:
-        live = await unless_gone(request, service.begin(chat.ask))
+        live = await unless_gone(request, service.begin(chat.query))
         head = _head(body, chat, live, service)
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
@@ -54,7 +54,7 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
             live.cancel()
     except ApiError as error:
         raise _as_openai(error, body.model) from error
-    return chat_json(head, result, live.ask.request.question, generator)
+    return chat_json(head, result, live.query.request.question, generator)
 
 
 @chat_router.get(
@@ -75,25 +75,25 @@ async def models(service: Service, caller: MayQuery) -> ModelsReply:
 async def one_model(model: str, service: Service, caller: MayQuery) -> ModelReply:
     """Return one model of the list."""
     known = await anyio.to_thread.run_sync(_models, service, caller.tenant)
-    found = next((entry for entry in known if entry.id == model), None)
-    if found is None:
+    entry_found = next((entry for entry in known if entry.id == model), None)
+    if entry_found is None:
         raise _unknown(model)
-    return found
+    return entry_found
 
 
 def _models(service: QueryService, tenant: str) -> list[ModelReply]:
     if not service.health.parts.all_open:
         raise not_ready()
-    alone = service.pipeline.generator.name
+    generator_name = service.pipeline.generator.name
     published = [
         ModelReply(id=info.label or info.name, created=int(info.published_at.timestamp()))
         for info in service.collections(tenant)
         if info.published_at is not None
     ]
-    return [*(model for model in published if model.id != alone), ModelReply(id=alone, created=0)]
+    return [*(model for model in published if model.id != generator_name), ModelReply(id=generator_name, created=0)]
 
 
-def _head(body: ChatBody, chat: ChatAsk, live: LiveQuery, service: QueryService) -> ChatHead:
+def _head(body: ChatBody, chat: ChatQuery, live: LiveQuery, service: QueryService) -> ChatHead:
     generator = service.pipeline.generator
     # A server's fingerprint needs a network request, which must not delay an answer.
     local = generator.fingerprint if isinstance(generator, EngineGenerator) else generator.name

@@ -63,10 +63,10 @@ class StreamOptions(BaseModel):
 
     @field_validator("include_obfuscation")
     @classmethod
-    def _not_padded(cls, wanted: bool) -> bool:
-        if wanted:
+    def _no_obfuscation(cls, enabled: bool) -> bool:
+        if enabled:
             raise ValueError("padding of events is not supported: omit the field")
-        return wanted
+        return enabled
 
 
 class ChatBody(PolicyFields):
@@ -86,9 +86,9 @@ class ChatBody(PolicyFields):
     seed: int | None = Field(
         default=None, ge=-(2**63), lt=2**63, description="drawn at random if omitted, and returned with the answer"
     )
-    temperature: float | None = Field(default=None, ge=0, le=2, description="default 0, greedy")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="default: 0 (greedy), with best_of_n 0.7")
     top_p: float | None = Field(default=None, ge=0, le=1, description="0 is greedy")
-    max_tokens: int | None = Field(default=None, ge=1, description="as max_completion_tokens")
+    max_tokens: int | None = Field(default=None, ge=1, description="older name of max_completion_tokens")
     max_completion_tokens: int | None = Field(
         default=None, ge=1, description="maximum number of tokens; default: a sixteenth of the context"
     )
@@ -96,10 +96,12 @@ class ChatBody(PolicyFields):
     logprobs: bool | None = False
     top_logprobs: int | None = Field(default=None, ge=0, le=20)
     logit_bias: dict[str, float] | None = Field(default=None, description="token id -> value added to its logit")
-    k: int | None = Field(default=4, ge=1, le=100, description="chunks to retrieve")
+    k: int | None = Field(default=4, ge=1, le=100, description="number of chunks to retrieve")
     mode: Mode | None = Field(default=None, description="default: the collection's setting")
     fusion: Fusion | None = Field(default=None, description="default: the collection's setting")
-    style: Style | None = Field(default="short", description='"sentence": short answers become full sentences, by rule')
+    style: Style | None = Field(
+        default="short", description='"sentence" turns short answers into full sentences, by rules'
+    )
     verify: bool | None = Field(default=False, description="judge every claim of the answers against the collection")
     top_k: _TopK = Field(default=None, ge=1, le=2**31 - 1, description="keep the k most likely tokens; -1 or 0: all")
     min_p: float | None = Field(default=0.0, ge=0, le=1)
@@ -112,7 +114,7 @@ class ChatBody(PolicyFields):
 
     @field_validator("stop")
     @classmethod
-    def _few(cls, stop: list[str] | None) -> list[str] | None:
+    def _limit_count(cls, stop: list[str] | None) -> list[str] | None:
         if stop is not None and len(stop) > 16:
             raise ValueError(f"there are {len(stop)} stop texts: at most 16 are allowed")
         return stop
@@ -128,7 +130,7 @@ class ChatBody(PolicyFields):
         return bias
 
     @model_validator(mode="after")
-    def _together(self) -> ChatBody:
+    def _check_combinations(self) -> ChatBody:
         if self.top_logprobs and not self.logprobs:
             raise ValueError("top_logprobs needs logprobs to be true")
         if self.stream_options is not None and not self.stream:

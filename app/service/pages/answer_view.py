@@ -62,8 +62,8 @@ def _words(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> t
     if not _cites(answer, source):
         return None
     plain = _CITATION.sub("", answer["text"]).strip(" .\n")
-    found = re.search(re.escape(plain), text, re.IGNORECASE) if len(plain) >= _LEAST_QUOTED else None
-    return found.span() if found else None
+    match = re.search(re.escape(plain), text, re.IGNORECASE) if len(plain) >= _LEAST_QUOTED else None
+    return match.span() if match else None
 
 
 def _evidence(text: str, source: Mapping[str, Any], answer: Mapping[str, Any]) -> tuple[int, int] | None:

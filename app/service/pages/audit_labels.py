@@ -17,7 +17,7 @@ from app.service.api.resources import Resources, refused
 from app.service.api.watch import Evaluator, ResourcesDep
 from app.service.http.access import Caller
 from app.service.http.errors import ApiError
-from app.service.pages.frame import fields_of, page, see
+from app.service.pages.frame import fields_of, page, redirect
 from app.service.pages.label_upload import import_notice, read_upload
 from app.service.pages.labels import LABEL_KEYS, LabellerIdentity, as_annotator, label_script
 from app.service.pages.labels import who as annotator_of
@@ -55,10 +55,10 @@ async def go_on(name: str, caller: Evaluator, resources: ResourcesDep, person: P
         return None if place is None else session.items.ids[place]
 
     try:
-        found = await resources.do(look)
+        item_id = await resources.do(look)
     except ApiError as error:
         return await _audits_page(name, caller, resources, person, error=error)
-    return see(person.at(name, f"/{found}") if found else person.at(name))
+    return redirect(person.at(name, f"/{item_id}") if item_id else person.at(name))
 
 
 @audit_labels_pages.get(f"{_PLACE}/labels.csv")
@@ -89,15 +89,15 @@ async def upload(name: str, request: Request, caller: Evaluator, resources: Reso
         def take() -> ImportedLabels:
             session = _session(resources, caller, name, person)
             try:
-                found = session.parsed(file.content, file.name, others=file.others)
+                labels = session.parsed(file.content, file.name, others=file.others)
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
-            return store_parsed_labels(session, found)
+            return store_parsed_labels(session, labels)
 
-        taken = await resources.do(take)
+        imported = await resources.do(take)
     except ApiError as error:
         return await _audits_page(name, caller, resources, person, error=error)
-    return await _audits_page(name, caller, resources, person, notice=import_notice(taken, file.name))
+    return await _audits_page(name, caller, resources, person, notice=import_notice(imported, file.name))
 
 
 @audit_labels_pages.get(f"{_PLACE}/{{item_id}}")
@@ -129,7 +129,7 @@ async def give(
         if error.param == "label":
             return await _item_page(name, item_id, caller, resources, person, error=error)
         return await _audits_page(name, caller, resources, person, error=error)
-    return see(person.at(name, f"/{following}") if following else person.at(name))
+    return redirect(person.at(name, f"/{following}") if following else person.at(name))
 
 
 def _session(resources: Resources, caller: Caller, name: str, person: LabellerIdentity) -> AuditSession:
@@ -177,14 +177,22 @@ async def _item_page(
         }
 
     try:
-        found = await resources.do(look)
+        values = await resources.do(look)
     except ApiError as problem:
         if problem.status == 404:
             raise
         return await _audits_page(name, caller, resources, person, error=problem)
     action, end = person.at(name, f"/{item_id}"), person.at(name)
     return page(
-        "label_item.html.j2", caller, "watch", error=error, who=person, keys=LABEL_KEYS, action=action, end=end, **found
+        "label_item.html.j2",
+        caller,
+        "watch",
+        error=error,
+        who=person,
+        keys=LABEL_KEYS,
+        action=action,
+        end=end,
+        **values,
     )
 
 
@@ -201,10 +209,10 @@ async def _audits_page(
 
     def look() -> dict[str, Any]:
         own = resources.own(caller.tenant, name)
-        far = audit_progress(resources.pipeline.store, own.stored)
-        mine = next((a for a in far.annotators if a.name == person.annotator), None)
-        agreement = agreement_lines(far.agreement)
-        return {"name": own.name, "progress": far, "agreement": agreement, "labelled": mine.labelled if mine else 0}
+        counts = audit_progress(resources.pipeline.store, own.stored)
+        mine = next((a for a in counts.annotators if a.name == person.annotator), None)
+        agreement = agreement_lines(counts.agreement)
+        return {"name": own.name, "progress": counts, "agreement": agreement, "labelled": mine.labelled if mine else 0}
 
-    found = await resources.do(look)
-    return page("label_audits.html.j2", caller, "watch", error=error, who=person, notice=notice, **found)
+    values = await resources.do(look)
+    return page("label_audits.html.j2", caller, "watch", error=error, who=person, notice=notice, **values)

@@ -17,7 +17,7 @@ from app.service.api.jobs import found_job
 from app.service.api.resources import Resources, missing, refuse_other_sites, refused, resources
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
-from app.service.pages.frame import fields_of, own_path, page, see
+from app.service.pages.frame import fields_of, page, redirect, safe_path
 from data.parsing.file_kinds import SHOWN_KINDS
 from retrieval.errors import RetrievalError
 from retrieval.generations.contents import list_documents
@@ -47,7 +47,7 @@ async def make(request: Request, caller: Writer, resources: ResourcesDep) -> Res
         own = await resources.do(_create, resources, caller, name)
     except ApiError as error:
         return await _all(caller, resources, error=error, name=name)
-    return see(f"/collections/{own}")
+    return redirect(f"/collections/{own}")
 
 
 @collections_pages.get("/collections/{name}")
@@ -66,7 +66,7 @@ async def upload_files(name: str, request: Request, caller: Writer, resources: R
         await upload(request, resources, caller, name, None)
     except ApiError as error:
         return await _one(name, caller, resources, 0, error=error)
-    return see(f"/collections/{quote(name)}")
+    return redirect(f"/collections/{quote(name)}")
 
 
 @collections_pages.post("/collections/{name}/remove")
@@ -78,7 +78,7 @@ async def remove(name: str, request: Request, caller: Writer, resources: Resourc
         await resources.do(remove_document, resources.pipeline, caller, own, document, None)
     except ApiError as error:
         return await _one(name, caller, resources, 0, error=error)
-    return see(f"/collections/{quote(name)}")
+    return redirect(f"/collections/{quote(name)}")
 
 
 @collections_pages.post("/collections/{name}/delete")
@@ -92,7 +92,7 @@ async def delete(name: str, request: Request, caller: Writer, resources: Resourc
         await resources.do(delete_tenant_collection, resources.pipeline, own)
     except ApiError as error:
         return await _one(name, caller, resources, 0, error=error)
-    return see("/collections")
+    return redirect("/collections")
 
 
 @collections_pages.post("/jobs/{job_id}/{action}")
@@ -112,7 +112,7 @@ async def act(job_id: str, action: str, request: Request, caller: Worker, resour
     except ApiError as error:
         if error.status != 409:  # it has ended meanwhile, as the page will show
             raise
-    return see(own_path(fields.get("back", "/collections")))
+    return redirect(safe_path(fields.get("back", "/collections")))
 
 
 def _create(resources: Resources, caller: Caller, name: str) -> str:
@@ -123,8 +123,8 @@ def _create(resources: Resources, caller: Caller, name: str) -> str:
 
 
 async def _all(caller: Caller, resources: Resources, *, error: ApiError | None = None, name: str = "") -> HTMLResponse:
-    found = await resources.do(tenant_collections, resources.pipeline.store, caller.tenant)
-    return page("collections.html.j2", caller, "collections", error=error, collections=found, name=name)
+    collections = await resources.do(tenant_collections, resources.pipeline.store, caller.tenant)
+    return page("collections.html.j2", caller, "collections", error=error, collections=collections, name=name)
 
 
 async def _one(
@@ -143,17 +143,17 @@ async def _one(
             "page": list_documents(store, own.stored, _PAGE, offset),
         }
 
-    found = await resources.do(look)
+    values = await resources.do(look)
     return page(
         "collection.html.j2",
         caller,
         "collections",
         error=error,
-        following=any(not job.ended for job in found["jobs"]),
+        following=any(not job.ended for job in values["jobs"]),
         offset=offset,
         size=_PAGE,
         key=secrets.token_urlsafe(16),
         kinds=SHOWN_KINDS,
         most_mb=resources.pipeline.settings.max_upload_mb,
-        **found,
+        **values,
     )

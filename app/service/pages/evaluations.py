@@ -23,7 +23,7 @@ from app.service.api.resource_limits import BATCH_BYTES
 from app.service.api.resources import Resources, refuse_other_sites, resources
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError, validation_error
-from app.service.pages.frame import page, see
+from app.service.pages.frame import page, redirect
 from data.jsonl import json_lines
 from data.refused import Refused
 from evaluation.runs.run_store import RunStore
@@ -65,7 +65,7 @@ async def begin(request: Request, caller: Evaluator, resources: ResourcesDep) ->
         await resources.do(start, resources.pipeline, caller, body.to_request(), sent)
     except ApiError as error:
         return await _all(caller, resources, error=error, kept=kept)
-    return see("/evaluations")
+    return redirect("/evaluations")
 
 
 @evaluations_pages.get("/evaluations/compare")
@@ -106,9 +106,9 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLR
             "summary": report_data(resources.pipeline, info.id).summary if over else None,
         }
 
-    found = await resources.do(look)
-    following = any(not job.ended for job in found["jobs"])
-    return page("evaluation.html.j2", caller, "evaluations", following=following, **found)
+    values = await resources.do(look)
+    following = any(not job.ended for job in values["jobs"])
+    return page("evaluation.html.j2", caller, "evaluations", following=following, **values)
 
 
 async def _all(
@@ -122,20 +122,20 @@ async def _all(
             "collections": tenant_collections(store, caller.tenant),
         }
 
-    found = await resources.do(look)
+    values = await resources.do(look)
     usual = default_arms(resources.pipeline)
     return page(
         "evaluations.html.j2",
         caller,
         "evaluations",
         error=error,
-        following=any(not job.ended for job in found["jobs"]),
+        following=any(not job.ended for job in values["jobs"]),
         key=secrets.token_urlsafe(16),
         most_samples=resources.pipeline.settings.max_samples,
         arms=_ARMS,
         left_out=usual.left_out,
         kept={"samples": "1", "arms": list(usual.names), **(kept or {})},
-        **found,
+        **values,
     )
 
 
@@ -168,7 +168,7 @@ async def _body(form: FormData) -> EvaluationBody:
 
 
 def _questions(content: bytes) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+    questions: list[dict[str, Any]] = []
     for line in json_lines(io.BytesIO(content), "questions"):
         if isinstance(line, Refused):
             raise ApiError(422, str(line), code="invalid_value", param="questions")
@@ -176,8 +176,8 @@ def _questions(content: bytes) -> list[dict[str, Any]]:
         for other, name in (("_id", "id"), ("question", "text"), ("answers", "references")):
             if other in line.fields:
                 fields.setdefault(name, line.fields[other])
-        found.append(fields)
-    return found
+        questions.append(fields)
+    return questions
 
 
 _KNOWN = ("id", "text", "references", "relevant_document_ids", "answerable", "kind", "evidence")

@@ -59,7 +59,7 @@ def page(
     return HTMLResponse(html, status_code=error.status if error else 200, headers=headers)
 
 
-def see(path: str) -> RedirectResponse:
+def redirect(path: str) -> RedirectResponse:
     """Redirect to another page, so that a reload does not submit the form again."""
     return RedirectResponse(path, status_code=303)
 
@@ -78,7 +78,7 @@ async def fields_of(request: Request) -> dict[str, str]:
     return {name: values[-1] for name, values in parsed.items()}
 
 
-def own_path(path: str) -> str:
+def safe_path(path: str) -> str:
     """Return the path if it is a page of the service, else the start page."""
     known = path.startswith(("/collections", "/evaluations", "/watch")) and "//" not in path and "\\" not in path
     return path if known and path.isascii() and path.isprintable() else "/"
@@ -101,7 +101,7 @@ async def log_in(request: Request) -> Response:
             raise ApiError(401, "this is not an API key of this service: keys begin with pl-", code="invalid_api_key")
     except ApiError as error:
         return page("login.html.j2", Caller(), "", error=error)
-    response = see("/")
+    response = redirect("/")
     response.set_cookie(
         COOKIE, secret, httponly=True, samesite="strict", secure=request.url.scheme == "https", path="/"
     )
@@ -112,6 +112,6 @@ async def log_in(request: Request) -> Response:
 async def log_out(request: Request, _caller: Annotated[Caller, Depends(require())]) -> Response:
     """Delete the key from the browser."""
     await fields_of(request)
-    response = see("/login" if access_of(request).required else "/")
+    response = redirect("/login" if access_of(request).required else "/")
     response.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict")
     return response

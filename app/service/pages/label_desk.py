@@ -65,7 +65,7 @@ class LabelDesk:
     def _run(self, pipeline: Pipeline, caller: Caller, info: RunInfo) -> _CachedRun:
         stored = stored_draw(pipeline, info)
         if stored is None:
-            raise ApiError(409, "nothing is drawn yet: enter the number of questions to label", code="no_draw")
+            raise ApiError(409, "no questions are drawn yet: enter the number of questions to label", code="no_draw")
         open_run = self._held.get(info.id)
         if open_run is None or open_run.run.stored != stored or open_run.run.info.samples != info.samples:
             run = _opened(pipeline, info, DrawRequest())
@@ -76,12 +76,12 @@ class LabelDesk:
 
 
 def _session(pipeline: Pipeline, open_run: _CachedRun, annotator: str) -> LabelSession:
-    found = open_run.sessions.get(annotator)
-    if found is None:
-        found = open_run.sessions[annotator] = LabelSession(pipeline.store, open_run.run, annotator)
+    session = open_run.sessions.get(annotator)
+    if session is None:
+        session = open_run.sessions[annotator] = LabelSession(pipeline.store, open_run.run, annotator)
         while len(open_run.sessions) > _PEOPLE_KEPT:
             open_run.sessions.popitem(last=False)
-    return found
+    return session
 
 
 def stored_draw(pipeline: Pipeline, info: RunInfo) -> StoredDraw | None:
@@ -104,9 +104,7 @@ def draw(pipeline: Pipeline, info: RunInfo, questions: int | None, stratify: boo
     if stored is not None and (stratify or stored.stratified):
         if questions in (None, stored.wanted) and stratify == stored.stratified:
             return
-        message = (
-            f"this run's questions are drawn already; on the server, plumbline label {info.id} --redraw draws again"
-        )
+        message = f"the questions are drawn already: run plumbline label {info.id} --redraw on the server to draw again"
         raise ApiError(409, message, code="already_drawn")
     most = len(stored.draw.questions) if stored is not None else None
     if most is not None and questions is not None and not 2 <= questions <= most:

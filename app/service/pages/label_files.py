@@ -51,16 +51,16 @@ async def upload(
         def take() -> ImportedLabels:
             run = labels.run(resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id))
             try:
-                found = parse_label_file(run, file.content, file.name, annotator, others=file.others)
+                imported_labels = parse_label_file(run, file.content, file.name, annotator, others=file.others)
             # Errors of the file itself. The store is not queried yet.
             except (AppError, DataError, EvaluationError) as error:
                 raise refused(error, "file") from error
             try:
-                return store_labels(resources.pipeline.store, run, found)
+                return store_labels(resources.pipeline.store, run, imported_labels)
             except EvaluationError as error:
                 raise ApiError(409, str(error), code="draw_changed") from error
 
-        taken = await resources.do(take)
+        imported = await resources.do(take)
     except ApiError as error:
         return await run_page(run_id, caller, resources, person, error=error)
-    return await run_page(run_id, caller, resources, person, notice=import_notice(taken, file.name))
+    return await run_page(run_id, caller, resources, person, notice=import_notice(imported, file.name))

@@ -22,7 +22,7 @@ from app.service.api.evaluations_work import tenant_run
 from app.service.api.resources import Resources, resources
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
-from app.service.pages.frame import fields_of, page, see
+from app.service.pages.frame import fields_of, page, redirect
 from app.service.pages.label_desk import LabelDesk, draw, item_of, progress, stored_draw
 from data.label_file import word_of_label
 from evaluation.reports.corrected_view import agreement_lines
@@ -80,10 +80,10 @@ async def who(
 async def desk(request: Request) -> LabelDesk:
     """Return the app's LabelDesk, created on the first request."""
     state = request.app.state
-    found = getattr(state, "label_desk", None)
-    if not isinstance(found, LabelDesk):
-        found = state.label_desk = LabelDesk()
-    return found
+    existing = getattr(state, "label_desk", None)
+    if not isinstance(existing, LabelDesk):
+        existing = state.label_desk = LabelDesk()
+    return existing
 
 
 Person = Annotated[LabellerIdentity, Depends(who)]
@@ -114,7 +114,7 @@ async def begin(run_id: str, request: Request, caller: Evaluator, resources: Res
         await resources.do(work)
     except ApiError as error:
         return await run_page(run_id, caller, resources, person, error=error)
-    return see(person.at(run_id))
+    return redirect(person.at(run_id))
 
 
 @labels_pages.get("/evaluations/{run_id}/label/next")
@@ -129,10 +129,10 @@ async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person:
         return None if place is None else session.items[place].id
 
     try:
-        found = await resources.do(look)
+        item_id = await resources.do(look)
     except ApiError as error:
         return await run_page(run_id, caller, resources, person, error=error)
-    return see(person.at(run_id, f"/{found}") if found else person.at(run_id))
+    return redirect(person.at(run_id, f"/{item_id}") if item_id else person.at(run_id))
 
 
 @labels_pages.get("/evaluations/{run_id}/label/{item_id}")
@@ -178,7 +178,7 @@ async def give(
         if error.param == "label":
             return await _item(run_id, item_id, caller, resources, person, labels, error=error)
         return await run_page(run_id, caller, resources, person, error=error)
-    return see(person.at(run_id, f"/{following}") if following else person.at(run_id))
+    return redirect(person.at(run_id, f"/{following}") if following else person.at(run_id))
 
 
 async def _item(
@@ -209,7 +209,7 @@ async def _item(
             "script": label_script(),
         }
 
-    found = await resources.do(look)
+    values = await resources.do(look)
     action = person.at(run_id, f"/{item_id}")
     end = person.at(run_id)
     return page(
@@ -221,7 +221,7 @@ async def _item(
         keys=LABEL_KEYS,
         action=action,
         end=end,
-        **found,
+        **values,
     )
 
 
@@ -239,20 +239,20 @@ async def run_page(
     def look() -> dict[str, Any]:
         info = tenant_run(resources.pipeline, caller, run_id)
         stored = stored_draw(resources.pipeline, info)
-        far = progress(resources.pipeline, info, stored) if stored is not None else None
-        mine = next((a for a in far.annotators if a.name == person.annotator), None) if far else None
+        counts = progress(resources.pipeline, info, stored) if stored is not None else None
+        mine = next((a for a in counts.annotators if a.name == person.annotator), None) if counts else None
         return {
             "run": info,
             "drawn": stored,
-            "progress": far,
-            "agreement": agreement_lines(far.agreement) if far else (),
+            "progress": counts,
+            "agreement": agreement_lines(counts.agreement) if counts else (),
             "labelled": mine.labelled if mine else 0,
         }
 
-    found = await resources.do(look)
+    values = await resources.do(look)
     default = DEFAULT_QUESTIONS
     return page(
-        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, notice=notice, **found
+        "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, notice=notice, **values
     )
 
 

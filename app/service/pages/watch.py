@@ -24,7 +24,7 @@ _ALARMS = {
 @watch_pages.get("/watch")
 async def show(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep) -> HTMLResponse:
     """Show all watches of the caller's collections."""
-    found = await resources.do(own_status, watched, resources, caller)
+    watches = await resources.do(own_status, watched, resources, caller)
     collections: list[dict[str, Any]] = [
         {
             "name": one.name,
@@ -33,14 +33,14 @@ async def show(caller: Evaluator, resources: ResourcesDep, watched: WatchingDep)
             "drawn": sum(watch.reading.drawn for watch in one.watches),
             "watches": [{"watch": w, "rows": [*rows(w)], "chart": watch_chart(w)} for w in one.watches],
         }
-        for one in found
+        for one in watches
     ]
     return page(
         "watch.html.j2",
         caller,
         "watch",
         collections=collections,
-        raised=sum(len(one.alarms) for one in found),
+        raised=sum(len(one.alarms) for one in watches),
         rate=resources.pipeline.settings.audit_rate,
         never_renews=NEVER_RENEWS,
         alarms=_ALARMS,

@@ -157,7 +157,7 @@ def test_more_questions_are_added_behind_the_others(client: TestClient, pipeline
 
 def test_what_is_no_label_changes_nothing(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
     early = client.get(f"/evaluations/{run_id}/label/next?annotator=ann")
-    assert "nothing is drawn yet" in check_page(early, 409)
+    assert "no questions are drawn yet" in check_page(early, 409)
     address = follow(client, draw(client, run_id, 3))
     nameless = address.partition("?")[0]
     assert "press one of the four buttons" in check_page(client.post(address, data={"label": "x"}), 422)
@@ -254,7 +254,7 @@ def test_a_filled_in_file_is_taken(client: TestClient, pipeline: Pipeline, run_i
 
 def test_of_a_file_that_cannot_be_nothing_is_taken(client: TestClient, pipeline: Pipeline, run_id: str) -> None:
     early = take(client, run_id, b"item,label\nx,s\n")
-    assert "nothing is drawn yet" in check_page(early, 409)
+    assert "no questions are drawn yet" in check_page(early, 409)
     draw(client, run_id, 3)
     good = filled(client, run_id, "ss")
     bad = {
