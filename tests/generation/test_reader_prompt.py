@@ -73,7 +73,7 @@ def test_a_chunk_is_cut_after_the_last_sentence_that_fits(prompter: ReaderPrompt
 def test_a_question_is_never_cut(prompter: ReaderPrompter, chunk: MakeChunk) -> None:
     question = "who " * 50
     assert len(prompter.prompt(question, [chunk(LIGHT)], 52).token_ids) == 52
-    with pytest.raises(GenerationError, match=r"50.*51.*49"):
+    with pytest.raises(GenerationError, match=r"50 tokens.*49"):
         prompter.prompt(question, [chunk(LIGHT)], 51)
     for empty in ("", "  \n"):
         with pytest.raises(GenerationError, match="empty"):
