@@ -1,6 +1,6 @@
 """Stop words by language: articles, prepositions, pronouns, auxiliaries and question words.
 
-Short lists written for this project: words that occur in nearly every passage and carry little meaning.
+The lists are short and written for this project. Their words occur in nearly every passage and carry little meaning.
 """
 
 from __future__ import annotations
@@ -67,4 +67,4 @@ _WORDS = {
 STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _WORDS.items()}
 )
-"""Lower case, composed (NFC); keyed by the language names that Snowball uses."""
+"""Stop words of each language, in lower case and NFC. The keys are the language names that Snowball uses."""
