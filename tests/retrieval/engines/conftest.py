@@ -15,7 +15,7 @@ from retrieval.engines.engines import Engines
 from retrieval.engines.record import EngineName
 from retrieval.generations.index_params import IndexParams
 from retrieval.indexing.index_target import IndexTarget
-from retrieval.indexing.indexer import index_documents
+from retrieval.indexing.indexer import ProgressListener, index_documents
 from retrieval.indexing.report import IndexReport
 from retrieval.retriever import Retriever
 from tests.databases import new_database
@@ -38,11 +38,26 @@ class Bench:
     address: str = ""
 
     def index(
-        self, documents: Any, collection: str = "c", *, new: bool = True, params: IndexParams | None = None
+        self,
+        documents: Any,
+        collection: str = "c",
+        *,
+        new: bool = True,
+        params: IndexParams | None = None,
+        progress: ProgressListener | None = None,
     ) -> IndexReport:
         """Index the documents. new: whether to name the engine; otherwise the collection's engine is used."""
         target = IndexTarget(self.engine if new else None, self.engines)
-        return index_documents(self.store, self.home, collection, documents, self.encoder, params=params, target=target)
+        return index_documents(
+            self.store,
+            self.home,
+            collection,
+            documents,
+            self.encoder,
+            params=params,
+            target=target,
+            progress=progress,
+        )
 
     def open(self, collection: str = "c") -> Retriever:
         return open_retriever(self.store, self.home, collection, self.encoder, self.engines)
