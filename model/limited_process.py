@@ -42,7 +42,7 @@ def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, 
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise LimitedProcessError(f"it was not done after {wall:g} seconds") from error
+        raise LimitedProcessError(f"it did not finish within {wall:g} seconds") from error
     except OSError as error:
         raise LimitedProcessError(f"a process for it cannot be started ({error.strerror})") from error
     try:
@@ -50,7 +50,7 @@ def ask_child(module: str, request: Mapping[str, object], *, memory_bytes: int, 
     except ValueError as error:
         raise LimitedProcessError(_why(done.returncode, done.stderr, memory_bytes, cpu_seconds)) from error
     if not isinstance(answer, dict):
-        raise LimitedProcessError("its process gave an answer of another shape")
+        raise LimitedProcessError("its process did not answer with a JSON object")
     return answer
 
 

@@ -136,9 +136,9 @@ def read_json(path: Path) -> dict[str, object]:
     """Read a JSON object from ``path``. Raises ModelError, naming the file and where possible the line."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise ModelError(f"{path} is no file")  # a pipe could block for ever
+            raise ModelError(f"{path} is not a regular file")  # a pipe could block for ever
         if (size := path.stat().st_size) > _LONGEST_JSON:
-            raise ModelError(f"{path} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_JSON:,}")
+            raise ModelError(f"{path} is {size:,} bytes long: at most {_LONGEST_JSON:,} are supported")
         value = json.loads(path.read_text("utf-8"))
     except FileNotFoundError as error:
         raise ModelError(f"{path} is missing: a checkpoint folder must hold it") from error
@@ -164,7 +164,7 @@ def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ig
     problems = {
         "missing": [checkpoint.name(key) for key in sorted(shapes.keys() - stored.keys())],
         "unexpected": [checkpoint.name(key) for key in sorted(stored.keys() - shapes.keys() - ignored)],
-        "misshapen": [
+        "of the wrong shape": [
             f"{checkpoint.name(tensor.key)} is {_shape(tensor.shape)}, the config asks for {_shape(shapes[tensor.key])}"
             for tensor in common
             if tensor.shape != shapes[tensor.key]
@@ -173,7 +173,7 @@ def check_keys(checkpoint: Checkpoint, shapes: Mapping[str, tuple[int, ...]], ig
             f"{tensor.key} is {tensor.dtype}" for tensor in common if tensor.dtype not in checkpoint.dtypes
         ],
     }
-    parts = [f"{len(found)} {kind}: {_some(found)}" for kind, found in problems.items() if found]
+    parts = [f"{len(names)} {kind}: {_some(names)}" for kind, names in problems.items() if names]
     if parts:
         raise ModelError(
             f"the tensors of {checkpoint.folder} do not fit its {checkpoint.config_name}; {'; '.join(parts)}"
@@ -189,9 +189,9 @@ def fill(checkpoint: Checkpoint, targets: Mapping[str, Tensor]) -> None:
     """
     with torch.no_grad():
         for path in checkpoint.files:
-            wanted = [tensor for tensor in checkpoint.tensors if tensor.file == path and tensor.key in targets]
+            tensors = [tensor for tensor in checkpoint.tensors if tensor.file == path and tensor.key in targets]
             with checkpoint.open_file(path) as file:
-                for tensor in wanted:
+                for tensor in tensors:
                     target = targets[tensor.key]
                     target.copy_(file.get_tensor(tensor.key))
                     # The minimum and maximum of a tensor with a NaN are NaN: one pass, without a second tensor.
@@ -213,20 +213,20 @@ def stored_equal(checkpoint: Checkpoint, first: str, second: str) -> bool:
 
 def _sharded(index: Path) -> tuple[StoredTensor, ...]:
     """Return the tensors that an index names, with shapes and dtypes from the headers of their shards."""
-    placed = read_json(index).get("weight_map")
-    if not isinstance(placed, dict) or not placed:
+    weight_map = read_json(index).get("weight_map")
+    if not isinstance(weight_map, dict) or not weight_map:
         raise ModelError(f"{index}: weight_map is missing or empty")
     by_shard: dict[str, set[str]] = {}
-    for key, shard in placed.items():
+    for key, shard in weight_map.items():
         # A name with a folder in it could escape the checkpoint.
         if not isinstance(shard, str) or Path(shard).name != shard or not shard.endswith(".safetensors"):
             raise ModelError(f"{index}: {key} is placed in {shard!r}, which is not the name of a safetensors file")
         by_shard.setdefault(shard, set()).add(key)
-    gone = [shard for shard in sorted(by_shard) if not (index.parent / shard).is_file()]
-    if gone:
+    missing = [shard for shard in sorted(by_shard) if not (index.parent / shard).is_file()]
+    if missing:
         raise ModelError(
-            f"{index.parent}: {len(gone)} of {len(by_shard)} shards that {INDEX} names are missing: {_some(gone)}; "
-            "fetch them again"
+            f"{index.parent}: {len(missing)} of {len(by_shard)} shards that {INDEX} names are missing: "
+            f"{_some(missing)}; fetch them again"
         )
     headers = {shard: stored_tensors(index.parent / shard) for shard in sorted(by_shard)}
     shard_keys = {shard: {tensor.key for tensor in tensors} for shard, tensors in headers.items()}

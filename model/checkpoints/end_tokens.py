@@ -23,14 +23,14 @@ def eos_token_ids(folder: Path) -> tuple[int, ...]:
     """
     if is_gguf(folder):
         return end_token_ids(open_gguf(folder))
-    found: list[int] = []
+    ids: list[int] = []
     for name in ("generation_config.json", CONFIG):
         path = folder / name
-        if found or (name != CONFIG and not path.is_file()):
+        if ids or (name != CONFIG and not path.is_file()):
             continue
-        found.extend(_ids(path, read_json(path).get("eos_token_id")))
-    named = _tokenizers_own(folder)
-    return tuple(dict.fromkeys((*found, *(() if named is None else (named,)))))
+        ids.extend(_ids(path, read_json(path).get("eos_token_id")))
+    tokenizer_id = _tokenizer_eos_id(folder)
+    return tuple(dict.fromkeys((*ids, *(() if tokenizer_id is None else (tokenizer_id,)))))
 
 
 def _ids(path: Path, value: object) -> list[int]:
@@ -43,7 +43,7 @@ def _ids(path: Path, value: object) -> list[int]:
     return ids
 
 
-def _tokenizers_own(folder: Path) -> int | None:
+def _tokenizer_eos_id(folder: Path) -> int | None:
     """Return the id of the eos_token of tokenizer_config.json; None if it has none or the tokenizer lacks it."""
     path = folder / _TOKENIZER_CONFIG
     if not path.is_file():

@@ -30,18 +30,18 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     A full disk therefore leaves the old files. During the renames a reader may see old and new files together, so the
     last file should be the one that names the others.
     """
-    asides = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
+    temporaries = {path: path.with_name(f".{path.name}.{os.getpid()}.part") for path in files}
     try:
         for path, content in files.items():
-            with asides[path].open("wb") as file:
+            with temporaries[path].open("wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-        for path, aside in asides.items():
-            aside.replace(path)
+        for path, temporary in temporaries.items():
+            temporary.replace(path)
     except BaseException:
-        for aside in asides.values():
-            aside.unlink(missing_ok=True)
+        for temporary in temporaries.values():
+            temporary.unlink(missing_ok=True)
         raise
 
 

@@ -24,18 +24,18 @@ def refuse_huge_numbers(config: Mapping[str, object], where: str) -> None:
 
     Limits: 1,024 layers, 100,000 labels, 2^40 for all other numbers. Nested objects are checked too.
     """
-    left: list[tuple[str, object]] = [("", config)]
-    while left:
-        name, value = left.pop()
+    pending: list[tuple[str, object]] = [("", config)]
+    while pending:
+        name, value = pending.pop()
         if isinstance(value, dict):
-            left.extend((f"{name}.{key}" if name else str(key), inner) for key, inner in value.items())
+            pending.extend((f"{name}.{key}" if name else str(key), inner) for key, inner in value.items())
             continue
         if isinstance(value, bool) or not isinstance(value, int):
             continue
         last = name.rpartition(".")[2]
-        most = _MOST_LABELS if "label" in last else _MOST_LAYERS if "layer" in last else _MOST
-        if value > most:
-            raise ModelError(f"{where}: {name[:100]} is {str(value)[:30]}: more than {most:,} are not supported")
+        maximum = _MOST_LABELS if "label" in last else _MOST_LAYERS if "layer" in last else _MOST
+        if value > maximum:
+            raise ModelError(f"{where}: {name[:100]} is {str(value)[:30]}: at most {maximum:,} is supported")
 
 
 def refuse_more_than_is_stored(

@@ -65,14 +65,16 @@ def save_llama(
         for name, part in files.items():
             write_tensors(folder / name, part, {"format": "pt"})
         if len(files) > 1:
-            placed = {key: name for name, part in files.items() for key in part}
+            weight_map = {key: name for name, part in files.items() for key in part}
             size = sum(tensor.nbytes for tensor in tensors.values())
-            write_json(folder / INDEX, {"metadata": {"total_size": size}, "weight_map": placed})
+            write_json(folder / INDEX, {"metadata": {"total_size": size}, "weight_map": weight_map})
         generation = {"bos_token_id": end_id, "eos_token_id": end_id, "pad_token_id": pad_id}
         write_json(folder / "generation_config.json", {k: v for k, v in generation.items() if v is not None})
         write_json(folder / CONFIG, config)
     except OSError as error:
-        raise ModelError(f"the model could not be written to {folder} ({error}): make room and try again") from error
+        raise ModelError(
+            f"the model could not be written to {folder} ({error}): free disk space and try again"
+        ) from error
     return tuple(files)
 
 
@@ -99,7 +101,7 @@ def llama_config_json(
     }
     for name, value in needed.items():
         if getattr(config, name) != value:
-            raise ModelError(f"{name} is {getattr(config, name)!r}: a Llama checkpoint can only say {value!r}")
+            raise ModelError(f"{name} is {getattr(config, name)!r}: a Llama checkpoint supports only {value!r}")
     out: dict[str, object] = {
         "architectures": ["LlamaForCausalLM"],
         "model_type": "llama",

@@ -37,8 +37,8 @@ def load_decoder(folder: Path, *, dtype: torch.dtype = torch.float32, device: to
         model.to_empty(device=device)
     except RuntimeError as error:  # torch.OutOfMemoryError is one
         raise ModelError(
-            f"{folder}: the model takes {need / 1e9:,.1f} GB, which {device} does not give: use a smaller dtype, "
-            "another device or a smaller model"
+            f"{folder}: the model takes {need / 1e9:,.1f} GB, which cannot be allocated on {device}: use a "
+            "smaller dtype, another device or a smaller model"
         ) from error
     if model.rotary is not None:  # not stored in checkpoints, and always in fp32
         model.rotary = rotary_table(config).to(device)

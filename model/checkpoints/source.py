@@ -59,7 +59,7 @@ def read_tokenizer(file: Path) -> str:
     if not file.is_file():
         raise ModelError(f"{file} is missing: a checkpoint folder needs the fast tokenizer's tokenizer.json")
     if (size := file.stat().st_size) > LONGEST_TOKENIZER:
-        raise ModelError(f"{file} is {size:,} bytes long: no tokenizer has one of more than {LONGEST_TOKENIZER:,}")
+        raise ModelError(f"{file} is {size:,} bytes long: at most {LONGEST_TOKENIZER:,} are supported")
     try:
         return file.read_bytes().decode("utf-8")
     except (OSError, ValueError) as error:
@@ -74,7 +74,7 @@ def tokenizer_config(path: Path) -> Mapping[str, object]:
     if not file.is_file():
         return {}
     if (size := file.stat().st_size) > _LONGEST_SETTINGS:
-        raise ModelError(f"{file} is {size:,} bytes long: no checkpoint has one of more than {_LONGEST_SETTINGS:,}")
+        raise ModelError(f"{file} is {size:,} bytes long: at most {_LONGEST_SETTINGS:,} are supported")
     try:
         value = json.loads(file.read_text("utf-8"))
     except (ValueError, RecursionError) as error:

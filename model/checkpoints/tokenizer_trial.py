@@ -42,14 +42,14 @@ def _try(path: Path) -> None:
     for probe, encoding in zip(probes, tokenizer.encode_many(probes), strict=True):
         count = len(encoding.token_ids)
         if count > _MOST_TOKENS * (len(probe) + 1):
-            raise ModelError(f"it makes {count:,} tokens of {len(probe):,} characters")
+            raise ModelError(f"it encodes {len(probe):,} characters as {count:,} tokens")
     size = min(tokenizer.size, 1 << 20)
     for start in range(0, size, _AT_ONCE):
         ids = range(start, min(size, start + _AT_ONCE))
         written = sum(len(tokenizer.token(token_id)) for token_id in ids)
         length = len(tokenizer.decode(ids))
         if length > _MOST_CHARACTERS * (written + _AT_ONCE):
-            raise ModelError(f"it makes {length:,} characters of {len(ids):,} tokens")
+            raise ModelError(f"it decodes {len(ids):,} tokens to {length:,} characters")
 
 
 def _probes(text: str) -> list[str]:

@@ -93,7 +93,9 @@ def window_mask(total: int, steps: int, window: int, device: torch.device) -> Te
     return torch.arange(total, device=device)[None, :] > rows - window
 
 
-def narrowed(mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device) -> Tensor | None:
+def within_window(
+    mask: Tensor | None, total: int, steps: int, window: int | None, device: torch.device
+) -> Tensor | None:
     """Return ``mask`` restricted to the window. mask: None allows all. window: None restricts nothing."""
     if window is None or window >= total:
         return mask
@@ -140,9 +142,9 @@ class Attention(nn.Module):
         if state is not None:
             y = state.attend(self.layer, q, k, v, self.window, mask)  # (B, H, T, D)
         else:
-            mask = narrowed(mask, steps, steps, self.window, x.device)
-            written = self.training and q.device.type == "cpu" and q.dtype != torch.float32
-            y = attend_for_training(q, k, v, mask) if written else read(q, k, v, mask)
+            mask = within_window(mask, steps, steps, self.window, x.device)
+            unfused = self.training and q.device.type == "cpu" and q.dtype != torch.float32
+            y = attend_for_training(q, k, v, mask) if unfused else read(q, k, v, mask)
         out: Tensor = self.out(y.transpose(1, 2).reshape(batch, steps, self.heads * self.dim))
         return out
 

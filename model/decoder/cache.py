@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from model.decoder.attention import narrowed, read, step_mask
+from model.decoder.attention import read, step_mask, within_window
 from model.decoder.config import DecoderConfig
 from model.errors import ModelError
 
@@ -48,7 +48,7 @@ class KVCache:
         """
         end = self.length + keys.shape[2]
         if end > self.capacity:
-            raise ModelError(f"the KV cache has room for {self.capacity} positions; position {end} was requested")
+            raise ModelError(f"the KV cache holds {self.capacity} positions; position {end} was requested")
         self.keys[layer, :, :, self.length : end] = keys
         self.values[layer, :, :, self.length : end] = values
         return self.keys[layer, :, :, :end], self.values[layer, :, :, :end]
@@ -67,7 +67,7 @@ class KVCache:
         keys, values = self.append(layer, keys, values)
         steps, total = query.shape[2], keys.shape[2]
         if mask is not None:
-            return read(query, keys, values, narrowed(mask, total, steps, window, query.device))
+            return read(query, keys, values, within_window(mask, total, steps, window, query.device))
         if self._prefix and self.length == 0:
             return read(query, keys, values, None)
         if steps == 1:
@@ -82,7 +82,7 @@ class KVCache:
         key = (steps, window)
         if key not in self._masks:
             causal = step_mask(self.length, steps, device)
-            self._masks[key] = narrowed(causal, self.length + steps, steps, window, device)
+            self._masks[key] = within_window(causal, self.length + steps, steps, window, device)
         return self._masks[key]
 
     def advance(self, steps: int) -> None:

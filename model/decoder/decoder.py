@@ -78,7 +78,7 @@ class Decoder(nn.Module):
         """
         steps = token_ids.shape[1]
         if steps < 1:
-            raise ModelError("the decoder was given no token: a prompt has at least one")
+            raise ModelError("the decoder needs at least one token")
         if positions is None:
             positions = self._first_positions(token_ids) if cache is None else cache.positions(steps)
         if cache is None and mask is None and not self.config.prefix:

@@ -166,7 +166,7 @@ class PointerHead(nn.Module):
             return NextToken(logprobs, copy)
         marker = ids[:, :1]  # (B, 1)
         pointed = logprobs.gather(1, marker)
-        declines, others = self._declining(hidden[:, None], pointed, memory)  # (B, 1) each
+        declines, others = self._correct_declining(hidden[:, None], pointed, memory)  # (B, 1) each
         corrected = (logprobs + others).scatter(1, marker, declines)
         # The copied share of each token's probability is unchanged.
         parts = torch.where(ids == marker, declines - pointed, others).exp()
@@ -187,16 +187,17 @@ class PointerHead(nn.Module):
             return out
         marker = memory.token_ids[:, :1].expand(targets.shape)  # (B, A)
         word = words.gather(-1, marker[..., None]).squeeze(-1)
-        at = (memory.token_ids[:, None, :] == marker[..., None]) & memory.copyable[:, None, :]
-        pointed = torch.logaddexp(word + log_gate, torch.logsumexp(weights.masked_fill(~at, -1e4), dim=-1) + log_copy)
-        declines, others = self._declining(hidden, pointed, memory)
+        is_marker = (memory.token_ids[:, None, :] == marker[..., None]) & memory.copyable[:, None, :]
+        copied_marker = torch.logsumexp(weights.masked_fill(~is_marker, -1e4), dim=-1)
+        pointed = torch.logaddexp(word + log_gate, copied_marker + log_copy)
+        declines, others = self._correct_declining(hidden, pointed, memory)
         corrected = torch.where(targets == marker, declines, out + others)
         if memory.answer is None:
             return corrected
         begins = torch.arange(targets.shape[1], device=targets.device) == targets.shape[1] - memory.answer.shape[1]
         return torch.where(begins, corrected, out)
 
-    def _declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
+    def _correct_declining(self, hidden: Tensor, pointed: Tensor, memory: HeadMemory) -> tuple[Tensor, Tensor]:
         """Return what ``Decline.forward`` does, or no correction if the marker may not be copied.
 
         hidden: (B, A, E). pointed: (B, A), the pointer's log-probability of the marker.
@@ -205,5 +206,5 @@ class PointerHead(nn.Module):
             return pointed, torch.zeros_like(pointed)
         marker = memory.states[:, :1].expand(hidden.shape)
         declines, others = self.decline(torch.cat((hidden, marker), dim=-1), pointed)
-        may = memory.copyable[:, :1]
-        return torch.where(may, declines, pointed), torch.where(may, others, 0.0)
+        copyable = memory.copyable[:, :1]
+        return torch.where(copyable, declines, pointed), torch.where(copyable, others, 0.0)

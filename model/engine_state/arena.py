@@ -36,17 +36,21 @@ class KeyValueArena:
         device: torch.device | str = "cpu",
         extra_bytes: int = 0,
     ) -> None:
-        each = bytes_per_position(config, dtype) + extra_bytes
-        self.total = budget // each
+        position_bytes = bytes_per_position(config, dtype) + extra_bytes
+        self.total = budget // position_bytes
         if self.total < 1:
-            raise ModelError(f"a budget of {budget} bytes holds no position: one takes {each} bytes; give more memory")
+            raise ModelError(
+                f"a budget of {budget} bytes is too small: one position takes {position_bytes} bytes; use more memory"
+            )
         shape = (config.num_layers, self.total, config.num_kv_heads, config.head_dim)
         try:
             self.keys = torch.empty(shape, dtype=dtype, device=device)
             self.values = torch.empty(shape, dtype=dtype, device=device)
         except RuntimeError as error:  # torch.OutOfMemoryError is one
-            raise ModelError(f"{budget} bytes for keys and values could not be had on {device}: give less") from error
-        self.position_bytes = each
+            raise ModelError(
+                f"{budget} bytes for keys and values could not be allocated on {device}: use less memory"
+            ) from error
+        self.position_bytes = position_bytes
         self._layer_keys, self._layer_values = self.keys.unbind(0), self.values.unbind(0)
         self._row = config.num_kv_heads * config.head_dim
 

@@ -76,7 +76,7 @@ class DecodeState:
     def positions(self, steps: int) -> Tensor:
         """Return the position of each row's new token, (N, 1). See AttentionState."""
         if steps != 1:
-            raise ModelError(f"a decoding step reads one token a row, not {steps}")
+            raise ModelError(f"a decoding step reads one token per row, not {steps}")
         if self._longest > self._max_positions:
             raise ModelError(f"{self._longest} tokens do not fit the context of {self._max_positions} positions")
         return self._positions
@@ -89,7 +89,7 @@ class DecodeState:
         Raises ModelError if a mask is given.
         """
         if mask is not None:
-            raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
+            raise ModelError("a decoding step of the engine does not accept a mask")
         self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
         rows, heads, _, dim = query.shape
         kv_heads = keys.shape[1]
@@ -135,8 +135,8 @@ class DecodeState:
             if not self._invariant:
                 self._plans[window] = split_plan(plan, self.rows, self._arena)
             elif supports_unshared_reads(self._arena):
-                mine = unshared_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
-                self._plans[window] = SplitPlan(mine, ())
+                unshared = unshared_rows(range(self.rows), ranges_of(plan, self.rows), every=True)
+                self._plans[window] = SplitPlan(unshared, ())
             else:
                 self._plans[window] = SplitPlan(None, plan)
         return self._plans[window]
@@ -147,7 +147,7 @@ class DecodeState:
             return read_unshared(self._arena, layer, query, plan.unshared)
         if plan.unshared is None and len(plan.others) == 1:
             return self._part(layer, query, plan.others[0]).output
-        joined = merge_invariant if self._invariant else merge
+        merge_parts = merge_invariant if self._invariant else merge
         output = log_sum = None
         for read in plan.others:
             part = self._part(layer, query, read)
@@ -159,7 +159,7 @@ class DecodeState:
                 log_sum = part.log_sum.new_empty(query.shape[:3])
             rows = slice(read.first_row, read.first_row + read.rows)
             if not read.begins:
-                part = joined(PartialAttention(output[rows], log_sum[rows]), part)
+                part = merge_parts(PartialAttention(output[rows], log_sum[rows]), part)
                 if read.rows == query.shape[0]:
                     output, log_sum = part.output, part.log_sum
                     continue
@@ -172,15 +172,15 @@ class DecodeState:
 
     def _part(self, layer: int, query: Tensor, read: CacheRead) -> PartialAttention:
         """Return the attention of one read. Rows that share keys are read together, the others as a batch."""
-        mine = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
+        part_query = query[read.first_row : read.first_row + read.rows]  # (n, Hkv, G, D)
         shared = read.rows > 1 and not read.stride
         keys, values = self._arena.view(layer, read.start, 1 if shared else read.rows, read.stride, read.length)
         if self._invariant:
-            return read_part_invariant(mine, keys, values)
+            return read_part_invariant(part_query, keys, values)
         if not shared:
-            return read_part(mine, keys, values)
-        rows, kv_heads, group, dim = mine.shape
-        flat = mine.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)
+            return read_part(part_query, keys, values)
+        rows, kv_heads, group, dim = part_query.shape
+        flat = part_query.transpose(0, 1).reshape(1, kv_heads, rows * group, dim)
         part = read_part(flat, keys, values)
         return PartialAttention(
             part.output.reshape(kv_heads, rows, group, dim).transpose(0, 1),

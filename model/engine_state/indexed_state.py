@@ -59,7 +59,7 @@ class IndexedDecodeState:
     def positions(self, steps: int) -> Tensor:
         """Return the position of each row's new token, (R, 1). See AttentionState."""
         if steps != 1:
-            raise ModelError(f"a decoding step reads one token a row, not {steps}")
+            raise ModelError(f"a decoding step reads one token per row, not {steps}")
         return self._lengths[:, None] - 1
 
     def attend(
@@ -67,7 +67,7 @@ class IndexedDecodeState:
     ) -> Tensor:
         """Store the new keys and values and attend for query (R, H, 1, D). See AttentionState."""
         if mask is not None:
-            raise ModelError("a decoding step of the engine knows what its rows read: it takes no mask")
+            raise ModelError("a decoding step of the engine does not accept a mask")
         self._arena.store(layer, self._slots, keys[:, :, 0], values[:, :, 0])
         all_keys, all_values = self._arena.gather(layer, self._index)  # (R, Hkv, C, D)
         reads = self._columns < self._lengths[:, None]

@@ -40,24 +40,24 @@ class PrefillState:
     Raises ModelError for an invalid segment.
     """
 
-    def __init__(self, arena: KeyValueArena, stretches: Sequence[PromptSegment], max_positions: int) -> None:
-        for stretch in stretches:
-            if stretch.steps < 1:
-                raise ModelError("a stretch of no tokens cannot be read: a prompt has at least one")
-            if stretch.done + stretch.steps > max_positions:
-                total = stretch.done + stretch.steps
+    def __init__(self, arena: KeyValueArena, segments: Sequence[PromptSegment], max_positions: int) -> None:
+        for segment in segments:
+            if segment.steps < 1:
+                raise ModelError("a segment needs at least one token")
+            if segment.done + segment.steps > max_positions:
+                total = segment.done + segment.steps
                 raise ModelError(f"{total} tokens do not fit the context of {max_positions} positions")
-            if stretch.both_ways and stretch.past:
-                raise ModelError("a prompt that is read both ways cannot follow anything: it is read in full")
-        self._arena, self._stretches = arena, tuple(stretches)
+            if segment.both_ways and segment.past:
+                raise ModelError("a bidirectional prompt cannot follow earlier positions: it is read in full")
+        self._arena, self._segments = arena, tuple(segments)
         self._near: dict[tuple[int, int, int], Tensor] = {}
 
     def positions(self, steps: int) -> Tensor:
         """Return the position of each token in its own prompt, (1, T). See AttentionState."""
-        if steps != sum(stretch.steps for stretch in self._stretches):
-            raise ModelError(f"{steps} tokens were given, the stretches of this pass have another number")
+        if steps != sum(segment.steps for segment in self._segments):
+            raise ModelError(f"{steps} tokens were given, which is not the number of tokens of the segments")
         device = self._arena.keys.device
-        parts = [torch.arange(s.done, s.done + s.steps, device=device) for s in self._stretches]
+        parts = [torch.arange(s.done, s.done + s.steps, device=device) for s in self._segments]
         return torch.cat(parts)[None]
 
     def attend(
@@ -65,41 +65,41 @@ class PrefillState:
     ) -> Tensor:
         """Store the new keys and values and attend for query (1, H, T, D). See AttentionState."""
         if mask is not None:
-            raise ModelError("a prefill of the engine knows what its tokens read: it takes no mask")
+            raise ModelError("a prefill of the engine does not accept a mask")
         outputs = []
         begin = 0
-        for stretch in self._stretches:
-            end = begin + stretch.steps
+        for segment in self._segments:
+            end = begin + segment.steps
             q, k, v = query[:, :, begin:end], keys[:, :, begin:end], values[:, :, begin:end]
-            self._arena.store_range(layer, stretch.start, k[0].transpose(0, 1), v[0].transpose(0, 1))
-            total = stretch.done + stretch.steps
+            self._arena.store_range(layer, segment.start, k[0].transpose(0, 1), v[0].transpose(0, 1))
+            total = segment.done + segment.steps
             if window is not None and window < total:
-                outputs.append(self._read_window(layer, q, k, v, stretch, window))
+                outputs.append(self._read_window(layer, q, k, v, segment, window))
             else:
-                outputs.append(self._read(layer, q, k, v, stretch))
+                outputs.append(self._read(layer, q, k, v, segment))
             begin = end
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=2)
 
     def advance(self, steps: int) -> None:
         """Do nothing, because a state serves one pass only."""
 
-    def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment) -> Tensor:
+    def _read(self, layer: int, query: Tensor, keys: Tensor, values: Tensor, segment: PromptSegment) -> Tensor:
         """Return the attention among the new tokens, merged with the attention over each earlier range."""
-        part = read_part(query, keys, values, causal=not stretch.both_ways)
-        for past in stretch.past:
+        part = read_part(query, keys, values, causal=not segment.both_ways)
+        for past in segment.past:
             part = merge(part, read_part(query, *self._arena.view(layer, past.start, 1, 0, past.length)))
         return part.output
 
     def _read_window(
-        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, stretch: PromptSegment, window: int
+        self, layer: int, query: Tensor, keys: Tensor, values: Tensor, segment: PromptSegment, window: int
     ) -> Tensor:
         """Return the attention over all positions within the window, by a mask.
 
         Ranges are not read separately, because some tokens may read no position of an earlier range.
         """
-        skipped = max(stretch.done + 1 - window, 0)
+        skipped = max(segment.done + 1 - window, 0)
         all_keys, all_values = [], []
-        for past in stretch.past:
+        for past in segment.past:
             near = past.without_first(min(skipped, past.length))
             skipped -= past.length - near.length
             if near.length:
@@ -107,7 +107,7 @@ class PrefillState:
                 all_keys.append(near_keys)
                 all_values.append(near_values)
         joined_keys, joined_values = torch.cat((*all_keys, keys), dim=2), torch.cat((*all_values, values), dim=2)
-        mask = self._window_mask(joined_keys.shape[2], stretch.steps, window)
+        mask = self._window_mask(joined_keys.shape[2], segment.steps, window)
         return read_part(query, joined_keys, joined_values, mask).output
 
     def _window_mask(self, total: int, steps: int, window: int) -> Tensor:

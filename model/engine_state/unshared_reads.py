@@ -90,18 +90,18 @@ def unshared_rows(rows: Sequence[int], ranges: Sequence[Sequence[tuple[int, int]
     flat = np.array([one for of_row in ranges for one in of_row], dtype=np.int64).reshape(-1, 2)
     offsets = np.concatenate(([0], np.cumsum([len(of_row) for of_row in ranges])))
     lengths = np.add.reduceat(flat[:, 1], offsets[:-1])
-    return UnsharedReads(torch.tensor(rows), flat, offsets, _dealt(lengths, torch.get_num_threads()), every)
+    return UnsharedReads(torch.tensor(rows), flat, offsets, _deal_rows(lengths, torch.get_num_threads()), every)
 
 
 def read_unshared(arena: KeyValueArena, layer: int, query: Tensor, unshared: UnsharedReads) -> Tensor:
     """Return the attention (R, Hkv, G, D) of the unshared rows. query: (N, Hkv, G, D), of all rows of the step."""
     from model.engine_state.row_kernel import read_rows
 
-    mine = (query if unshared.every else query[unshared.rows]).float().contiguous()
+    rows_query = (query if unshared.every else query[unshared.rows]).float().contiguous()
     threads = torch.get_num_threads()
     with ONE_AT_A_TIME:
         output = read_rows(
-            mine.numpy(), *arena.numbers(layer), unshared.ranges, unshared.offsets, unshared.order, threads
+            rows_query.numpy(), *arena.numbers(layer), unshared.ranges, unshared.offsets, unshared.order, threads
         )
     if torch.get_num_threads() != threads:  # numba's first call changes OpenMP's number of threads
         torch.set_num_threads(threads)
@@ -117,7 +117,7 @@ def prepare_unshared_reads(arena: KeyValueArena) -> None:
             read_unshared(arena, 0, query, unshared_rows([0], [[(0, 1)]], every=True))
 
 
-def _dealt(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
+def _deal_rows(lengths: NDArray[np.int64], threads: int) -> NDArray[np.int64]:
     """Return an order of the rows (R) whose equal consecutive pieces have about the same total length.
 
     Rows are dealt round-robin to the threads, longest first.

@@ -22,7 +22,7 @@ def pick_device(name: str) -> torch.device:
         raise ModelError(f"the device {name!r} is not supported: use auto, cpu, cuda or cuda:N", parameter="device")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
         count = torch.cuda.device_count()
-        raise ModelError(f"there is no device {name!r}: this machine shows {count} CUDA devices", parameter="device")
+        raise ModelError(f"there is no device {name!r}: this machine has {count} CUDA devices", parameter="device")
     return device
 
 

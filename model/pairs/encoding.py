@@ -71,7 +71,7 @@ def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
     one = [i for i, s in enumerate(sides) if s == 0]
     two = [i for i, s in enumerate(sides) if s == 1]
     if not one or not two or one[-1] > two[0]:
-        raise ModelError(f"{where}: its tokenizer does not put two texts one behind the other")
+        raise ModelError(f"{where}: its tokenizer does not encode two texts one after the other")
     kinds_of = pair["token_type_ids"] if typed else []
     types = None
     if typed:
@@ -80,7 +80,7 @@ def read_frame(tokenizer: Any, layout: Layout, where: str) -> PairFrame:
     frame = PairFrame(tuple(ids[: one[0]]), tuple(ids[one[-1] + 1 : two[0]]), tuple(ids[two[-1] + 1 :]), types)
     alone = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in _PROBES]
     if frame.ids(*alone) != list(ids) or frame.type_ids(len(alone[0]), len(alone[1])) != list(kinds_of):
-        raise ModelError(f"{where}: its tokenizer encodes a pair otherwise than its two texts")
+        raise ModelError(f"{where}: its tokenizer encodes a pair differently from its two texts")
     return frame
 
 

@@ -61,7 +61,8 @@ class ForeignPairScorer:
         bfloat16 scores differ in the third digit. Raises ModelError if the model cannot be loaded or its label cannot
         be inferred.
         """
-        path_or_name, chosen = (named := read_preset(path_or_name)).checkpoint, named.preset
+        named = read_preset(path_or_name)
+        path_or_name = named.checkpoint
         local = Path(path_or_name).expanduser().is_dir()
         where = str(Path(path_or_name).expanduser()) if local else path_or_name
         if local:
@@ -70,7 +71,7 @@ class ForeignPairScorer:
         self._model.to(device=device, dtype=getattr(torch, precision)).eval().requires_grad_(False)
         config = self._model.config
         count = int(config.num_labels)
-        preset = chosen or preset_from_name(where, count)
+        preset = named.preset or preset_from_name(where, count)
         preset.check(count, where)
         names = {int(i): str(name) for i, name in config.id2label.items()}
         self._supported = (
@@ -82,10 +83,10 @@ class ForeignPairScorer:
         self._claim_first = claim_first
         self._device = device
         self._frame = read_frame(self._tokenizer, preset.layout, where)
-        self._length = _longest(self._tokenizer, config)
+        self._length = _max_tokens(self._tokenizer, config)
         # A claim gets at most half of the length, so that evidence always fits too.
-        self._most_claim = (self._length - self._frame.tokens) // 2
-        if self._most_claim < 1:
+        self._max_claim_tokens = (self._length - self._frame.tokens) // 2
+        if self._max_claim_tokens < 1:
             raise ModelError(f"{where} reads {self._length} tokens: too few for a pair of texts")
         options: tuple[object, ...] = (self._supported, claim_first)
         if preset.layout != "pair" or precision != "float32":
@@ -111,7 +112,7 @@ class ForeignPairScorer:
 
     def room(self, claim: str, question: str = "") -> int:
         """Return the number of evidence tokens that fit with this claim, which takes at most half of the length."""
-        claim_tokens = min(self._tokens(_claim_with_question(claim, question)), self._most_claim)
+        claim_tokens = min(self._tokens(_claim_with_question(claim, question)), self._max_claim_tokens)
         return self._length - self._frame.tokens - claim_tokens
 
     def count(self, texts: Sequence[str]) -> Sequence[int]:
@@ -148,7 +149,7 @@ class ForeignPairScorer:
 
     def _sides(self, evidence: list[int], claim: list[int]) -> tuple[list[int], list[int]]:
         """Return the first and the second text in the model's order, each truncated to the tokens that fit."""
-        claim = claim[: self._most_claim]
+        claim = claim[: self._max_claim_tokens]
         evidence = evidence[: self._length - self._frame.tokens - len(claim)]
         return (claim, evidence) if self._claim_first else (evidence, claim)
 
@@ -165,8 +166,8 @@ class ForeignPairScorer:
     @torch.inference_mode()
     def _batch(self, sides: Sequence[tuple[list[int], list[int]]]) -> list[float]:
         logits: Tensor = self._model(**self._inputs(sides)).logits.float()
-        chances = torch.sigmoid(logits) if self._sigmoid else torch.softmax(logits, dim=-1)  # (B, labels)
-        return [float(value) for value in chances[:, self._supported].cpu()]
+        probabilities = torch.sigmoid(logits) if self._sigmoid else torch.softmax(logits, dim=-1)  # (B, labels)
+        return [float(value) for value in probabilities[:, self._supported].cpu()]
 
 
 def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: str | None = None) -> int:
@@ -191,7 +192,7 @@ def supporting_label(names: Mapping[int, str], count: int, where: str, chosen: s
     if count == 2 and [names.get(i, "").upper() for i in (0, 1)] == ["LABEL_0", "LABEL_1"]:
         return 1
     raise ModelError(
-        f"{where}: which label means that the evidence supports the claim? Its labels are {listed}; name it",
+        f'{where}: the label that means "supported" is unclear. Its labels are {listed}: name one',
         parameter="supported_label",
     )
 
@@ -215,7 +216,7 @@ def _check_folder(folder: Path) -> None:
     except (OSError, ValueError, RecursionError) as error:
         raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json: {error}") from error
     if not isinstance(config, dict):
-        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json holds no object")
+        raise ModelError(f"{folder} cannot be loaded as a sequence classifier: its config.json is not an object")
     own = config.get("auto_map")
     if isinstance(own, dict) and "AutoModelForSequenceClassification" in own:
         raise ModelError(f"{folder} cannot be loaded: {_OWN_CODE}")
@@ -252,9 +253,7 @@ def _load(where: str, local: bool) -> tuple[Any, Any]:
         if bar:
             logging.enable_progress_bar()
     if missing := sorted(loading["missing_keys"]):
-        raise ModelError(
-            f"{where} is no trained sequence classifier: it lacks {', '.join(missing[:3])}, which would be random"
-        )
+        raise ModelError(f"{where} is not a trained sequence classifier: it lacks {', '.join(missing[:3])}")
     if getattr(tokenizer, "backend_tokenizer", None) is None:
         raise ModelError(f"{where} has no fast tokenizer (tokenizer.json): add one")
     # A document that contains "[SEP]" must not be able to end the evidence.
@@ -264,7 +263,7 @@ def _load(where: str, local: bool) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _longest(tokenizer: Any, config: Any) -> int:
+def _max_tokens(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens of a pair: at most 512, the length that pair classifiers are trained on."""
     lengths = [_MOST_TOKENS, int(tokenizer.model_max_length)]
     positions = getattr(config, "max_position_embeddings", None)

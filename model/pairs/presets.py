@@ -35,10 +35,10 @@ class PairPreset:
     def check(self, count: int, where: str) -> None:
         """Raise ModelError if a checkpoint cannot be of this family."""
         if self.labels and count not in self.labels:
-            wanted = " or ".join(str(n) for n in self.labels)
+            expected = " or ".join(str(n) for n in self.labels)
             raise ModelError(
-                f"{where} has {count} labels, and a {self.name} model has {wanted}: leave out {self.name}: to read its "
-                "labels by name"
+                f"{where} has {count} labels, and a {self.name} model has {expected}: omit the prefix {self.name}: to "
+                "read its labels by name"
             )
 
 

@@ -47,7 +47,7 @@ def stacked(parts: Sequence[GroupedMatrix]) -> GroupedMatrix:
     """Return the rows of several matrices as one. Raises ValueError if their numbers of bits differ."""
     minima = [part.minima for part in parts if part.minima is not None]
     if len(minima) not in (0, len(parts)):
-        raise ValueError("matrices of 4 and of 8 bits do not make one")
+        raise ValueError("matrices of 4 and of 8 bits cannot be stacked")
     return GroupedMatrix(
         torch.cat([part.codes for part in parts]),
         torch.cat([part.scales for part in parts]),

@@ -30,20 +30,20 @@ def has_kernels() -> bool:
 
 def unsupported(config: DecoderConfig) -> str:
     """Return why quantised steps do not support a decoder of this kind; "" if they do."""
-    wanted = {
+    required = {
         "norm": ("rms", config.norm),
         "norm_position": ("pre", config.norm_position),
         "positions": ("rotary", config.positions),
         "activation": ("swiglu", config.activation),
         "head": ("linear", config.head),
     }
-    for name, (only, found) in wanted.items():
+    for name, (only, found) in required.items():
         if found != only:
             return f"{name} is {found!r}, not {only!r}"
     if config.prefix or config.embedding_norm:
         return "it is a prefix decoder" if config.prefix else "it has a norm over its embeddings"
     if config.head_dim % 4:
-        return f"head_dim is {config.head_dim}, no multiple of 4"
+        return f"head_dim is {config.head_dim}, which is not a multiple of 4"
     return ""
 
 

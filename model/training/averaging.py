@@ -30,11 +30,11 @@ def average_with(model: nn.Module, others: Sequence[tuple[Mapping[str, Tensor], 
             raise ModelError(f"the share of other weights is {share}: it must be in [0, 1]")
     rest = 1 - sum(share for _, share in others)
     if rest < -1e-9:
-        raise ModelError(f"the shares of other weights come to {1 - rest:g}: no more than 1 can be theirs")
+        raise ModelError(f"the shares of other weights come to {1 - rest:g}: they must not exceed 1")
     own = model.state_dict()
     for state, _ in others:
         if differing := sorted(own.keys() ^ state.keys()) or sorted(n for n in own if own[n].shape != state[n].shape):
-            raise ModelError(f"the weights to be mixed in are another network's: {', '.join(differing[:5])}")
+            raise ModelError(f"the other weights belong to another network: {', '.join(differing[:5])}")
     for name, tensor in own.items():
         mean = max(0.0, rest) * tensor
         for state, share in others:

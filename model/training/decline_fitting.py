@@ -103,7 +103,7 @@ def fit_decline(
     """
     for name, found in (("train", train), ("held", held_out)):
         if not 0 < int(found.declines.sum()) < len(found.declines):
-            raise ModelError(f"{name}: to fit when a reader declines, rows to answer and rows to decline are needed")
+            raise ModelError(f"{name}: fitting the probability of declining needs rows to answer and rows to decline")
     mean = train.states.mean(0)
     spread = train.states.std(0, correction=0).clamp_min(1e-3)
     scaled = (train.states - mean) / spread
@@ -113,7 +113,7 @@ def fit_decline(
         with torch.no_grad():  # start from the best fit without hidden states
             decline.scale.copy_(plain.scale)
             decline.outer.bias.copy_(plain.outer.bias)
-        _descend(decline, scaled, train.pointed, train.declines.float())
+        _train(decline, scaled, train.pointed, train.declines.float())
     with torch.no_grad():  # the standardisation is folded into the first layer
         decline.inner.weight.div_(spread)
         decline.inner.bias.sub_(decline.inner.weight @ mean)
@@ -123,10 +123,10 @@ def fit_decline(
         before = _loss(plain.log_odds(held_out.states, held_out.pointed), held_out)
         earlier = None if begun is None else _loss(begun.log_odds(held_out.states, held_out.pointed), held_out)
     decline.requires_grad_(False).eval()
-    worth: dict[Correction, float] = {"none": before, "fitted": after}
+    losses: dict[Correction, float] = {"none": before, "fitted": after}
     if earlier is not None:
-        worth["begun"] = earlier
-    used = min(worth, key=lambda name: worth[name])
+        losses["begun"] = earlier
+    used = min(losses, key=lambda name: losses[name])
     return decline, DeclineFit(len(train.declines), len(held_out.declines), before, after, earlier, used)
 
 
@@ -151,7 +151,7 @@ def _plain(train: FirstStates) -> Decline:
     return plain
 
 
-def _descend(decline: Decline, states: Tensor, pointed: Tensor, wanted: Tensor) -> None:
+def _train(decline: Decline, states: Tensor, pointed: Tensor, targets: Tensor) -> None:
     """Train ``decline`` in place with AdamW and dropout, from torch's current random state."""
     free = [p for name, p in decline.named_parameters() if name.startswith(("inner", "outer"))]
     optimizer = torch.optim.AdamW(
@@ -166,6 +166,6 @@ def _descend(decline: Decline, states: Tensor, pointed: Tensor, wanted: Tensor) 
             inner = drop(F.gelu(decline.inner(drop(states[chosen]))))
             odds = decline.pointed_odds(pointed[chosen]) + decline.outer(inner).squeeze(-1)
             optimizer.zero_grad()
-            F.binary_cross_entropy_with_logits(odds, wanted[chosen]).backward()  # type: ignore[no-untyped-call]
+            F.binary_cross_entropy_with_logits(odds, targets[chosen]).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()

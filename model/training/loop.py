@@ -66,7 +66,7 @@ class TrainSettings:
             if not 0 <= getattr(self, name) < 1:
                 raise ModelError(f"{name} is {getattr(self, name)}: it must be in [0, 1)")
         if not 0 <= self.warmup < 1:
-            raise ModelError(f"warmup is {self.warmup}: a share of the steps, in [0, 1)")
+            raise ModelError(f"warmup is {self.warmup}: it must be a share of the steps, in [0, 1)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +163,8 @@ def run_steps(
     """
     keep_freed_memory()
     device = next(model.parameters()).device
-    learn = [p for p in model.parameters() if p.requires_grad]
-    optimizer = _optimizer(learn, settings)
+    trainable = [p for p in model.parameters() if p.requires_grad]
+    optimizer = _optimizer(trainable, settings)
     record: dict[str, object] = {
         "settings": asdict(settings),
         **identity,
@@ -193,7 +193,7 @@ def run_steps(
         with machine_failures(kept, folder):
             with torch.autocast(device.type, dtype=torch.bfloat16, enabled=found.bf16):
                 this = loss_of(step)
-            value = _descend(this.loss, learn, optimizer, settings.clip, f"at step {step}", folder)
+            value = _descend(this.loss, trainable, optimizer, settings.clip, f"at step {step}", folder)
         if step % _TRIM_EVERY == 0:
             return_freed_memory()
         done = step + 1
@@ -225,12 +225,12 @@ def _by_clock(spent: float, limit: float, settings: TrainSettings) -> float:
     return clock_schedule(min(1.0, spent / limit), settings.warmup)
 
 
-def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:
+def _optimizer(trainable: Sequence[nn.Parameter], settings: TrainSettings) -> torch.optim.AdamW:
     """Create AdamW without weight decay on biases and norms."""
     return torch.optim.AdamW(
         [
-            {"params": [p for p in learn if p.ndim > 1], "weight_decay": settings.weight_decay},
-            {"params": [p for p in learn if p.ndim <= 1], "weight_decay": 0.0},
+            {"params": [p for p in trainable if p.ndim > 1], "weight_decay": settings.weight_decay},
+            {"params": [p for p in trainable if p.ndim <= 1], "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
         betas=(settings.beta1, settings.beta2),
@@ -238,7 +238,7 @@ def _optimizer(learn: Sequence[nn.Parameter], settings: TrainSettings) -> torch.
 
 
 def _descend(
-    loss: Tensor, learn: Sequence[nn.Parameter], optimizer: torch.optim.AdamW, clip: float, where: str, folder: Path
+    loss: Tensor, trainable: Sequence[nn.Parameter], optimizer: torch.optim.AdamW, clip: float, where: str, folder: Path
 ) -> float:
     """Run one optimizer step and return the loss. Raises ModelError if the loss or the gradient is not finite."""
     value = float(loss.detach())
@@ -249,7 +249,7 @@ def _descend(
         )
     optimizer.zero_grad(set_to_none=True)
     loss.backward()  # type: ignore[no-untyped-call]  # untyped in torch's stub
-    norm = float(torch.nn.utils.clip_grad_norm_(learn, clip))
+    norm = float(torch.nn.utils.clip_grad_norm_(trainable, clip))
     if not math.isfinite(norm):  # checked before it reaches the weights and the next checkpoint
         raise ModelError(
             f"the gradient became {norm} {where}: lower the learning rate; {folder} keeps a checkpoint",

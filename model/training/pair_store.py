@@ -59,9 +59,9 @@ def unpacked(part: bytes, most: int = MOST_BYTES) -> bytes:
         content = reader.decompress(part, most)
         if not reader.eof:
             reason = "is cut off" if reader.needs_input else f"holds more than {most:,} bytes"
-            raise ModelError(f"no part of a verifier's rows: it {reason}")
+            raise ModelError(f"this is not a part of a verifier's rows: it {reason}")
     except (lzma.LZMAError, EOFError) as error:
-        raise ModelError(f"no part of a verifier's rows ({error!r})") from error
+        raise ModelError(f"this is not a part of a verifier's rows ({error!r})") from error
     return content
 
 
@@ -80,7 +80,7 @@ def unpack_rows(part: bytes, sources: Sequence[str], vocab_size: int) -> Iterato
         first = zip(pairwise([0, *accumulate(windows)]), pairwise([0, *accumulate(claims)]), source, strict=True)
         rows = [PairRow(tuple(cuts[a:b]), tuple(built[c:d]), sources[name]) for (a, b), (c, d), name in first]
     except (SafetensorError, KeyError, IndexError, ValueError, TypeError) as error:
-        raise ModelError(f"no part of a verifier's rows ({error!r})") from error
+        raise ModelError(f"this is not a part of a verifier's rows ({error!r})") from error
     yield from rows
 
 
@@ -89,7 +89,7 @@ def _checked(found: dict[str, Arrays], sources: int, vocab_size: int) -> dict[st
     for name in (*_COUNTS, "tokens", "wrong", "weight"):
         array, kind = found[name], "f" if name == "weight" else "i"
         if array.ndim != 1 or array.dtype.kind != kind:
-            raise ValueError(f"{name} is no row of {'numbers' if kind == 'f' else 'whole numbers'}")
+            raise ValueError(f"{name} is not a list of {'numbers' if kind == 'f' else 'integers'}")
     limits = {"tokens": (0, vocab_size - 1), "wrong": (UNKNOWN, 1), "supported": (0, 1), "source": (0, sources - 1)}
     for name in (*_COUNTS, "tokens", "wrong"):
         low, high = limits.get(name, (0, math.inf))
@@ -97,7 +97,7 @@ def _checked(found: dict[str, Arrays], sources: int, vocab_size: int) -> dict[st
             raise ValueError(f"{name} are outside {low} to {high}")
     for counts, counted in (("windows", "lengths"), ("lengths", "tokens"), ("claims", "start"), ("labels", "wrong")):
         if int(found[counts].astype(np.int64).sum()) != found[counted].size:
-            raise ValueError(f"{counts} count other than the {found[counted].size} {counted} there are")
+            raise ValueError(f"{counts} do not add up to the {found[counted].size} {counted}")
     return found
 
 

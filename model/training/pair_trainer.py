@@ -61,10 +61,10 @@ def train_pairs(
         raise ModelError(f"a window of {longest} tokens does not fit the {model.config.max_positions} positions")
     widest = max(max(window) for row in rows for window in row.windows)
     if (least := min(min(window) for row in rows for window in row.windows)) < 0:
-        raise ModelError(f"a row holds token {least}: no token is below 0")
+        raise ModelError(f"a row has token {least}: token ids cannot be negative")
     if widest >= model.config.vocab_size:
         raise ModelError(
-            f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"
+            f"a row has token {widest}, the model has {model.config.vocab_size}: the rows are of another tokenizer"
         )
     tokens, seed = settings.tokens_per_batch, settings.seed
     plan = Rounds(lambda epoch: pair_batches(rows, tokens=tokens, seed=seed, epoch=epoch))

@@ -73,7 +73,7 @@ class PretrainSettings:
             if not 0 <= getattr(self, name) < 1:
                 raise ModelError(f"{name} is {getattr(self, name)}: it must be in [0, 1)")
         if not 0 <= self.floor <= 1:
-            raise ModelError(f"floor is {self.floor}: a share of the learning rate, in [0, 1]")
+            raise ModelError(f"floor is {self.floor}: it must be a share of the learning rate, in [0, 1]")
 
     @property
     def windows_per_step(self) -> int:
@@ -193,7 +193,7 @@ def pretrain(
     full, the GPU fails, or the loss or the gradient is not finite. The last checkpoint is kept.
     """
     if settings.context > model.config.max_positions:
-        raise ModelError(f"windows of {settings.context} tokens, but {model.config.max_positions} positions")
+        raise ModelError(f"windows of {settings.context} tokens do not fit the {model.config.max_positions} positions")
     plan = WindowPlan(stream, context=settings.context, batch=settings.windows_per_step, seed=settings.seed)
     steps = min(plan.steps(settings.epochs), settings.max_steps or plan.steps(settings.epochs))
     checkpoints = checkpoints or CheckpointOptions()

@@ -113,7 +113,7 @@ class CorpusWriter:
         except OSError as error:
             raise ModelError(
                 f"the tokenised corpus {self._folder} could not be written ({error}); {self._facts.documents} "
-                "documents are kept: make room and run the same command again"
+                "documents are kept: free disk space and run the same command again"
             ) from error
         self._facts, self._pending_tokens = facts, 0
         self._pending = {stream: [] for stream in _STREAMS}

@@ -137,7 +137,8 @@ def load_state(
         learning = {f"weight.{n}": p.shape for n, p in model.named_parameters() if p.requires_grad}
         if learning != {n: t.shape for n, t in tensors.items() if n.startswith("weight.")}:
             raise ModelError(
-                f"{path} is of a model of other shapes: choose another folder or remove that one", parameter="output"
+                f"{path} belongs to a model of other shapes: choose another folder or remove that one",
+                parameter="output",
             )
         with torch.no_grad():
             for name, parameter in model.named_parameters():

@@ -64,10 +64,10 @@ def train(
         )
     widest = max(max(*row.prompt, *row.answer) for row in rows)
     if (least := min(min(*row.prompt, *row.answer) for row in rows)) < 0:
-        raise ModelError(f"a row holds token {least}: no token is below 0")
+        raise ModelError(f"a row has token {least}: token ids cannot be negative")
     if widest >= model.config.vocab_size:
         raise ModelError(
-            f"a row holds token {widest}, the model has {model.config.vocab_size}: another tokenizer's rows"
+            f"a row has token {widest}, the model has {model.config.vocab_size}: the rows are of another tokenizer"
         )
     sizes = {"tokens": settings.tokens_per_batch, "answer_tokens": settings.answer_tokens_per_batch}
     plan = Rounds(lambda epoch: row_batches(rows, **sizes, seed=settings.seed, epoch=epoch))

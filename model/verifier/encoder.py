@@ -55,7 +55,7 @@ class SupportOutput:
     @property
     def logits(self) -> Tensor:
         """Support logits (W,), with all claim tokens of a window treated as one claim."""
-        return self._less(self.overall, self.words.max(dim=1).values)
+        return self._subtract_worst(self.overall, self.words.max(dim=1).values)
 
     def claim_logits(self, reading_index: Tensor, window: Tensor) -> Tensor:
         """Return the support logit of each of R readings, (R,). A reading is one claim in one window.
@@ -66,9 +66,9 @@ class SupportOutput:
         inside = reading_index >= 0
         worst = torch.full(window.shape, -torch.inf, device=reading_index.device, dtype=self.words.dtype)
         worst = worst.scatter_reduce(0, reading_index[inside], self.words[inside], "amax")
-        return self._less(self.overall[window], worst)
+        return self._subtract_worst(self.overall[window], worst)
 
-    def _less(self, overall: Tensor, worst: Tensor) -> Tensor:
+    def _subtract_worst(self, overall: Tensor, worst: Tensor) -> Tensor:
         # A claim without any ordinary token (emoji only) has no worst word.
         return overall - torch.where(worst.isfinite(), worst, 0.0) if self.worst_word else overall
 

@@ -28,11 +28,11 @@ LACK_RULES = 3
 
 @dataclass(frozen=True, slots=True)
 class SupportUse:
-    """Calibration of a verifier: support = sigmoid(slope * logit + intercept - lack) (Platt 1999, eq. 2).
+    """Calibration of a verifier: support = sigmoid(slope * logit + intercept - penalty) (Platt 1999, eq. 2).
 
     window_tokens: maximum evidence tokens in a window, as in training.
 
-    The lexical penalty ``lack`` is the sum of: number_lack if a number of the claim is missing from all of its
+    The lexical penalty is the sum of: number_lack if a number of the claim is missing from all of its
     evidence, name_lack if a name is (model/verifier/extrinsic.py), word_lack times the share of its content words that
     are missing (model/verifier/content_words.py), and for a short answer question_lack times the share of its question
     that is not around it (model/verifier/answer_context.py).
@@ -68,11 +68,13 @@ class SupportUse:
             curves.append((self.short_slope, self.short_intercept))
         for slope, intercept in curves:
             if not (math.isfinite(slope) and slope > 0 and math.isfinite(intercept)):
-                raise ModelError(f"calibration {slope}, {intercept}: a positive slope and a finite intercept")
+                raise ModelError(
+                    f"calibration {slope}, {intercept}: a positive slope and a finite intercept are needed"
+                )
         for name in ("number_lack", "name_lack", "word_lack", "question_lack"):
-            lack = getattr(self, name)
-            if not (math.isfinite(lack) and 0 <= lack <= MOST_LACK):
-                raise ModelError(f"{name} is {lack}: it must be a number from 0 to {MOST_LACK}")
+            weight = getattr(self, name)
+            if not (math.isfinite(weight) and 0 <= weight <= MOST_LACK):
+                raise ModelError(f"{name} is {weight}: it must be a number from 0 to {MOST_LACK}")
 
     def curve(self, *, together: bool, short: bool) -> tuple[float, float]:
         """Return the slope and the intercept for a claim.
@@ -156,13 +158,13 @@ def load_support(folder: Path, *, device: str = "cpu") -> LoadedSupport:
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:300]  # torch lists every key on separate lines
         raise ModelError(f"{weights} does not fit the support encoder: {reason}") from error
-    decides = json.dumps([found, MINILM_SHA256, asdict(features), _deciding(use), LACK_RULES], sort_keys=True)
+    settings = json.dumps([found, MINILM_SHA256, asdict(features), _fingerprinted(use), LACK_RULES], sort_keys=True)
     return LoadedSupport(
-        model.to(device).eval().requires_grad_(False), use, hashlib.sha256(decides.encode()).hexdigest()
+        model.to(device).eval().requires_grad_(False), use, hashlib.sha256(settings.encode()).hexdigest()
     )
 
 
-def _deciding(use: SupportUse) -> dict[str, Any]:
+def _fingerprinted(use: SupportUse) -> dict[str, Any]:
     """Return the settings that determine a verifier's scores, and therefore its fingerprint."""
     unused = ("answer_",) * (not use.answer_tokens) + ("short_",) * (use.short_slope is None)
     return {key: value for key, value in asdict(use).items() if not key.startswith(unused)}

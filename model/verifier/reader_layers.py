@@ -12,7 +12,7 @@ from model.verifier.encoder import SupportEncoder, SupportFeatures, warm_start_s
 from model.verifier.files import CONFIG as VERIFIER
 
 _KEPT = ("embedding.", "positions.", "embedding_norm.", "blocks.")
-_A_PART = (MARKS - 1) // 3  # marks per part: absent, present, present with the same adjacent token
+_MARKS_PER_PART = (MARKS - 1) // 3  # marks per part: absent, present, present with the same adjacent token
 
 
 def is_reader(folder: Path) -> bool:
@@ -32,6 +32,6 @@ def support_from_reader(folder: Path, seed: int, features: SupportFeatures | Non
     layers: dict[str, Tensor] = {name: t.clone() for name, t in state.items() if name.startswith(_KEPT)}
     if "marks.weight" in state:
         marks = state["marks.weight"].clone()
-        marks[_A_PART : 2 * _A_PART] = marks[:_A_PART]
+        marks[_MARKS_PER_PART : 2 * _MARKS_PER_PART] = marks[:_MARKS_PER_PART]
         layers["marks.weight"] = marks
     return warm_start_support(seed, features, layers, num_layers=reader.config.num_layers)

@@ -18,7 +18,7 @@ from model.pairs.scoring import Pair
 from model.verifier.answer_context import is_short_answer_claim
 from model.verifier.encoder import PAD_ID
 from model.verifier.files import LoadedSupport, load_support
-from model.verifier.lexical_penalty import lack
+from model.verifier.lexical_penalty import lexical_penalty
 from model.verifier.tokens import AnswerWindow, SupportTokens
 
 _TOKENS_PER_BATCH = 6000
@@ -67,11 +67,11 @@ class SupportScorer:
         """Return the support of each pair, in order. See ``PairScorer.score``. Raises ModelError as ``logits`` does."""
         use = self._use
         curves = [
-            use.curve(together=self._together(p), short=is_short_answer_claim(p.question, p.claim)) for p in pairs
+            use.curve(together=self._reads_together(p), short=is_short_answer_claim(p.question, p.claim)) for p in pairs
         ]
         slope, intercept = torch.tensor(curves, dtype=torch.float64).reshape(-1, 2).unbind(dim=1)
         logits = self.logits(pairs, progress)
-        return tuple(torch.sigmoid(slope * logits + intercept - self._lacks(pairs)).tolist())
+        return tuple(torch.sigmoid(slope * logits + intercept - self._penalties(pairs)).tolist())
 
     def logits(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None = None) -> torch.Tensor:
         """Return the uncalibrated logits of the pairs, (N,) in fp64. A window is read once for all of its claims.
@@ -80,7 +80,8 @@ class SupportScorer:
         ``answer_tokens`` tokens. A claim that is read alone may be longer and is truncated.
         """
         readings = [
-            (pair.evidence, pair.question, pair.answer if self._together(pair) else (pair.claim,)) for pair in pairs
+            (pair.evidence, pair.question, pair.answer if self._reads_together(pair) else (pair.claim,))
+            for pair in pairs
         ]
         unique = list(dict.fromkeys(readings))
         texts = list(dict.fromkeys(evidence for evidence, _, _ in unique))
@@ -96,17 +97,17 @@ class SupportScorer:
 
         found = self.window_logits(windows, scaled)
         position = {reading: index for index, reading in enumerate(unique)}
-        wanted = [
+        logits = [
             found[position[reading]][reading[2].index(pair.claim)]
             for pair, reading in zip(pairs, readings, strict=True)
         ]
-        return torch.tensor(wanted, dtype=torch.float64)
+        return torch.tensor(logits, dtype=torch.float64)
 
-    def _together(self, pair: Pair) -> bool:
+    def _reads_together(self, pair: Pair) -> bool:
         if not self._use.answer_tokens or len(pair.answer) < 2:  # a single claim is read alone
             return False
         if pair.claim not in pair.answer:
-            raise ModelError(f"the claim {pair.claim[:80]!r} is none of the {len(pair.answer)} of its answer")
+            raise ModelError(f"the claim {pair.claim[:80]!r} is not one of the {len(pair.answer)} claims of its answer")
         return True
 
     def _encode_claims(self, claims: Sequence[str]) -> list[Encoding]:
@@ -114,15 +115,15 @@ class SupportScorer:
         taken = sum(len(encoding.token_ids) for encoding in encoded)
         if len(claims) > 1 and taken > self._use.answer_tokens:
             raise ModelError(
-                f"{len(claims)} claims to be read together have {taken} tokens, this verifier reads "
-                f"{self._use.answer_tokens} at once: give it fewer of them"
+                f"{len(claims)} claims to read together have {taken} tokens, and this verifier reads at most "
+                f"{self._use.answer_tokens} at once: pass fewer claims"
             )
         return encoded
 
-    def _lacks(self, pairs: Sequence[Pair]) -> torch.Tensor:
+    def _penalties(self, pairs: Sequence[Pair]) -> torch.Tensor:
         """Return the lexical penalty of each pair, (N,) in fp64."""
-        lacks = {pair: lack(pair, self._use) for pair in dict.fromkeys(pairs)}
-        return torch.tensor([lacks[pair] for pair in pairs], dtype=torch.float64)
+        penalties = {pair: lexical_penalty(pair, self._use) for pair in dict.fromkeys(pairs)}
+        return torch.tensor([penalties[pair] for pair in pairs], dtype=torch.float64)
 
     def window_logits(
         self, windows: Sequence[AnswerWindow], progress: Callable[[int, int], None] | None = None

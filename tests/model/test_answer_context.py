@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from model.pairs.scoring import Pair
 from model.verifier.answer_context import context_score, is_short
 from model.verifier.files import SupportUse
-from model.verifier.lexical_penalty import lack
+from model.verifier.lexical_penalty import lexical_penalty
 
 EVIDENCE = (
     "The kiln was built by Odo in 1901. It stands behind the mill. The mill grinds rye for the village.\n"
@@ -62,14 +62,14 @@ def test_long_texts_come_to_an_end(text: str, share: float, short: bool) -> None
 
 def test_lacks_add_up() -> None:
     use = SupportUse(number_lack=2.0, name_lack=1.0, question_lack=1.5)
-    assert lack(Pair(EVIDENCE, "It was built by Odo in 1901."), use) == 0
-    assert lack(Pair(EVIDENCE, "It was built by Aune in 1902."), use) == 3
-    assert lack(Pair(EVIDENCE, "It was built by Aune in 1902.", "", "Aune, 1902"), use) == 0
-    assert lack(Pair(EVIDENCE, "Ida", "Who cut the mast of the kiln?"), use) == pytest.approx(0.5)
+    assert lexical_penalty(Pair(EVIDENCE, "It was built by Odo in 1901."), use) == 0
+    assert lexical_penalty(Pair(EVIDENCE, "It was built by Aune in 1902."), use) == 3
+    assert lexical_penalty(Pair(EVIDENCE, "It was built by Aune in 1902.", "", "Aune, 1902"), use) == 0
+    assert lexical_penalty(Pair(EVIDENCE, "Ida", "Who cut the mast of the kiln?"), use) == pytest.approx(0.5)
     long = "It was Ida who cut it with her own two hands"
-    assert lack(Pair(EVIDENCE, long, "Who cut the mast of the kiln?"), use) == 0
-    assert lack(Pair(EVIDENCE, "Aune, 1902", "Who made it?"), SupportUse()) == 0
+    assert lexical_penalty(Pair(EVIDENCE, long, "Who cut the mast of the kiln?"), use) == 0
+    assert lexical_penalty(Pair(EVIDENCE, "Aune, 1902", "Who made it?"), SupportUse()) == 0
     words = SupportUse(word_lack=2.0)
-    assert lack(Pair(EVIDENCE, "The boats carried no sheep or goats."), words) == pytest.approx(0.5)  # goats
-    assert lack(Pair("Sheep.", "The sheep and the goats", "", "Sheep. Goats."), words) == 0
-    assert lack(Pair(EVIDENCE, "It is not that."), words) == 0
+    assert lexical_penalty(Pair(EVIDENCE, "The boats carried no sheep or goats."), words) == pytest.approx(0.5)  # goats
+    assert lexical_penalty(Pair("Sheep.", "The sheep and the goats", "", "Sheep. Goats."), words) == 0
+    assert lexical_penalty(Pair(EVIDENCE, "It is not that."), words) == 0

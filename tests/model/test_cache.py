@@ -51,7 +51,7 @@ def test_overflow_is_refused() -> None:
     store = cache(capacity=4)
     store.append(0, torch.ones(1, 2, 4, 2), torch.ones(1, 2, 4, 2))
     store.advance(4)
-    with pytest.raises(ModelError, match="room for 4 positions; position 5"):
+    with pytest.raises(ModelError, match="holds 4 positions; position 5"):
         store.append(0, torch.ones(1, 2, 1, 2), torch.ones(1, 2, 1, 2))
 
 

@@ -139,7 +139,7 @@ def test_missing_unexpected_and_misshapen_keys_in_one_message(tmp_path: Path) ->
     assert str(tmp_path) in message
     assert "1 missing: lm_head.weight" in message
     assert "7 unexpected: extra.0, extra.1, extra.2, extra.3, extra.4 and 2 more" in message
-    assert f"1 misshapen: {QUERY} is (8, 6), the config asks for (8, 8)" in message
+    assert f"1 of the wrong shape: {QUERY} is (8, 6), the config asks for (8, 8)" in message
     assert "1 not fp32, fp16 or bf16: model.norm.weight is I8" in message
 
 

@@ -90,5 +90,5 @@ def test_a_config_of_hundreds_of_megabytes_is_not_read(tmp_path: Path) -> None:
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "config.json")
-    with pytest.raises(ModelError, match=r"config\.json is no file"):
+    with pytest.raises(ModelError, match=r"config\.json is not a regular file"):
         eos_token_ids(tmp_path)

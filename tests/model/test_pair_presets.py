@@ -175,5 +175,5 @@ def test_code_and_missing_heads_are_refused_in_words(make: Make, tmp_path: Path)
     bare = make("bert", ["contradiction", "entailment", "neutral"])
     body = BertForMaskedLM(BertForSequenceClassification.from_pretrained(bare).config)
     body.save_pretrained(bare)
-    with pytest.raises(ModelError, match=r"no trained sequence classifier: it lacks bert"):
+    with pytest.raises(ModelError, match=r"not a trained sequence classifier: it lacks bert"):
         ForeignPairScorer(str(bare))

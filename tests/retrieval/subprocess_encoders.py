@@ -79,7 +79,7 @@ def missing() -> HashedText:
 
 
 def deviceless() -> HashedText:
-    raise ModelError("--device cuda:7: this machine shows 0 CUDA devices")
+    raise ModelError("--device cuda:7: this machine has 0 CUDA devices")
 
 
 def broken() -> HashedText:

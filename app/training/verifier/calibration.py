@@ -18,7 +18,7 @@ from model.pairs.scoring import Pair
 from model.training.pair_rows import PairRow
 from model.verifier.answer_context import is_short_answer_claim
 from model.verifier.files import LoadedSupport, SupportUse
-from model.verifier.lexical_penalty import lack
+from model.verifier.lexical_penalty import lexical_penalty
 from model.verifier.scorer import SupportScorer
 from model.verifier.tokens import AnswerWindow
 
@@ -153,7 +153,9 @@ def _fit(
     # The penalties are computed on the entire evidence, because a single window may lack words of the question.
     pairs = [Pair(read_evidence(e.evidence).text, e.claim, e.question) for e in examples]
     try:
-        return fit_platt(logits, [e.supported for e in examples], weights, [-lack(pair, use) for pair in pairs])
+        return fit_platt(
+            logits, [e.supported for e in examples], weights, [-lexical_penalty(pair, use) for pair in pairs]
+        )
     except EvaluationError as error:
         say(f"{what} are not calibrated: {error}")
         return None

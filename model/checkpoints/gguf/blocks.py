@@ -32,12 +32,12 @@ def stored_matrices(model: GgufModel, layers: int) -> dict[str, GroupedMatrix]:
     out. layers: number of layers of the model.
     """
     sources = gguf_sources(model)
-    wanted = {
+    keys_by_name = {
         f"blocks.{layer}.{name}": _keys(layer, parts) for layer in range(layers) for name, parts in _PARTS.items()
     }
-    wanted["head"] = ("lm_head.weight",) if "lm_head.weight" in sources else ("model.embed_tokens.weight",)
+    keys_by_name["head"] = ("lm_head.weight",) if "lm_head.weight" in sources else ("model.embed_tokens.weight",)
     out = {}
-    for name, keys in wanted.items():
+    for name, keys in keys_by_name.items():
         kinds = [sources[key][0].type_name if key in sources else "" for key in keys]
         if len({BLOCK_BITS.get(kind) for kind in kinds}) == 1 and kinds[0] in BLOCK_BITS:
             out[name] = stacked([_grouped(*sources[key]) for key in keys])

@@ -128,21 +128,21 @@ def _rotary(
     model: GgufModel, prefix: str, own: Mapping[str, object], fields: Mapping[str, object]
 ) -> dict[str, object]:
     """Return the fields for the head dimension, biases and scaled positions."""
-    more: dict[str, object] = {}
+    rotary: dict[str, object] = {}
     heads, hidden = fields["num_attention_heads"], fields["hidden_size"]
     head_dim = fields.get("head_dim")
     if head_dim is None and isinstance(heads, int) and isinstance(hidden, int) and heads > 0:
         head_dim = hidden // heads
-    more["head_dim"] = head_dim
+    rotary["head_dim"] = head_dim
     for key in ("rope.dimension_count", "attention.value_length"):
         if own.get(key, head_dim) != head_dim:
             _refuse(model, prefix + key, own[key], f"only the entire head, which is {head_dim}, is supported")
-    more["attention_bias"] = "blk.0.attn_q.bias" in model.names
-    more["mlp_bias"] = "blk.0.ffn_up.bias" in model.names
+    rotary["attention_bias"] = "blk.0.attn_q.bias" in model.names
+    rotary["mlp_bias"] = "blk.0.ffn_up.bias" in model.names
     if fields["model_type"] == "mistral":
-        more["sliding_window"] = None
-    more["rope_scaling"] = _scaling(model, prefix, own, fields, head_dim)
-    return more
+        rotary["sliding_window"] = None
+    rotary["rope_scaling"] = _scaling(model, prefix, own, fields, head_dim)
+    return rotary
 
 
 def _scaling(
@@ -186,7 +186,7 @@ def _llama3(model: GgufModel, fields: Mapping[str, object], head_dim: object) ->
                     "original_max_position_embeddings": scaling.original_positions,
                 }
     raise ModelError(
-        f"{model.path}: the factors in {ROPE_FACTORS} are none that Llama 3.1 or 3.2 gives: this scaling of positions "
+        f"{model.path}: the factors in {ROPE_FACTORS} are not those of Llama 3.1 or 3.2: this scaling of positions "
         "is not supported"
     )
 

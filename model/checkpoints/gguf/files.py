@@ -58,10 +58,10 @@ def _joined(path: Path, headers: tuple[GgufHeader, ...]) -> GgufModel:
         if header.metadata.get(_COUNT) != first.get(_COUNT):
             raise ModelError(f"{header.path}: {_COUNT} differs from that of {files[0].name}: these are not one model")
     tensors = [tensor for header in headers for tensor in header.tensors]
-    wanted = first.get("split.tensors.count", len(tensors)) if len(files) > 1 else len(tensors)
-    if len({tensor.name for tensor in tensors}) != len(tensors) or wanted != len(tensors):
+    expected = first.get("split.tensors.count", len(tensors)) if len(files) > 1 else len(tensors)
+    if len({tensor.name for tensor in tensors}) != len(tensors) or expected != len(tensors):
         raise ModelError(
-            f"{path}: its {len(files)} parts hold {len(tensors)} tensors, split.tensors.count is {wanted}: these are "
+            f"{path}: its {len(files)} parts hold {len(tensors)} tensors, split.tensors.count is {expected}: these are "
             "not the parts of one model"
         )
     return GgufModel(path, files, first, tuple(tensors))

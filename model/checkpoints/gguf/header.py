@@ -98,7 +98,7 @@ class _Reader:
     def __init__(self, path: Path, data: mmap.mmap) -> None:
         self._path = path
         self._data = data
-        self._at = 0
+        self._offset = 0
 
     def header(self) -> GgufHeader:
         if self._bytes(4, "the magic number") != _MAGIC:
@@ -118,22 +118,22 @@ class _Reader:
                 raise ModelError(f"{self._path}: the metadata key {key} occurs twice: the file is damaged")
             metadata[key] = self._value(self._number("I"), key)
         described = [self._tensor() for _ in range(num_tensors)]
-        return GgufHeader(self._path, MappingProxyType(metadata), self._placed(described, metadata))
+        return GgufHeader(self._path, MappingProxyType(metadata), self._with_offsets(described, metadata))
 
-    def _placed(
+    def _with_offsets(
         self, described: list[tuple[str, tuple[int, ...], GGMLQuantizationType, int]], metadata: Mapping[str, object]
     ) -> tuple[GgufTensor, ...]:
         """Return the tensors with their offsets in the file."""
         alignment = metadata.get("general.alignment", _DEFAULT_ALIGNMENT)
         if not isinstance(alignment, int) or alignment < 1 or alignment & (alignment - 1):
             raise ModelError(f"{self._path}: general.alignment is {alignment!r}, it must be a power of two")
-        start = -(-self._at // alignment) * alignment
+        start = -(-self._offset // alignment) * alignment
         tensors: dict[str, GgufTensor] = {}
         for name, shape, kind, offset in described:
             block, block_bytes = GGML_QUANT_SIZES[kind]
             if shape[-1] % block:
                 raise ModelError(
-                    f"{self._path}: tensor {name} is {kind.name} with rows of {shape[-1]}, which is no multiple of "
+                    f"{self._path}: tensor {name} is {kind.name} with rows of {shape[-1]}, which is not a multiple of "
                     f"{block}: the file is damaged"
                 )
             count = 1
@@ -162,7 +162,7 @@ class _Reader:
         try:
             return name, shape, GGMLQuantizationType(kind), self._number("Q")
         except ValueError as error:
-            raise ModelError(f"{self._path}: tensor {name} is of ggml type {kind}, which is not known") from error
+            raise ModelError(f"{self._path}: tensor {name} is of the unknown ggml type {kind}") from error
 
     def _value(self, kind: int, key: str) -> object:
         if kind == GGUFValueType.STRING:
@@ -170,10 +170,10 @@ class _Reader:
         if kind in _SCALARS:
             return self._scalars(_SCALARS[kind], 1, key)[0]
         if kind != GGUFValueType.ARRAY:
-            raise ModelError(f"{self._path}: {key} is of GGUF value type {kind}, which is not known")
+            raise ModelError(f"{self._path}: {key} is of the unknown GGUF value type {kind}")
         inner, count = self._number("I"), self._number("Q")
         if inner == GGUFValueType.STRING:
-            self._check_left(8 * count, key)
+            self._check_remaining(8 * count, key)
             return [self._string(key) for _ in range(count)]
         if inner not in _SCALARS:
             raise ModelError(f"{self._path}: {key} is an array of GGUF value type {inner}, which is not supported")
@@ -192,15 +192,15 @@ class _Reader:
             raise ModelError(f"{self._path}: {what} is not UTF-8: the file is damaged") from error
 
     def _bytes(self, size: int, what: str) -> bytes:
-        self._check_left(size, what)
-        self._at += size
-        return self._data[self._at - size : self._at]
+        self._check_remaining(size, what)
+        self._offset += size
+        return self._data[self._offset - size : self._offset]
 
-    def _check_left(self, size: int, what: str) -> None:
-        if size > len(self._data) - self._at:
+    def _check_remaining(self, size: int, what: str) -> None:
+        if size > len(self._data) - self._offset:
             raise ModelError(
-                f"{self._path} is cut short or damaged: {what} needs {size:,} bytes at byte {self._at:,}, the file has "
-                f"{len(self._data):,}: fetch it again"
+                f"{self._path} is cut short or damaged: {what} needs {size:,} bytes at byte {self._offset:,}, the "
+                f"file has {len(self._data):,}: fetch it again"
             )
 
 

@@ -16,7 +16,9 @@ def pairs(merges: Sequence[str], vocabulary: Mapping[str, int], where: str) -> l
     for merge in merges:
         left, space, right = merge.partition(" ")
         if not space or " " in right or not {left, right, left + right} <= vocabulary.keys():
-            raise ModelError(f"{where} holds {merge[:80]!r}, which joins no two tokens of the vocabulary to a third")
+            raise ModelError(
+                f"{where} holds {merge[:80]!r}, which does not join two tokens of the vocabulary to a third"
+            )
         found.append((left, right))
     return found
 
@@ -40,10 +42,10 @@ def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float])
     return [(left, right) for *_, left, right in found]
 
 
-def respelled(token: str) -> str:
+def in_byte_alphabet(token: str) -> str:
     """Return a token in GPT-2's alphabet, which has a printable character for each byte. It may already be in it."""
     alphabet = _alphabet()
-    return token if set(token) <= alphabet else "".join(_spelling()[byte] for byte in token.encode())
+    return token if set(token) <= alphabet else "".join(_byte_characters()[byte] for byte in token.encode())
 
 
 @cache
@@ -52,7 +54,7 @@ def _alphabet() -> frozenset[str]:
 
 
 @cache
-def _spelling() -> Mapping[int, str]:
+def _byte_characters() -> Mapping[int, str]:
     """Return GPT-2's character for each byte: printable Latin-1 maps to itself, other bytes to 256 and above."""
     printable = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
     others = (byte for byte in range(256) if byte not in printable)

@@ -11,7 +11,7 @@ from tokenizers.pre_tokenizers import Metaspace
 from tokenizers.processors import TemplateProcessing
 
 from model.checkpoints.gguf.files import GgufModel
-from model.checkpoints.gguf.merges import merges_of_scores, pairs, respelled
+from model.checkpoints.gguf.merges import in_byte_alphabet, merges_of_scores, pairs
 from model.checkpoints.gguf.pre_tokenizers import PRE_TOKENIZERS, PreTokenization
 from model.errors import ModelError
 
@@ -93,15 +93,15 @@ def tokenizer_settings(model: GgufModel) -> dict[str, object]:
 
 
 def _byte_level(model: GgufModel, tokens: list[str], types: list[int]) -> tuple[Tokenizer, bool]:
-    how = _pre_tokenization(model)
+    pre_tokenization = _pre_tokenization(model)
     # Added tokens are matched as written. All other tokens are spelled in GPT-2's byte alphabet.
-    names = [t if k in (_CONTROL, _USER_DEFINED) else respelled(t) for t, k in zip(tokens, types, strict=True)]
+    names = [t if k in (_CONTROL, _USER_DEFINED) else in_byte_alphabet(t) for t, k in zip(tokens, types, strict=True)]
     vocabulary = _unique(model, names)
     merges = pairs(_strings(model, "merges"), vocabulary, f"{model.path}: {_KEY}merges")
-    tokenizer = Tokenizer(BPE(vocabulary, merges, fuse_unk=False, ignore_merges=how.ignore_merges))
-    tokenizer.pre_tokenizer = how.build()
+    tokenizer = Tokenizer(BPE(vocabulary, merges, fuse_unk=False, ignore_merges=pre_tokenization.ignore_merges))
+    tokenizer.pre_tokenizer = pre_tokenization.build()
     tokenizer.decoder = decoders.ByteLevel()
-    return tokenizer, how.adds_bos
+    return tokenizer, pre_tokenization.adds_bos
 
 
 def _sentencepiece(model: GgufModel, tokens: list[str], types: list[int]) -> Tokenizer:

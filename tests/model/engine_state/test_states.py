@@ -88,5 +88,5 @@ def test_what_cannot_be_is_refused() -> None:
         late.positions(1)
     with pytest.raises(ModelError, match="one token a row"):
         late.positions(2)
-    with pytest.raises(ModelError, match="holds no position"):
+    with pytest.raises(ModelError, match="is too small"):
         KeyValueArena(model.config, 5, dtype=torch.float32)
