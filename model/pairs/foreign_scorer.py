@@ -202,13 +202,13 @@ def _claim_with_question(claim: str, question: str) -> str:
 
 
 _OWN_CODE = (
-    "it needs code of its own (auto_map), and code that comes with a model is never run. Take a checkpoint of an "
-    "architecture that transformers knows (of HHEM: version 1.0)"
+    "it needs its own code (auto_map), and code that comes with a model is never run. Use a checkpoint of an "
+    "architecture that transformers supports (for HHEM: version 1.0)"
 )
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise ModelError if a folder has no safetensors, needs code of its own, or has an invalid config.json."""
+    """Raise ModelError if a folder has no safetensors, needs its own code, or has an invalid config.json."""
     if not any(folder.glob("*.safetensors")):
         raise ModelError(f"{folder} holds no *.safetensors; weights in other formats can run code and are not read")
     try:

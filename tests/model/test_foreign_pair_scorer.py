@@ -183,8 +183,8 @@ def test_folders_that_are_refused(bert: MakeBert, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"num_hidden_layers": 10**9}, r"config\.json: num_hidden_layers is 1000000000: more than 1,024"),
-        ({"num_labels": 10**9}, r"num_labels is 1000000000: more than 100,000"),
+        ({"num_hidden_layers": 10**9}, r"config\.json: num_hidden_layers is 1000000000: at most 1,024"),
+        ({"num_labels": 10**9}, r"num_labels is 1000000000: at most 100,000"),
         ({"deep": {"er": {"n_layers": 10**9}}}, r"deep\.er\.n_layers is 1000000000"),
         ({"vocab_size": 10**7, "hidden_size": 4096}, r"million parameters, its files of 0\.\d MB cannot hold them"),
     ],

@@ -133,7 +133,7 @@ def test_hhem_is_one_logit_and_alignscore_the_first_of_three(make: Make) -> None
     expected = torch.softmax(by_hand(unnamed, "roberta", ids, [0] * len(ids)), -1)[0]
     (found,) = ForeignPairScorer(f"alignscore:{unnamed}").score([Pair(EVIDENCE, CLAIM)])
     assert found == pytest.approx(float(expected), abs=1e-5)
-    with pytest.raises(ModelError, match="which label"):
+    with pytest.raises(ModelError, match="label that means"):
         ForeignPairScorer(str(unnamed))
 
 

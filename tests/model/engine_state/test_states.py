@@ -77,16 +77,16 @@ def test_chunks_and_rows_equal_the_whole_sequence(
 def test_what_cannot_be_is_refused() -> None:
     model = build()
     store = arena(model)
-    with pytest.raises(ModelError, match="no tokens"):
+    with pytest.raises(ModelError, match="at least one token"):
         PrefillState(store, [PromptSegment(0, (), 0)], 32)
     with pytest.raises(ModelError, match=r"33 tokens.* 32"):
         PrefillState(store, [PromptSegment(3, (KeyRange(0, 30),), 30)], 32)
-    with pytest.raises(ModelError, match="cannot follow anything"):
+    with pytest.raises(ModelError, match="cannot follow earlier positions"):
         PrefillState(store, [PromptSegment(3, (KeyRange(0, 4),), 4, True)], 32)
     late = DecodeState(store, [RowGroup(1, (KeyRange(0, 30),), 30, 3, 3)], 32)
     with pytest.raises(ModelError, match="33 tokens do not fit"):
         late.positions(1)
-    with pytest.raises(ModelError, match="one token a row"):
+    with pytest.raises(ModelError, match="one token per row"):
         late.positions(2)
     with pytest.raises(ModelError, match="is too small"):
         KeyValueArena(model.config, 5, dtype=torch.float32)

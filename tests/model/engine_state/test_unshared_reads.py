@@ -17,7 +17,7 @@ from model.engine_state.cascade import read_part_written_out
 from model.engine_state.ranges import KeyRange
 from model.engine_state.reads import CacheRead, RowGroup, plan_reads, plan_separate_reads
 from model.engine_state.unshared_reads import (
-    _dealt,
+    _deal_rows,
     prepare_unshared_reads,
     ranges_of,
     read_unshared,
@@ -172,7 +172,7 @@ def test_a_lone_row_other_devices_and_other_numbers_are_left_to_views(monkeypatc
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_threads_get_about_the_same_to_read(threads: int) -> None:
     lengths = np.array([5, 900, 30, 31, 880, 4, 29, 33, 890, 910, 6, 32])
-    order = _dealt(lengths, threads)
+    order = _deal_rows(lengths, threads)
     assert sorted(order.tolist()) == list(range(12))
     pieces = [int(lengths[piece].sum()) for piece in np.array_split(order, threads)]
     assert max(pieces) - min(pieces) < 60
