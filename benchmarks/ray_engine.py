@@ -1,4 +1,4 @@
-"""Ray compared with the local engine on one machine: python -m benchmarks.ray_engine [--tiny] [--chunks N] [--pairs N].
+"""Ray compared with the local engine on one machine: python -m benchmarks.ray_engine [--tiny] [--task index|verify].
 
 It needs the extra `ray`. "index" is the job of `plumbline index` (read, split, embed with MiniLM, count words, write,
 publish) on sample articles. Its encoder runs in a process of its own, or in one or two workers of a cluster on this
@@ -211,7 +211,7 @@ def main() -> None:
         }
         for name, runs in results.items()
     }
-    for task in ("index", "verify"):
+    for task in tasks:
         for name in ENGINES[1:]:
             pairs_of_runs = list(zip(results[f"{task}, {name}"], results[f"{task}, local"], strict=True))
             result[f"{task}, {name}"]["time_over_local"] = round(
