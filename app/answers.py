@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from app.answer_json import answer_json, source_json, timings_json
-from app.answer_parts import Answer, SearchRecord, Source, Timings, sources_of
+from app.answering.answer_json import answer_json, source_json, timings_json
+from app.answering.answer_parts import Answer, SearchRecord, Source, Timings, sources_of
+from app.answering.policy_json import PolicyResult, policy_json
 from app.errors import AppError
-from app.policy_json import PolicyResult, policy_json
 from data.blank import is_blank
 from data.html_table import html_table, shortened
 from data.questions import Question

@@ -109,26 +109,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except UsageError as error:
-        output.say(f"plumbline: {with_flag(error, flags)}")
+        output.info(f"plumbline: {with_flag(error, flags)}")
         return EXIT_USAGE
     except PlumblineError as error:
-        output.say(f"plumbline: error: {with_flag(error, flags)}")
+        output.info(f"plumbline: error: {with_flag(error, flags)}")
         return EXIT_ERROR
     except ValidationError as error:
         for problem in error.errors():
             name = ".".join(map(str, problem["loc"])).upper()
-            output.say(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
+            output.info(f"plumbline: error: PLUMBLINE_{name} is {problem['input']!r}: {problem['msg']}")
         return EXIT_USAGE
     except KeyboardInterrupt:
         if argv is None:  # The process is about to end; a second Ctrl-C must not print a traceback.
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-        output.say("plumbline: interrupted; finished work is kept, run the same command again to continue")
+        output.info("plumbline: interrupted; finished work is kept, run the same command again to continue")
         return EXIT_INTERRUPTED
     except (MemoryError, ImportError) as error:
         message = out_of_memory_message(error)
         if message is None:
             raise
-        output.say(f"plumbline: error: {message}")
+        output.info(f"plumbline: error: {message}")
         return EXIT_ERROR
     except BrokenPipeError:
         # The reader of stdout closed the pipe (| head). Without this, Python reports an error at exit.
@@ -137,18 +137,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except RuntimeError as error:
         message = out_of_memory_message(error)
         if message is not None:
-            output.say(f"plumbline: error: {message}")
+            output.info(f"plumbline: error: {message}")
             return EXIT_ERROR
         if "home directory" not in str(error):  # raised by pathlib for "~" when the home directory is unknown
             raise
-        output.say(
+        output.info(
             "plumbline: error: your home folder is unknown (HOME is not set): set PLUMBLINE_HOME, and write paths "
             "without ~"
         )
         return EXIT_ERROR
     except OSError as error:
         # For example a full disk, a read-only folder or an invalid path; the message names the problem and the path.
-        output.say(f"plumbline: error: {error}; finished work is kept")
+        output.info(f"plumbline: error: {error}; finished work is kept")
         return EXIT_ERROR
 
 

@@ -63,7 +63,7 @@ class Output:
         sys.stdout.write(_LATE_CONTROLS.sub(lambda match: f"\\u{ord(match[0]):04x}", text) + "\n")
         sys.stdout.flush()
 
-    def say(self, text: str) -> None:
+    def info(self, text: str) -> None:
         """Write a message to stderr."""
         self.err.print(printable(text))
 
@@ -71,7 +71,7 @@ class Output:
     def progress(self) -> Iterator[Bar | LogLines]:
         """Yield a progress display on stderr with rate and remaining time: a bar on a terminal, otherwise log lines."""
         if not self.err.is_terminal:
-            yield LogLines(self.say, time.monotonic)
+            yield LogLines(self.info, time.monotonic)
             return
         with Progress(
             TextColumn("{task.description}", markup=False),

@@ -10,9 +10,9 @@ EVERY_S = 30.0
 class LogLines:
     """A progress display for logs, with the interface of console.Bar. It writes no lines for short tasks."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
+    def __init__(self, notify: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
         """say: writes a line. clock: monotonic time in seconds. every: shortest interval between lines, in seconds."""
-        self._say, self._clock, self._every = say, clock, every
+        self._notify, self._clock, self._every = notify, clock, every
         self._last_logged = clock()
         self._began: dict[str, tuple[float, int]] = {}
         self._notes: dict[str, str] = {}
@@ -32,7 +32,7 @@ class LogLines:
             parts.append(f"{rate:,.1f}{unit}")
         if total is not None and rate > 0:
             parts.append(f"{duration((total - done) / rate)} left")
-        self._say(", ".join(parts))
+        self._notify(", ".join(parts))
 
     def note(self, what: str, text: str) -> None:
         """Show a note instead of the rate, from the next line on."""

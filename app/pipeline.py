@@ -12,7 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from types import TracebackType
 
-from app.answer_parts import SearchRecord, Timings
+from app.answering.answer_parts import SearchRecord, Timings
+from app.answering.streamed_answer import OnText, generate_streamed
 from app.answers import QueryRequest, QueryResult, query_request, query_result
 from app.errors import UnnamedCollectionError
 from app.home.permissions import open_private_home
@@ -23,7 +24,6 @@ from app.query_store import store_queries
 from app.retrieval.chunk_locations import chunk_locations
 from app.retrieval.engine_settings import engines_of
 from app.settings import Settings
-from app.streamed_answer import OnText, generate_streamed
 from data.block_work import BlockExecutor
 from data.documents import Document
 from data.questions import Question

@@ -87,7 +87,7 @@ def plumbline_run(request: pytest.FixtureRequest) -> PlumblineRun:
 
     named: str | None = request.config.getoption("--plumbline-run")
     home: str | None = request.config.getoption("--plumbline-home")
-    settings = Settings.of_home(Path(home) if home else None)
+    settings = Settings.for_home(Path(home) if home else None)
     if named is None and not settings.database and not (settings.home_folder / "plumbline.db").is_file():
         pytest.skip(f"no run: {settings.home_folder} holds no database; name one with --plumbline-run")
     try:

@@ -91,7 +91,7 @@ class Settings(BaseSettings):
             raise ValueError(str(error)) from error
 
     @classmethod
-    def of_home(cls, home: Path | None) -> Settings:
+    def for_home(cls, home: Path | None) -> Settings:
         """Return the environment's settings. home: data directory that overrides the environment's, unless None."""
         return cls() if home is None else cls(home=home)
 

@@ -132,7 +132,7 @@ def open_decoder_verifier(
     dtype = torch.bfloat16 if bf16_pays(torch.device("cpu")) else torch.float32
     decoder = load_decoder(path, dtype=dtype)
     del decoder.blocks[decoder.config.num_layers if layers is None else layers :]
-    prompts = PromptTokens(Tokenizer.of_checkpoint(path))
+    prompts = PromptTokens(Tokenizer.from_checkpoint(path))
     if can_pack(decoder.device, dtype):
         pack_blocks(decoder.blocks[:first_layer])
     yes, no = (prompts.tokenizer.encode(word).token_ids[0] for word in (" Yes", " No"))

@@ -111,7 +111,7 @@ def main() -> None:
     folder = decoder_folder(arguments.model)
     precision = weight_precision(arguments.precision, pick_device("cpu"))
     generator = CausalGenerator(folder, precision=precision, options=EngineOptions())
-    tokenizer, frame = Tokenizer.of_checkpoint(folder), chat_frame(folder)
+    tokenizer, frame = Tokenizer.from_checkpoint(folder), chat_frame(folder)
     for path in arguments.prompts:
         prompter = CausalPrompter(tokenizer, frame, generator.context_length, read_prompt(path))
         for arm, passages in ((arm, given[arm]) for arm in arguments.arms):

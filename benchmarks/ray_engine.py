@@ -180,16 +180,21 @@ def corpus(chunks: int) -> tuple[list[Document], list[ClaimPair]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tiny", action="store_true", help="a few items once, as a smoke test")
-    parser.add_argument("--chunks", type=int, default=1500)
-    parser.add_argument("--pairs", type=int, default=1024)
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--task", choices=("index", "verify"), action="append", help="only this task (default both)")
+    parser.add_argument("--chunks", type=int, default=1500, help="number of chunks to index")
+    parser.add_argument("--pairs", type=int, default=1024, help="number of pairs to verify")
+    parser.add_argument("--rounds", type=int, default=3, help="number of runs of each engine")
     arguments = parser.parse_args()
     rounds = 1 if arguments.tiny else arguments.rounds
     documents, pairs = corpus(247 if arguments.tiny else arguments.chunks)
     chosen = list(islice(pairs, 64 if arguments.tiny else arguments.pairs))
-    jobs: dict[str, Callable[[], Measured]] = {f"index, {name}": partial(index, name, documents) for name in ENGINES}
-    jobs["index, bare"] = partial(bare, documents)
-    jobs |= {f"verify, {name}": partial(verify, name, chosen) for name in ENGINES}
+    tasks = arguments.task or ["index", "verify"]
+    jobs: dict[str, Callable[[], Measured]] = {}
+    if "index" in tasks:
+        jobs |= {f"index, {name}": partial(index, name, documents) for name in ENGINES}
+        jobs["index, bare"] = partial(bare, documents)
+    if "verify" in tasks:
+        jobs |= {f"verify, {name}": partial(verify, name, chosen) for name in ENGINES}
     results: dict[str, list[Measured]] = {name: [] for name in jobs}
     for number in range(rounds):
         names = list(jobs)

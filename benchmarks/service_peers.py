@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from fastapi import FastAPI
 
-from app.answer_parts import Answer, Timings, sources_of
+from app.answering.answer_parts import Answer, Timings, sources_of
 from app.answers import QueryRequest, QueryResult
 from app.pipeline import Pipeline
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer

@@ -69,7 +69,7 @@ def label_of_word(text: str) -> str | None:
     return _LABELS.get(" ".join(text.replace("_", " ").split()).casefold())
 
 
-def word_of_label(label: str) -> str:
+def label_word(label: str) -> str:
     """Return the word that a file shows for a stored label."""
     return "cannot tell" if label == "unscored" else label
 
@@ -87,7 +87,7 @@ def write_labels(path: Path, rows: Iterable[LabelRow]) -> int:
             writer = csv.writer(file)
             writer.writerow(COLUMNS)
             for row in rows:
-                cells = (row.item, word_of_label(row.label), row.question, row.answer, row.references, row.evidence)
+                cells = (row.item, label_word(row.label), row.question, row.answer, row.references, row.evidence)
                 writer.writerow([_escape_cell(cell) for cell in (*cells, row.remark)])
                 count += 1
         temporary.replace(path)

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import plumbline_packages  # first, because it makes sure that the packages are Plumbline's own
-from app.answer_parts import Answer, Source
+from app.answering.answer_parts import Answer, Source
 from app.answers import QueryRequest, QueryResult
 from app.errors import AppError, UnnamedCollectionError, UsageError
 from app.judging.answer_judge import JudgePlan

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 from app.cluster.connection import Connection, connected
-from app.cluster.room import Node, WorkerRoom, worker_room
+from app.cluster.room import Node, WorkerRoom, allocate_processors
 from app.cluster.worker import BlockRunner, Done, Failed
 from data.block_work import BlockWorkers, WorkerError
 
@@ -59,12 +59,12 @@ class RayExecutor:
     because it has only one connection to Ray.
     """
 
-    def __init__(self, options: ClusterOptions, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, options: ClusterOptions, notify: Callable[[str], None] = lambda _: None) -> None:
         """Connect to the cluster. say: called with a message if the workers wait for processors.
 
         Raises the errors of ``connected``, and WorkerError if the workers do not fit on the cluster.
         """
-        self._say = say
+        self._notify = notify
         self._connection: Connection = connected(options.address, len(os.sched_getaffinity(0)))
         self._groups: list[RayWorkers[Any, Any]] = []
         try:
@@ -73,7 +73,7 @@ class RayExecutor:
                 for one in self._connection.ray.nodes()
                 if one["Alive"]
             ]
-            self.room: WorkerRoom = worker_room(nodes, options.workers, options.gpus)
+            self.room: WorkerRoom = allocate_processors(nodes, options.workers, options.gpus)
         except BaseException:
             self._connection.close()
             raise
@@ -90,7 +90,9 @@ class RayExecutor:
         self, make: Callable[[], Callable[[Block], Result]], *, models: bool = True
     ) -> BlockWorkers[Block, Result]:
         """Start workers (see BlockExecutor). Workers without a model share the processors of the others."""
-        group: RayWorkers[Block, Result] = RayWorkers(self._connection.ray, make, self.room, self._say, models=models)
+        group: RayWorkers[Block, Result] = RayWorkers(
+            self._connection.ray, make, self.room, self._notify, models=models
+        )
         self._groups.append(group)
         return group
 
@@ -110,7 +112,7 @@ class RayWorkers(Generic[Block, Result]):
         ray: Any,
         make: Callable[[], Callable[[Block], Result]],
         room: WorkerRoom,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         *,
         models: bool,
     ) -> None:
@@ -127,7 +129,7 @@ class RayWorkers(Generic[Block, Result]):
         self._lock = threading.Lock()
         shares = f" and {room.gpus:g} GPU" if room.gpus else ""
         text = f"waiting for {room.workers} workers with {room.processors} processors{shares} each, which others use"
-        self._patience = threading.Timer(_PATIENCE_SECONDS, say, (text,))
+        self._patience = threading.Timer(_PATIENCE_SECONDS, notify, (text,))
         self._patience.daemon = True
         self._patience.start()
         self._first = self._actors[0].ready.remote()

@@ -29,7 +29,7 @@ class WorkerRoom:
     gpus: float
 
 
-def worker_room(nodes: Sequence[Node], workers: int | None, gpus: float) -> WorkerRoom:
+def allocate_processors(nodes: Sequence[Node], workers: int | None, gpus: float) -> WorkerRoom:
     """Distribute the processors of the nodes among workers.
 
     workers: number of workers; None for the number of GPU shares, or one per four processors if gpus is 0. gpus: share

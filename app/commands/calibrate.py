@@ -180,7 +180,9 @@ def _show(calibration: Calibration, output: Output) -> None:
     output.data(f"score: {calibration.verifier}")
     if calibration.scored < calibration.tested:
         missing = calibration.tested - calibration.scored
-        output.say(f"note: {missing} of {calibration.tested} labelled answers have no score, so they pass no threshold")
+        output.info(
+            f"note: {missing} of {calibration.tested} labelled answers have no score, so they pass no threshold"
+        )
     for result in calibration.results:
         _show_result(result, calibration, output)
     if calibration.curve is not None and calibration.curve.area is not None:
@@ -189,7 +191,7 @@ def _show(calibration: Calibration, output: Output) -> None:
             f"{calibration.curve.best_area:.3f}, no order {calibration.curve.random_area:.3f}"
         )
     if calibration.earlier:
-        output.say(
+        output.info(
             f"note: this run was calibrated in {calibration.earlier} other ways before (labels, thresholds, levels). "
             "Every calibration is a test: the probability of a wrong certificate is at most "
             f"{calibration.earlier + 1} times delta"
@@ -254,7 +256,7 @@ def _list(arguments: argparse.Namespace, output: Output) -> int:
         output.json({"certificates": [check_json(check) for check in checks]})
         return EXIT_OK
     if not checks:
-        output.say("there is no certificate in this home: create one with plumbline calibrate RUN")
+        output.info("there is no certificate in this home: create one with plumbline calibrate RUN")
     for check in checks:
         output.data(_line(check))
     return EXIT_OK
@@ -271,7 +273,7 @@ def _check(arguments: argparse.Namespace, output: Output) -> int:
     else:
         output.data(_line(check))
         if check.valid:
-            output.say("verifier, retrieval and decoding are checked when a query uses the certificate")
+            output.info("verifier, retrieval and decoding are checked when a query uses the certificate")
     return EXIT_OK if check.valid else EXIT_ERROR
 
 

@@ -121,7 +121,7 @@ def _documents(pipeline: Pipeline, name: str, limit: int | None, output: Output)
     for one in documents:
         title = f"  {one.title}" if one.title and one.title != one.id else ""
         output.data(f"{one.id}  {one.characters:,} characters  {one.created_at:%Y-%m-%d}{title}")
-    output.say(f"{shown:,} of {total:,} documents of {name}" if shown < total else f"{total:,} documents")
+    output.info(f"{shown:,} of {total:,} documents of {name}" if shown < total else f"{total:,} documents")
     return EXIT_OK
 
 
@@ -138,7 +138,7 @@ def _list(pipeline: Pipeline, output: Output) -> int:
             tuned[info.name] = saved_search(pipeline.home, info.name)
         except RetrievalError as error:  # One damaged collection must not hide the others.
             tuned[info.name] = None
-            output.say(str(error))
+            output.info(str(error))
     if output.as_json:
         output.json(
             [
@@ -164,9 +164,9 @@ def _list(pipeline: Pipeline, output: Output) -> int:
         if saved is not None:
             output.data(f"  searched by {options(saved.params)} ({saved.why})")
             if saved.encoder and info.encoder and saved.encoder != info.encoder:
-                output.say(f"{info.name} was tuned with another encoder: run plumbline tune {info.name} again")
+                output.info(f"{info.name} was tuned with another encoder: run plumbline tune {info.name} again")
     if not infos:
-        output.say(f"no collection in {pipeline.home}: create one with plumbline index PATH --collection NAME")
+        output.info(f"no collection in {pipeline.home}: create one with plumbline index PATH --collection NAME")
     return EXIT_OK
 
 
@@ -177,7 +177,7 @@ def _delete(pipeline: Pipeline, name: str, yes: bool, output: Output) -> int:
     if not confirmed(f"the collection {name} with its {info.documents:,} documents", yes, output):
         return EXIT_ERROR
     delete_collection(pipeline.store, pipeline.home, name, pipeline.engines)
-    output.say(f"deleted {name}")
+    output.info(f"deleted {name}")
     return EXIT_OK
 
 
@@ -238,7 +238,7 @@ def _show_verified(verified: VerificationReport, output: Output) -> None:
         f"{verified.files} files"
     )
     if count := len(verified.problems):
-        output.say(
+        output.info(
             f"{count} {'problem' if count == 1 else 'problems'} in {verified.collection} (checked: {checked}); "
             f"run `plumbline collections repair {verified.collection}`, or plumbline index again with the "
             "same sources"

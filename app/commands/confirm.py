@@ -23,8 +23,8 @@ def confirmed(what: str, yes: bool, output: Output) -> bool:
         return True
     if not sys.stdin.isatty():
         raise UsageError(f"deleting {what} needs a confirmation, and there is no terminal to ask on: add --yes")
-    output.say(f"Delete {what} permanently? [y/N]")
+    output.info(f"Delete {what} permanently? [y/N]")
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return True
-    output.say("nothing was deleted")
+    output.info("nothing was deleted")
     return False

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     arguments.home = home_folder(arguments.home)
     k = checked_k(arguments)
     with open_pipeline(arguments) as pipeline:
-        output.say("1. plumbline index: the sample corpus")
+        output.info("1. plumbline index: the sample corpus")
         with output.progress() as bar:
 
             def show(progress: IndexProgress) -> None:
@@ -72,16 +72,16 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
             report = pipeline.index(_COLLECTION, load_documents([sample_corpus_path()]), progress=show)
         output.data(f"{report.documents} documents, {report.chunks} chunks, generation {report.generation_hash[:12]}")
-        output.say("\n2. plumbline query: one question with an answer in the corpus, one without")
+        output.info("\n2. plumbline query: one question with an answer in the corpus, one without")
         for question in (ANSWERED, NOT_ANSWERED):
             result = pipeline.answer(QueryRequest(question, _COLLECTION, k=k, params=SamplingParams(max_tokens=32)))
             output.data(f"\n{question}")
             query.show(result, output)
-        output.say("\n3. plumbline evaluate: sample questions, with retrieval and without")
+        output.info("\n3. plumbline evaluate: sample questions, with retrieval and without")
         runs = {_label(arguments.model): _evaluate(arguments, pipeline, output)}
         chat = None if arguments.model else _chat_model(arguments, output)
         if chat is not None:
-            output.say("\n4. plumbline evaluate --model smollm2: the same questions for a chat model")
+            output.info("\n4. plumbline evaluate --model smollm2: the same questions for a chat model")
             with open_pipeline(chat) as second:
                 runs["smollm2"] = _evaluate(chat, second, output)
             output.out.print(models_table(runs))
@@ -92,7 +92,7 @@ def home_folder(given: Path | None) -> Path:
     """Return the home of the demo: --home, else PLUMBLINE_HOME, else .demo in the current folder."""
     from app.settings import Settings
 
-    settings = Settings.of_home(given)
+    settings = Settings.for_home(given)
     return settings.home if "home" in settings.model_fields_set else Path(".demo")
 
 
@@ -105,7 +105,9 @@ def _chat_model(arguments: argparse.Namespace, output: Output) -> argparse.Names
     from app.models.named_models import MODELS, find_model
 
     if find_model(MODELS["smollm2"], arguments.home) is None:
-        output.say("\nsmollm2 is not installed: run plumbline model add smollm2 first to let the demo show both models")
+        output.info(
+            "\nsmollm2 is not installed: run plumbline model add smollm2 first to let the demo show both models"
+        )
         return None
     values = vars(arguments) | {"model": "smollm2", "precision": arguments.precision or "auto"}
     return argparse.Namespace(**values)

@@ -13,7 +13,7 @@ from app.console import Output
 from app.errors import EXIT_ERROR, EXIT_OK
 
 if TYPE_CHECKING:
-    from app.findings import Finding
+    from app.doctor.findings import Finding
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         status = "fail" if failed else "warn" if warned else "ok"
         output.json({"status": status, "checks": [asdict(finding) for finding in findings]})
     elif failed or warned:
-        output.say(f"{failed} failed, {warned} warnings, {len(findings)} checks")
+        output.info(f"{failed} failed, {warned} warnings, {len(findings)} checks")
     return EXIT_ERROR if failed else EXIT_OK
 
 
@@ -48,8 +48,8 @@ def _findings(arguments: argparse.Namespace) -> Iterator[Finding]:
     from pydantic import ValidationError
 
     from app.commands.options import open_pipeline
-    from app.diagnosis import diagnose
-    from app.findings import Finding
+    from app.doctor.diagnosis import diagnose
+    from app.doctor.findings import Finding
 
     try:
         pipeline = open_pipeline(arguments)

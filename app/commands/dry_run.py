@@ -18,14 +18,14 @@ def show_dry_run(arguments: argparse.Namespace, plan: EvaluationPlan, output: Ou
     from dataclasses import asdict
 
     from app.runs.evaluate import dry_run, judge_of, run_id_of, with_arms
-    from app.runs.forced_drift import dry_forced
+    from app.runs.forced_drift import estimate_forced
 
     plan = with_arms(pipeline, plan)
     if plan.left_out:
-        output.say(f"{plan.left_out}.")
+        output.info(f"{plan.left_out}.")
     judge = judge_of(pipeline, plan)
     estimate = dry_run(pipeline, plan, judge)
-    forced = dry_forced(pipeline, plan, run_id_of(pipeline, plan, judge)) if arguments.forced_drift else None
+    forced = estimate_forced(pipeline, plan, run_id_of(pipeline, plan, judge)) if arguments.forced_drift else None
     if output.as_json:
         output.json(asdict(estimate) | ({"forced": asdict(forced)} if forced else {}))
         return EXIT_OK
@@ -51,7 +51,7 @@ def _show_dry(estimate: DryRun, output: Output) -> None:
         f"{_span(estimate.slowest_s)}, measured on {estimate.probed} prompts)"
     )
     if estimate.failed:
-        output.say(f"{estimate.failed} prompts failed, the last with: {estimate.reason}")
+        output.info(f"{estimate.failed} prompts failed, the last with: {estimate.reason}")
 
 
 def _span(seconds: float) -> str:

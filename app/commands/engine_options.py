@@ -108,5 +108,5 @@ def block_executor(arguments: argparse.Namespace, output: Output) -> Iterator[Bl
     from app.cluster.executor import ClusterOptions, RayExecutor
 
     options = ClusterOptions(arguments.address, arguments.ray_workers, arguments.gpus_per_worker or 0.0)
-    with RayExecutor(options, output.say) as executor:
+    with RayExecutor(options, output.info) as executor:
         yield executor

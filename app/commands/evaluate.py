@@ -134,7 +134,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
         check_run(arguments, plan, model)
     with block_executor(arguments, output) as executor:
         for model in models:
-            output.say(f"model {model}:")
+            output.info(f"model {model}:")
             own = argparse.Namespace(**(vars(arguments) | {"model": model}))
             own.name = f"{arguments.name}, {model}" if arguments.name else ""
             with open_pipeline(own) as pipeline, run_workers(executor, pipeline) as workers:
@@ -145,7 +145,7 @@ def _compare_models(arguments: argparse.Namespace, models: list[str], output: Ou
         files = ReportFiles(arguments.report, answers=arguments.answers_csv)
         shown = report_run(pipeline, second, files, output, gate=gate, against=first)
     for model, run_id in zip(models, runs, strict=True):
-        output.say(f"{model}: plumbline report {run_id}")
+        output.info(f"{model}: plumbline report {run_id}")
     return EXIT_THRESHOLD if shown.failed else EXIT_PARTIAL if shown.unscored else EXIT_OK
 
 
@@ -220,5 +220,5 @@ def _draw(
                 retry_failed=arguments.retry_failed,
             )
     if result.resumed:
-        output.say(f"{result.resumed} of {result.total} samples were already committed")
+        output.info(f"{result.resumed} of {result.total} samples were already committed")
     return result.run_id, judge

@@ -55,7 +55,7 @@ def gate_code(
         return False, {}
     result = apply_gate(gate, figures)
     if result.failed:
-        output.say(f"--fail-if {gate.text!r} is met: {'; '.join(result.reasons)}")
+        output.info(f"--fail-if {gate.text!r} is met: {'; '.join(result.reasons)}")
     return result.failed, {
         "fail_if": {"condition": gate.text, "failed": result.failed, "because": list(result.reasons)}
     }

@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         gated = gated_run(pipeline, arguments.run_id)
     if arguments.renew:
         write_baseline(arguments.baseline, baseline_of(gated))
-        output.say(f"run {gated.info.id} is the baseline in {arguments.baseline}: commit the file")
+        output.info(f"run {gated.info.id} is the baseline in {arguments.baseline}: commit the file")
         if output.as_json:
             output.json({"run": gated.info.id, "baseline": str(arguments.baseline), "renewed": True})
         return EXIT_OK
@@ -115,6 +115,8 @@ def _show(report: GateReport, output: Output) -> None:
         if one.regressed:
             output.data(f"      got worse: {', '.join(one.worst)}")
     for text in report.changed:
-        output.say(f"changed since the baseline: {text}")
+        output.info(f"changed since the baseline: {text}")
     verdict = "failed" if report.failed else "passed"
-    output.say(f"gate {verdict}: run {report.run} against baseline {report.baseline}, one-sided level {report.level:g}")
+    output.info(
+        f"gate {verdict}: run {report.run} against baseline {report.baseline}, one-sided level {report.level:g}"
+    )

@@ -172,11 +172,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             try:
                 report = build()
             except (*USER_ERRORS, OSError) as error:
-                output.say(f"plumbline: error: {error}; the index is unchanged, still watching")
+                output.info(f"plumbline: error: {error}; the index is unchanged, still watching")
                 return False
             if report.rebuilt:
                 _show(report, kept, output)
-            output.say(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C stops)")
+            output.info(f"{report.collection} is up to date; watching {', '.join(map(str, paths))} (Ctrl-C stops)")
             return True
 
         follow(paths, build_once, time.monotonic, time.sleep)

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             _create(keys, arguments, output)
         elif arguments.action == "revoke":
             key = keys.revoke(arguments.name)
-            output.say(f"revoked {key.name} ({key.id})")
+            output.info(f"revoked {key.name} ({key.id})")
         else:
             _list(keys, output)
     return EXIT_OK
@@ -112,7 +112,7 @@ def _create(keys: KeyStore, arguments: argparse.Namespace, output: Output) -> No
         output.json(_facts(created.key) | {"key": created.secret})
         return
     output.data(created.secret)
-    output.say("This is the only time the key is shown. Clients send it as Authorization: Bearer KEY")
+    output.info("This is the only time the key is shown. Clients send it as Authorization: Bearer KEY")
 
 
 def _list(keys: KeyStore, output: Output) -> None:
@@ -128,7 +128,7 @@ def _list(keys: KeyStore, output: Output) -> None:
         tenant = f"tenant {key.tenant}" if key.tenant else "this machine"
         output.data(f"{key.id}  {key.name}: {', '.join(sorted(key.scopes))}; {tenant}; {state}")
     if not every:
-        output.say("no key yet: create one with plumbline keys create NAME --scope query")
+        output.info("no key yet: create one with plumbline keys create NAME --scope query")
 
 
 def _facts(key: Key) -> dict[str, Any]:

@@ -94,11 +94,13 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             read = import_labels(pipeline, drawn, arguments.import_file, arguments.annotator, arguments.adjudicate)
             document["imported"] = read.labels
             blank = f", {read.blank} lines without a label" if read.blank else ""
-            output.say(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
+            output.info(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
         session = LabelSession(pipeline.store, drawn, arguments.annotator, arguments.adjudicate)
         if arguments.export is not None:
             document |= {"exported": export_labels(session, arguments.export), "file": str(arguments.export)}
-            output.say(f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import")
+            output.info(
+                f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import"
+            )
         elif arguments.web:
             _serve(session, arguments.port, output)
         elif not (arguments.status or arguments.import_file):
@@ -118,11 +120,11 @@ def _serve(session: LabelSession, port: int, output: Output) -> None:
     from app.local_pages import HOST, loopback_socket
 
     with loopback_socket(port) as listener:
-        output.say(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
+        output.info(f"plumbline: label at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_labels(session, listener)
         except KeyboardInterrupt:  # The normal end: every label is already committed.
-            output.say("plumbline: stopped")
+            output.info("plumbline: stopped")
 
 
 def _status(session: LabelSession, document: dict[str, Any], output: Output) -> None:
@@ -148,6 +150,6 @@ def _status(session: LabelSession, document: dict[str, Any], output: Output) -> 
     for line in agreement_lines(progress.agreement):
         output.data(f"  {line}")
     if progress.disputed:
-        output.say(f"{len(progress.disputed)} answers are disputed: plumbline label {session.run_id} --adjudicate")
+        output.info(f"{len(progress.disputed)} answers are disputed: plumbline label {session.run_id} --adjudicate")
     if progress.done == total:
-        output.say(f"plumbline report {session.run_id} shows the corrected rates")
+        output.info(f"plumbline report {session.run_id} shows the corrected rates")

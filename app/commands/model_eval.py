@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     )
     with output.progress() as bar:
         result = evaluate_model(request, _watch(bar))
-    _say(result, output)
+    _notify(result, output)
     if output.as_json:
         output.json(to_json(result, request))
     else:
@@ -133,14 +133,14 @@ def _watch(bar: Bar | LogLines) -> ProgressCallbacks:
     )
 
 
-def _say(result: ModelEvaluation, output: Output) -> None:
+def _notify(result: ModelEvaluation, output: Output) -> None:
     """Print notes about the data on stderr."""
     for note in result.data.notes:
-        output.say(note)
+        output.info(note)
     if result.data.skipped:
-        output.say(f"{len(result.data.skipped)} bad lines were skipped, the first: {result.data.skipped[0]}")
+        output.info(f"{len(result.data.skipped)} bad lines were skipped, the first: {result.data.skipped[0]}")
     for reason, count in result.unscored:
-        output.say(f"{count} unscored: {reason}")
+        output.info(f"{count} unscored: {reason}")
 
 
 def _show(result: ModelEvaluation, output: Output) -> None:

@@ -225,16 +225,16 @@ def _show(plan: FullPlan, output: Output) -> None:
         cells = (str(row.samples), _count(row.questions), _range(row, plan.questions.ranges), _count(row.responses))
         output.data("  ".join(f"{cell:>21}" if i == 2 else f"{cell:>9}" for i, cell in enumerate(cells)).rstrip())
     if any(row.questions is None for row in plan.questions.rows):
-        output.say(
+        output.info(
             f"more than {MOST_QUESTIONS:,} questions are needed, which is not supported: choose a wider target, "
             "or compare other arms"
         )
     if plan.labels is not None:
         output.data(_labels(plan.labels, plan.pilot.verifier))
     elif plan.wanted.half_width is not None:
-        output.say("no plan for labels: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
+        output.info("no plan for labels: label a few answers of RUN, or give --caught X/Y and --passed X/Y")
     for note in pilot.notes:
-        output.say(f"note: {note}")
+        output.info(f"note: {note}")
 
 
 def _labels(plan: LabelPlan, verifier: VerifierPilot | None) -> str:

@@ -30,7 +30,7 @@ def plan_certificate(arguments: argparse.Namespace, output: Output) -> int:
         return EXIT_OK
     for plan in plans:
         _show(plan, output)
-    output.say("rate: hallucinated share of the answers above the threshold; labels: one per question")
+    output.info("rate: hallucinated share of the answers above the threshold; labels: one per question")
     return EXIT_OK
 
 

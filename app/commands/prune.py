@@ -35,5 +35,5 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         output.json({"deleted": count, "audits": audited})
     else:
         texts = f" and the texts of {audited} audits" if audited else ""
-        output.say(f"deleted {count} stored queries{texts} older than {arguments.older_than}")
+        output.info(f"deleted {count} stored queries{texts} older than {arguments.older_than}")
     return EXIT_OK

@@ -15,11 +15,11 @@ from app.console import Output
 from app.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from app.answer_parts import Answer
+    from app.answering.answer_parts import Answer
+    from app.answering.policy_json import PolicyResult
     from app.answers import QueryRequest, QueryResult
     from app.pipeline import Pipeline
     from app.policies.policy_request import PolicyRequest
-    from app.policy_json import PolicyResult
     from generation.completion import TextDelta
 
 CUT = " […]"
@@ -146,7 +146,7 @@ def show(result: QueryResult, output: Output, *, texts: bool = True) -> None:
     if any(map(is_cut, result.answers)):
         most = result.request.params.max_tokens
         unit = "token" if most == 1 else "tokens"
-        output.say(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N allows longer answers")
+        output.info(f"{CUT.strip()}: cut after {most} {unit}; --max-tokens N allows longer answers")
 
 
 def is_cut(answer: Answer) -> bool:
@@ -176,12 +176,12 @@ def _show_sources(result: QueryResult, output: Output) -> None:
         where = f"{source.document_id} {source.start}-{source.end}" + (f" ({source.place})" if source.place else "")
         output.data(f"{mark}{label} {where}  {_first_words(source.text)}")
     if any(source.number is None for source in result.sources):
-        output.say("[-]: retrieved, but did not fit into the model's context")
+        output.info("[-]: retrieved, but did not fit into the model's context")
 
 
 def _show_policy(policy: PolicyResult, output: Output) -> None:
     """Print what the policies marked, removed and withheld, and their cost."""
-    from app.policy_json import policy_json
+    from app.answering.policy_json import policy_json
 
     shown = policy_json(policy)
     many = len(shown["answers"]) > 1

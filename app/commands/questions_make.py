@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     )
     started = time.monotonic()
     if journal_path(arguments.output).exists():
-        output.say("resuming an interrupted command")
+        output.info("resuming an interrupted command")
     with open_pipeline(arguments) as pipeline, output.progress() as bar:
         result = make_questions(pipeline, request, lambda what, done, total: bar.update(what, done, total))
     _show(result, request.output, time.monotonic() - started, output)
@@ -162,5 +162,5 @@ def _show(result: MakeResult, path: Path, seconds: float, output: Output) -> Non
     if generated.without:
         output.data(f"  {generated.without} documents without a sentence to ask about")
     for line in shortage(generated, kept["unanswerable"]):
-        output.say(line)
-    output.say(f"plumbline questions review {path} shows the questions; plumbline evaluate {path} uses them")
+        output.info(line)
+    output.info(f"plumbline questions review {path} shows the questions; plumbline evaluate {path} uses them")

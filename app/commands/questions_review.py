@@ -77,8 +77,8 @@ def _serve(review: QuestionReview, texts: Texts, port: int, output: Output) -> N
     from app.questions.review_page import serve_review
 
     with loopback_socket(port) as listener:
-        output.say(f"plumbline: review at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
+        output.info(f"plumbline: review at http://{HOST}:{listener.getsockname()[1]}/ (Ctrl-C stops)")
         try:
             serve_review(review, texts, listener)
         except KeyboardInterrupt:  # The normal end: every decision is already written.
-            output.say("plumbline: stopped")
+            output.info("plumbline: stopped")

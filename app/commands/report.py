@@ -118,7 +118,7 @@ def _marker(pipeline: Any, run_id: str, output: Output) -> Any:
     try:
         judge = reopen_judge(pipeline, info, runs.load_questions(info.id))
     except USER_ERRORS as error:
-        output.say(f"weak words are not marked in the answers: {error}")
+        output.info(f"weak words are not marked in the answers: {error}")
         return None
     return judge.entailment if judge else None
 
@@ -138,11 +138,11 @@ def _export(pipeline: Any, run_id: str, kind: str, target: str, arms: str | None
     for response_kind in RESPONSE_EXPORTS:
         if kind == response_kind:
             count = export_responses(response_kind, target, run_responses(export))
-            output.say(f"{kind}: {count} responses in {without_password(target)}")
+            output.info(f"{kind}: {count} responses in {without_password(target)}")
             return
     path = Path(target)
     write = {"ragas": export_ragas, "inspect": export_inspect, "ragtruth": export_ragtruth, "trec": export_trec}[kind]
     written = write(export, path)
-    output.say(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")
+    output.info(f"{kind}: {written.rows} {'lines' if kind == 'trec' else 'responses'} in {path}")
     if written.left_out:
-        output.say(f"{written.left_out} left out: {written.reason}")
+        output.info(f"{written.left_out} left out: {written.reason}")

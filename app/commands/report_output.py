@@ -97,11 +97,11 @@ def report_run(
     if files.answers is not None:
         with atomic_write(files.answers) as part:
             part.write_text(answers_csv(data), encoding="utf-8")
-        output.say(f"answers {files.answers}")
+        output.info(f"answers {files.answers}")
     drawn = write_plots(files.plots, data) if files.plots else ()
     rasters = write_pngs(drawn) if drawn else Rasters(())
     if rasters.reason:
-        output.say(rasters.reason)
+        output.info(rasters.reason)
     drawn += rasters.files
     unscored = [s for q in data.questions for a in q.arms for s in a.samples if s.outcome == "unscored"]
     lost = sum(
@@ -175,4 +175,4 @@ def _print(data: ReportData, document: dict[str, Any], output: Output, layout: s
             output.data(f"plot {plot}")
     if layout == "table" and not output.as_json:
         for note in (*data.notes, *unscored_lines(data)):
-            output.say(note)
+            output.info(note)

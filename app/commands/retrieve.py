@@ -100,7 +100,7 @@ def _show(
             output.data(_heading(item, locations[item.chunk.id]))
             output.data(f"     {_text(item.chunk.text, arguments.width)}")
     for note in _notes(arguments.query, results, searched, retriever):
-        output.say(note)
+        output.info(note)
     return EXIT_OK
 
 
@@ -176,15 +176,15 @@ def _measure(arguments: argparse.Namespace, output: Output, retriever: Retriever
     if arguments.run_file is not None:
         with atomic_write(arguments.run_file) as part:
             lines = write_run(part, rankings, "plumbline")
-        output.say(f"wrote {lines} lines of {len(rankings)} questions to {arguments.run_file}")
+        output.info(f"wrote {lines} lines of {len(rankings)} questions to {arguments.run_file}")
     if judged is None:
         for note in own.notes:
-            output.say(note)
-        output.say("the questions name no relevant documents and there is no --qrels: nothing to measure")
+            output.info(note)
+        output.info("the questions name no relevant documents and there is no --qrels: nothing to measure")
         return EXIT_OK
     result = evaluate_run(judged, rankings, measures, arguments.worst)
     for note in judged.notes:
-        output.say(note)
+        output.info(note)
     if output.as_json:
         output.json(evaluation_to_json(result, searched.settings, retriever.generation_hash))
     else:

@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         info = runs.load_run(arguments.run_id)
         if arguments.action == "rename":
             rename_run(pipeline.store, info.id, arguments.name)
-            output.say(f"{run_title(info)} ({info.id[:12]}) is now called {arguments.name}")
+            output.info(f"{run_title(info)} ({info.id[:12]}) is now called {arguments.name}")
             return EXIT_OK
         state = ", which is marked as running," if info.status == "running" else ""
         if not confirmed(
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         ):
             return EXIT_ERROR
         delete_run(pipeline.store, info.id)
-        output.say(f"deleted {run_title(info)} ({info.id[:12]})")
+        output.info(f"deleted {run_title(info)} ({info.id[:12]})")
     return EXIT_OK
 
 
@@ -82,7 +82,7 @@ def show_runs(infos: Sequence[RunInfo], output: Output) -> None:
         output.json([run_json(info) for info in infos])
         return
     if not infos:
-        output.say("no run yet: start one with plumbline evaluate")
+        output.info("no run yet: start one with plumbline evaluate")
         return
     table = plain_table(("name", "model", "collection", "arms", "state", "started", "id"))
     for info in infos:

@@ -175,7 +175,7 @@ def _export(result: ScoreResult, kind: str, target: str, output: Output) -> None
     for known in RESPONSE_EXPORTS:
         if kind == known:
             count = export_responses(known, target, result.responses(time.time_ns()))
-            output.say(f"{kind}: {count} answers in {without_password(target)}")
+            output.info(f"{kind}: {count} answers in {without_password(target)}")
 
 
 def _check(arguments: argparse.Namespace) -> None:
@@ -225,18 +225,18 @@ def _shown(arguments: argparse.Namespace, output: Output, result: ScoreResult, g
     failed, gated = gate_code(gate, gate_figures(result.summary, corrected), output)
     code = EXIT_THRESHOLD if failed else code
     for note in (*result.notes, rates_note(corrected)):
-        output.say(note)
+        output.info(note)
     if result.file.skipped:
-        output.say(f"{len(result.file.skipped)} bad lines were skipped, the first: {result.file.skipped[0]}")
+        output.info(f"{len(result.file.skipped)} bad lines were skipped, the first: {result.file.skipped[0]}")
     if result.languages:
         kinds = ", ".join(f"{count} where {what}" for what, count in result.languages)
         total = sum(count for _, count in result.languages)
-        output.say(
+        output.info(
             f"{total} of {len(result.answers)} answers are unscored because the verifier supports only English: "
             f"{kinds}. Choose another verifier with --verifier-model NAME or --judge MODEL."
         )
     for reason, count in result.reasons[:5]:
-        output.say(f"{count} unscored: {reason}")
+        output.info(f"{count} unscored: {reason}")
     if output.as_json:
         document = {"first_screen": screen.to_json()} | with_corrected(result_json(result), corrected)
         output.json(document | gated | {"exit_code": code})

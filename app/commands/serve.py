@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     allowed = arguments.allow_remote or needs_key
     with _terminated_quietly(), listening_socket(arguments.host, arguments.port, allowed) as listener:
         port = int(listener.getsockname()[1])
-        output.say(f"plumbline: loading; will listen on {url(arguments.host, port)}")
+        output.info(f"plumbline: loading; will listen on {url(arguments.host, port)}")
         with logging_to_stderr(arguments.log_format):
             _serve(arguments, output, listener, needs_key)
     return EXIT_OK
@@ -145,7 +145,7 @@ def _serve(arguments: argparse.Namespace, output: Output, listener: socket.socke
     hosts = None if arguments.allow_remote or needs_key else own_hosts(arguments.host)
 
     def accepting() -> None:
-        output.say(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
+        output.info(f"plumbline: serving {url(arguments.host, port)} (Ctrl-C stops)")
 
     def store_is_there() -> bool:
         try:

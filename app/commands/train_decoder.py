@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
 
     check_reading(arguments, "context", "shard_bytes")
     base = DecoderRecipe(
-        decoder_folder(arguments.model, Settings.of_home(arguments.home).home_folder), tuple(arguments.data)
+        decoder_folder(arguments.model, Settings.for_home(arguments.home).home_folder), tuple(arguments.data)
     )
     try:
         settings = replace(base.settings, **run_settings(arguments))
@@ -77,19 +77,19 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         settings=settings,
         **recipe_fields(arguments),
     )
-    check_tokenizer(recipe.model, Settings.of_home(arguments.home).home_folder)
+    check_tokenizer(recipe.model, Settings.for_home(arguments.home).home_folder)
     with output.progress() as bar, exclusive_run(arguments.output):
         trained = train_decoder(
             recipe,
             arguments.output,
             device=device_name(arguments),
-            say=output.say,
-            progress=TrainingProgress(bar, output.say),
+            notify=output.info,
+            progress=TrainingProgress(bar, output.info),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
-    KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
-    warn_if_collapsed(trained.training, output.say)
-    warn_of_skipped(trained.skipped, output.say)
+    KnownWeights(Settings.for_home(arguments.home).home_folder).forget(trained.folder)
+    warn_if_collapsed(trained.training, output.info)
+    warn_of_skipped(trained.skipped, output.info)
     if output.as_json:
         output.json(
             {

@@ -137,7 +137,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     device = pick_device(device_name(arguments))
     size: Size = arguments.size or ("full" if device.type == "cuda" else "tiny")
     if arguments.size is None and size == "tiny":
-        output.say(
+        output.info(
             "no GPU: training the tiny configuration; --size full trains the full one, which takes days on a CPU"
         )
     recipe = _recipe(arguments, size)
@@ -151,7 +151,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 f"{progress.matrix_share:.0%} of the matrix rate",
             )
             if (validation := progress.validation) is not None:
-                output.say(
+                output.info(
                     f"step {progress.step}: training loss {progress.loss:.3f}; held out: loss {validation.loss:.3f}, "
                     f"perplexity {validation.perplexity:.2f} per token, "
                     f"{_number(validation.byte_perplexity)} per byte; "
@@ -162,18 +162,18 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             recipe,
             arguments.output,
             device=str(device),
-            say=output.say,
+            notify=output.info,
             reading=lambda done: bar.update("documents tokenised", done, None),
             progress=show,
         )
     if trained.files:
-        KnownWeights(Settings.of_home(arguments.home).home_folder).forget(trained.folder)
+        KnownWeights(Settings.for_home(arguments.home).home_folder).forget(trained.folder)
     corpus, training = trained.corpus, trained.training
     if corpus is not None:
-        warn_of_skipped(corpus.facts.skipped, output.say, "items")
+        warn_of_skipped(corpus.facts.skipped, output.info, "items")
     if not trained.finished:
         done = "tokenising" if training is None else f"step {training.step} of {training.steps}"
-        output.say(f"--max-seconds: stopped at {done}; everything is saved, run the same command again to continue")
+        output.info(f"--max-seconds: stopped at {done}; everything is saved, run the same command again to continue")
     if output.as_json:
         output.json(
             {

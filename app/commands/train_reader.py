@@ -101,14 +101,14 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             recipe,
             arguments.output,
             device=device_name(arguments),
-            say=output.say,
-            progress=TrainingProgress(bar, output.say),
+            notify=output.info,
+            progress=TrainingProgress(bar, output.info),
             reading=lambda done, total: bar.update("reading rows again", done, total),
             scoring=lambda done, total: bar.update("scoring", done, total),
         )
     if trained.training is not None:
-        warn_if_collapsed(trained.training, output.say)
-    warn_of_skipped(trained.skipped, output.say)
+        warn_if_collapsed(trained.training, output.info)
+    warn_of_skipped(trained.skipped, output.info)
     if output.as_json:
         output.json(
             {
@@ -123,7 +123,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.calibration:
-        output.say(
+        output.info(
             "temperature and refusal threshold were chosen on these articles: the refusal figures are optimistic"
         )
     print_scores(trained.scores, output)

@@ -46,12 +46,12 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
             recipe,
             arguments.output,
             device=device_name(arguments),
-            say=output.say,
-            progress=TrainingProgress(bar, output.say),
+            notify=output.info,
+            progress=TrainingProgress(bar, output.info),
             scoring=scoring,
         )
-    warn_if_collapsed(trained.training, output.say)
-    warn_of_skipped(trained.skipped, output.say)
+    warn_if_collapsed(trained.training, output.info)
+    warn_of_skipped(trained.skipped, output.info)
     if output.as_json:
         output.json(
             {
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         )
         return EXIT_OK
     if trained.calibration and trained.development:
-        output.say(
+        output.info(
             "development claims are the ones the curves were fitted on: except for AUROC, their figures are optimistic"
         )
     for name, report in (("development", trained.development), ("unseen", trained.unseen)):
@@ -90,8 +90,8 @@ def _make_rows(recipe: VerifierRecipe, folder: Path, *, plain: bool, output: Out
     from app.training.verifier.rows import make_rows
 
     with RowsFolder(folder) as written:  # Check the folder before the rows are built, which takes minutes.
-        rows = make_rows(recipe, separates_claims=not plain, say=output.say)
-        warn_of_skipped(rows.skipped, output.say)
+        rows = make_rows(recipe, separates_claims=not plain, notify=output.info)
+        warn_of_skipped(rows.skipped, output.info)
         if not rows.rows:
             raise AppError("there are no rows to train on, so nothing was written")
         files = written.write(rows)

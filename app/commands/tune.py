@@ -60,7 +60,9 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         with open_pipeline(arguments) as pipeline:
             collection_info(pipeline.store, arguments.name)
             forgot = forget_search(pipeline.home, arguments.name)
-        output.say(f"{arguments.name} is searched with the default settings" + ("" if forgot else ", as it was before"))
+        output.info(
+            f"{arguments.name} is searched with the default settings" + ("" if forgot else ", as it was before")
+        )
         return EXIT_OK
     if arguments.qrels is None and arguments.queries is None:
         raise UsageError("give --qrels FILE, or --queries FILE with questions that name relevant documents")
@@ -72,7 +74,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
         baseline = saved.params if saved else RetrievalParams()
         judged = load_judged(retriever, arguments.queries, arguments.qrels)
         for note in judged.notes:
-            output.say(note)
+            output.info(note)
         with output.progress() as bar:
             tuning = tune_fusion(
                 retriever,
@@ -92,11 +94,11 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
     else:
         _show(tuning, output)
     if path is not None:
-        output.say(
+        output.info(
             f"saved to {path}: these settings now apply to every search of {arguments.name} without explicit settings"
         )
     elif arguments.save or arguments.save_anyway:
-        output.say("nothing was saved: the current settings remain")
+        output.info("nothing was saved: the current settings remain")
     return EXIT_OK
 
 

@@ -155,7 +155,7 @@ def _pairs(arguments: argparse.Namespace, output: Output, workers: ClaimWorkers,
     if not done:
         raise AppError(f"there is no pair in {arguments.pairs}: nothing to judge")
     if refused:
-        output.say(f"{len(refused)} bad lines were skipped, the first: {refused[0]}")
+        output.info(f"{len(refused)} bad lines were skipped, the first: {refused[0]}")
     return next((code for code in (EXIT_THRESHOLD, EXIT_PARTIAL) if code in codes), EXIT_OK)
 
 

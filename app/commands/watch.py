@@ -104,12 +104,12 @@ def _status(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) -
         for line in status_lines(watches):
             output.data(line)
         if watches:
-            output.say(NEVER_RENEWS)
+            output.info(NEVER_RENEWS)
         else:
-            output.say("nothing to show: there is no certificate and no audit (plumbline serve --audit-rate 0.05)")
+            output.info("nothing to show: there is no certificate and no audit (plumbline serve --audit-rate 0.05)")
     problems = [one.clock for one in watches if one.clock]
     for problem in problems:
-        output.say(f"plumbline: error: {problem}")
+        output.info(f"plumbline: error: {problem}")
     if problems:
         return EXIT_ERROR
     return EXIT_THRESHOLD if any(one.alarms for one in watches) else EXIT_OK
@@ -142,7 +142,7 @@ def _anchors(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) 
         for line in anchor_lines(certificate, state):
             output.data(line)
         if not fresh:
-            output.say(f"{certificate.id}: this verifier has already judged these anchors (--again tests it again)")
+            output.info(f"{certificate.id}: this verifier has already judged these anchors (--again tests it again)")
     if output.as_json:
         output.json(documents)
     return EXIT_THRESHOLD if raised else EXIT_OK
@@ -183,10 +183,10 @@ def _label(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) ->
         read = import_audit_labels(session, arguments.import_file)
         document["imported"] = read.labels
         blank = f", {read.blank} lines without a label" if read.blank else ""
-        output.say(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
+        output.info(f"{read.labels} labels of {', '.join(read.annotators)} imported{blank}")
     elif arguments.export is not None:
         document |= {"exported": export_labels(session, arguments.export), "file": str(arguments.export)}
-        output.say(f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import")
+        output.info(f"{document['exported']} answers in {arguments.export}: fill in the column label, then --import")
     else:
         document["given"] = label_in_terminal(session, output)
     progress = session.progress()
@@ -196,6 +196,6 @@ def _label(pipeline: Pipeline, arguments: argparse.Namespace, output: Output) ->
         return EXIT_OK
     output.data(f"{arguments.name}: {progress.done} of {len(progress.items)} audited answers have a label")
     if progress.disputed:
-        output.say(f"{len(progress.disputed)} are disputed: plumbline watch label {arguments.name} --adjudicate")
-    output.say(f"plumbline watch status {arguments.name} shows the rate and the alarms")
+        output.info(f"{len(progress.disputed)} are disputed: plumbline watch label {arguments.name} --adjudicate")
+    output.info(f"plumbline watch status {arguments.name} shows the rate and the alarms")
     return EXIT_OK

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, output: Output) -> int:
                 pass
             return EXIT_OK
         if not arguments.child:
-            output.say("plumbline: working (Ctrl-C stops)")
+            output.info("plumbline: working (Ctrl-C stops)")
         worker.run()
     return EXIT_OK
 

@@ -11,10 +11,10 @@ from app.errors import AppError
 from app.judging.scorers import load_scorer
 from app.judging.verifier_sources import (
     VerifierSource,
+    judges_claims_together,
     open_fact_verifier,
     open_label_verifier,
     open_language_judge,
-    reads_together,
 )
 from data.answer_records import AnswerRecord
 from data.questions import Question
@@ -194,7 +194,7 @@ def _entailment(
         ContextEvidence(texts, kind[:-1]),
         plan.threshold,
         split=plan.source.split,
-        together=reads_together(scorer, plan.source.together),
+        together=judges_claims_together(scorer, plan.source.together),
     )
 
 

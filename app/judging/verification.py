@@ -10,7 +10,7 @@ from typing import Any
 from app.errors import AppError
 from app.judging.answer_judge import FAILURES_IN_A_ROW, JudgePlan, ScorerLoader
 from app.judging.scorers import load_scorer
-from app.judging.verifier_sources import open_fact_verifier, open_language_judge, reads_together
+from app.judging.verifier_sources import judges_claims_together, open_fact_verifier, open_language_judge
 from data.refused import Refused
 from evaluation.claims.splitting import extract_by
 from evaluation.contrast.contradiction import contradiction
@@ -80,7 +80,7 @@ class ClaimChecker:
             self._verifier = open_language_judge(plan.source, self._evidence, plan.threshold, plan.device)
         else:
             scorer = (load or load_scorer)(plan.model, plan.device)
-            together = reads_together(scorer, plan.source.together)
+            together = judges_claims_together(scorer, plan.source.together)
             entailment = EntailmentVerifier(
                 scorer, self._evidence, plan.threshold, split=self._split, together=together
             )

@@ -35,7 +35,7 @@ class VerifierSource:
     together: bool | None = None
 
 
-def reads_together(scorer: PairScorer, requested: bool | None) -> bool:
+def judges_claims_together(scorer: PairScorer, requested: bool | None) -> bool:
     """Return whether the claims of an answer are judged together, which excludes drift analysis.
 
     requested: the requested setting; None to do so if the scorer supports it. If it is requested for a scorer that does

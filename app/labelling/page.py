@@ -30,7 +30,7 @@ from app.local_pages import (
     redirect,
     serve_pages,
 )
-from data.label_file import word_of_label
+from data.label_file import label_word
 from evaluation.reports.corrected_view import agreement_lines
 
 
@@ -133,7 +133,7 @@ class _Pages:
             run_id=self._session.run_id,
             annotator=self._session.annotator,
             adjudicates=self._session.adjudicates,
-            keys=[(key, word_of_label(outcome), outcome) for key, outcome in KEYS.items()],
+            keys=[(key, label_word(outcome), outcome) for key, outcome in KEYS.items()],
             **shown,
         )
         return page_response(html, nonce, status)

@@ -12,7 +12,7 @@ from rich.text import Text
 from app.console import Output
 from app.labelling.items import LabelItem
 from app.labelling.sessions import Labelling
-from data.label_file import word_of_label
+from data.label_file import label_word
 from evaluation.outcomes import Outcome
 
 KEYS: dict[str, Outcome] = {"s": "supported", "h": "hallucinated", "a": "abstained", "u": "unscored"}
@@ -51,18 +51,18 @@ def label_in_terminal(session: Labelling, output: Output, read_key: Callable[[],
             index = max(0, index - 1)
         elif key in KEYS:
             session.label(item, KEYS[key])
-            output.out.print(Text(f"→ {word_of_label(KEYS[key])}", style="bold"))
+            output.out.print(Text(f"→ {label_word(KEYS[key])}", style="bold"))
             given += 1
             index += 1
         else:
-            output.say(f"{terminal_safe(key)!r} is not a key: {HELP}")
+            output.info(f"{terminal_safe(key)!r} is not a key: {HELP}")
     return given
 
 
 def shown_item(item: LabelItem, index: int, total: int, own: Outcome | None) -> Text:
     """Return an item as styled text, without markup and terminal commands. own: label of this annotator, if any."""
     text = Text()
-    labelled = f", labelled {word_of_label(own)}" if own else ""
+    labelled = f", labelled {label_word(own)}" if own else ""
     text.append(f"\n── {index + 1} of {total}{labelled} ", style="bold")
     text.append("─" * 40 + "\n", style="dim")
     text.append("Question  ", style="bold")

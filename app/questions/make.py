@@ -16,7 +16,7 @@ from app.errors import AppError
 from app.models.generators import SupportsClose, open_generator, open_reader
 from app.pipeline import Pipeline
 from app.questions.sources import source_texts
-from app.questions.writing import ModelWriting, by_model, by_rule
+from app.questions.writing import WriterSettings, by_model, by_rule
 from data.atomic_write import atomic_write
 from evaluation.question_sets.drawing import Check, GeneratedSet, QuestionSetSettings, make_set
 from evaluation.question_sets.journal import Journal
@@ -116,7 +116,7 @@ def make_questions(pipeline: Pipeline, request: MakeRequest, progress: Progress)
             base = by_rule(sources, partial(progress, "documents read"))
         else:
             answers = -(-_ANSWERS_A_QUESTION * settings.n // len(sources))
-            writing = ModelWriting(answers, request.temperature, settings.seed)
+            writing = WriterSettings(answers, request.temperature, settings.seed)
             base = by_model(sources, writer, writing, journal, refused, partial(progress, "documents asked about"))
         texts = {source.document_id: source for source in sources}
         check: Check = RoundTrip(reader, search, texts) if reader is not None else NoCheck()

@@ -51,10 +51,10 @@ def review_in_terminal(
         try:
             decision = _decide(review, question, key, ask)
         except AppError as error:
-            output.say(str(error))
+            output.info(str(error))
             continue
         if not decision:
-            output.say(f"{terminal_safe(key)!r} is not a key: {HELP}")
+            output.info(f"{terminal_safe(key)!r} is not a key: {HELP}")
             continue
         counts[decision] = counts.get(decision, 0) + 1
         output.out.print(Text(f"→ {decision}", style="bold"))

@@ -26,7 +26,7 @@ POINTS: Final = "it refers to its document or has an unresolved pronoun"
 
 
 @dataclass(frozen=True, slots=True)
-class ModelWriting:
+class WriterSettings:
     """Settings of a model that writes questions.
 
     per_document: maximum number of questions per document. temperature: sampling temperature; 0 is greedy.
@@ -50,7 +50,7 @@ def by_rule(
 def by_model(
     sources: Sequence[SourceText],
     generator: Generator,
-    writing: ModelWriting,
+    writing: WriterSettings,
     journal: Journal,
     refused: Counter[str],
     progress: Callable[[int, int], None] | None = None,
@@ -88,7 +88,7 @@ def _checked(written: str, shown: Chunk, blank: Candidate) -> tuple[str, str]:
     return (question, "") if is_standalone(question) else ("", POINTS)
 
 
-def _blanks(source: SourceText, writing: ModelWriting) -> list[Candidate]:
+def _blanks(source: SourceText, writing: WriterSettings) -> list[Candidate]:
     """Return candidates with an answer but without a question, at most one per sentence."""
     rng = random.Random(f"answers:{writing.seed}:{source.document_id}")
     low = source.text.lower()

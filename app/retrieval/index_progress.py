@@ -27,9 +27,9 @@ _UNITS = {
 class ProgressLines:
     """A progress listener that logs rate and remaining time, at most once per ``every`` seconds."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
+    def __init__(self, notify: Callable[[str], None], clock: Callable[[], float], every: float = EVERY_S) -> None:
         """say: function that logs a line. clock: function that returns a monotonic time in seconds."""
-        self._say = say
+        self._notify = notify
         self._clock = clock
         self._every = every
         self._reported = clock()
@@ -48,15 +48,15 @@ class ProgressLines:
         total = f" of {progress.total:,}" if progress.total is not None else ""
         seconds_left = remaining(progress, first, seconds)
         left = "" if seconds_left is None else f", {duration(seconds_left)} left"
-        self._say(f"{_UNITS[progress.phase]}: {progress.done:,}{total}, {rate:,.1f}/s{left}")
+        self._notify(f"{_UNITS[progress.phase]}: {progress.done:,}{total}, {rate:,.1f}/s{left}")
 
 
 class GraphNotice:
     """A progress listener that announces a slow graph build once, with its estimated time and faster alternatives."""
 
-    def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+    def __init__(self, notify: Callable[[str], None], clock: Callable[[], float]) -> None:
         """say: function that prints the notice. clock: function that returns a monotonic time in seconds."""
-        self._say, self._clock = say, clock
+        self._notify, self._clock = notify, clock
         self._began: tuple[float, int] | None = None
         self._reported = False
 
@@ -74,7 +74,7 @@ class GraphNotice:
             return
         self._reported = True
         if left >= _LONG_S:
-            self._say(
+            self._notify(
                 f"a graph (HNSW) of {progress.total:,} vectors is built by one thread: about {duration(left)} "
                 "more. --index ivf takes a fraction of that, --index flat and sq8 almost nothing "
                 "(docs/indexing.md compares them); embedded chunks are kept, so you can stop the command and "
@@ -97,9 +97,9 @@ def remaining(progress: IndexProgress, first: int, seconds: float) -> float | No
 @contextmanager
 def shown_progress(output: Output, clock: Callable[[], float]) -> Iterator[Callable[[IndexProgress], None]]:
     """Yield a progress listener for an index job that writes to stderr. clock: returns a monotonic time in seconds."""
-    notice = GraphNotice(output.say, clock)
+    notice = GraphNotice(output.info, clock)
     if not output.err.is_terminal:
-        lines = ProgressLines(output.say, clock)
+        lines = ProgressLines(output.info, clock)
 
         def report(progress: IndexProgress) -> None:
             notice.update(progress)

@@ -20,7 +20,7 @@ from evaluation.runs.policy_arm import policy_settings
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.statistics.measure import Settings
-from evaluation.verifiers.entailment import THRESHOLD, sees_other_claims
+from evaluation.verifiers.entailment import THRESHOLD, reads_claims_together
 from evaluation.verifiers.routing import judged_by_entailment
 from model.pairs.scoring import PairScorer
 
@@ -134,6 +134,6 @@ def _judge(
     labels = dict(info.labels)
     scorer = load_scorer(labels.get("verifier model") or None, pipeline.device)
     threshold = float(labels.get("threshold", THRESHOLD))
-    together = sees_other_claims(info.config.verifier)
+    together = reads_claims_together(info.config.verifier)
     judge_faithfulness(info.id, samples, questions, scorer, threshold, store, progress, together=together)
     return verifier_name(scorer, threshold, together)

@@ -40,11 +40,11 @@ def open_arms(
     k: number of chunks to retrieve. search: search that all arms share; None if no arm needs a collection. policies:
     None if no arm has policies. Raises EvaluationError for an invalid value of a modifier, such as a position beyond k.
     """
-    makers = _Makers(k, search, policies)
+    makers = _ArmBuilder(k, search, policies)
     return tuple(makers.arm(name) for name in names)
 
 
-class _Makers:
+class _ArmBuilder:
     """Builds arms and modifiers that share a search and the gold passages."""
 
     def __init__(self, k: int, search: Search | None, policies: PolicyParts | None) -> None:

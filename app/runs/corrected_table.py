@@ -61,4 +61,4 @@ def print_corrected(figures: CorrectedFigures | None, output: Output) -> None:
     for line in agreement_lines(figures.agreement):
         output.data(line)
     for note in notes_of(figures):
-        output.say(note)
+        output.info(note)

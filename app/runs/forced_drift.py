@@ -92,7 +92,7 @@ def run_forced(
     return result
 
 
-def dry_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
+def estimate_forced(pipeline: Pipeline, plan: EvaluationPlan, main: str) -> DryRun:
     """Estimate the cost of the continuations. Raises the errors of ``run_forced``."""
     check_forced(pipeline, plan)
     opened = _open(pipeline, plan, main)

@@ -16,7 +16,7 @@ from evaluation.runs.extra_verdicts import ExtraVerdicts
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_store import RunInfo
 from evaluation.verifiers.cached_scorer import CachedScorer
-from evaluation.verifiers.entailment import THRESHOLD, sees_other_claims
+from evaluation.verifiers.entailment import THRESHOLD, reads_claims_together
 from evaluation.verifiers.evidence import DEFAULT_K, GoldEvidence, SearchedEvidence
 
 
@@ -63,7 +63,7 @@ def judge_gold(
         GoldEvidence(passages, search, k),
         fetched,
         passages,
-        together=sees_other_claims(info.config.verifier),
+        together=reads_claims_together(info.config.verifier),
     )
     judge_by_both(info.id, samples, questions, sources, store, progress)
 

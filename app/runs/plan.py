@@ -198,7 +198,7 @@ def make_plan(
     settings = settings or PlanSettings()
     if wanted.detect is not None and len(pilot.arms) < 2:
         raise UsageError("a difference needs two arms: name both, or give the rates of both", parameter="detect")
-    say = partial(progress, "questions") if progress else None
+    notify = partial(progress, "questions") if progress else None
 
     def planned_for(m: QuestionModel) -> QuestionModel:
         return m if wanted.detect is None else with_difference(m, wanted.detect)
@@ -212,12 +212,12 @@ def make_plan(
             wanted.samples,
             settings,
             change=lambda m: _possible(m, moved, planned_for),
-            progress=say,
+            progress=notify,
         )
     else:
         others = [_possible(m, (), planned_for) for m in pilot.others]
         model = planned_for(pilot.model)
-        plan = plan_model(model, wanted.goal, wanted.target, wanted.samples, settings, others=others, progress=say)
+        plan = plan_model(model, wanted.goal, wanted.target, wanted.samples, settings, others=others, progress=notify)
         plan = replace(plan, pilot_questions=pilot.questions)
     labels = None
     if pilot.verifier is not None and wanted.half_width is not None:

@@ -62,7 +62,7 @@ def _turn_contexts(turn: Mapping[str, Any]) -> list[str]:
     return [text for name in _CONTEXTS for text in passages_of(turn.get(name))]
 
 
-def of_conversation(row: Mapping[str, Any], name: str) -> dict[str, Any]:
+def split_conversation(row: Mapping[str, Any], name: str) -> dict[str, Any]:
     """Return the fields of a row, with the conversation in the field ``name`` replaced by its last turn."""
     answer = next((row[key] for key in ("response", "answer", "actual_output") if row.get(key)), None)
     found = last_turn(row[name], answered=answer is not None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from data.answer_shapes.conversations import is_conversation, of_conversation
+from data.answer_shapes.conversations import is_conversation, split_conversation
 
 _LISTS: Final = (
     *("testCases", "conversationalTestCases", "test_cases", "conversational_test_cases"),
@@ -53,7 +53,7 @@ def answer_fields(row: Mapping[str, Any]) -> dict[str, Any]:
     order in the run.
     """
     if is_conversation(row.get("turns")):
-        fields = of_conversation(row, "turns")
+        fields = split_conversation(row, "turns")
     else:
         fields = {_NAMES[name]: value for name, value in row.items() if name in _NAMES and value is not None}
     fields.setdefault("answer", "")

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Any
 
 from data.answer_shapes import deepeval, promptfoo, trulens
-from data.answer_shapes.conversations import TURN_LISTS, is_conversation, of_conversation
+from data.answer_shapes.conversations import TURN_LISTS, is_conversation, split_conversation
 from data.answer_shapes.traces import is_trace, trace_rows
 from data.refused import Refused
 from data.rows import LeftOut, Row, rows_of
@@ -82,4 +82,4 @@ def _known_fields(given: Mapping[str, object]) -> dict[str, object] | str | None
     if deepeval.is_test_case(given):
         return deepeval.answer_fields(given)
     turns = next((name for name in TURN_LISTS if is_conversation(given.get(name))), None)
-    return None if turns is None else of_conversation(given, turns)
+    return None if turns is None else split_conversation(given, turns)

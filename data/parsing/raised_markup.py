@@ -39,7 +39,7 @@ class RaisedMarkup:
             if tag == self._element[0]:
                 self._element = (tag, self._element[1] + 1)
             return
-        level = raised_by(tag, attributes)
+        level = script_position(tag, attributes)
         is_note = tag == "a" and _is_note_link(attributes)
         if level or is_note:
             self._level, self._element, self._parts = level or "sup", (tag, 1), []
@@ -73,7 +73,7 @@ class RaisedMarkup:
         return raised_text(before, content, self._level, after, is_link=self._is_link)
 
 
-def raised_by(tag: str, attributes: Mapping[str, str]) -> Level | None:
+def script_position(tag: str, attributes: Mapping[str, str]) -> Level | None:
     """Return "sup" or "sub" if an element raises or lowers its text by tag or ``vertical-align``, otherwise None."""
     if tag == "sup" or tag == "sub":
         return "sup" if tag == "sup" else "sub"

@@ -9,7 +9,7 @@ from evaluation.drift.drift import Drift, drift
 from evaluation.drift.sequences import ClaimSequence
 from evaluation.runs.records import SampleRecord
 from evaluation.statistics.measure import Settings
-from evaluation.verifiers.entailment import sees_other_claims
+from evaluation.verifiers.entailment import reads_claims_together
 
 SEEN = (
     "the verifier read the claims of an answer together, so its verdicts depend on each other. Judge each claim "
@@ -38,7 +38,7 @@ def run_drift(
 
     verifier: name of the run's verifier. Drift cannot be tested if it reads the claims of an answer together.
     """
-    if sees_other_claims(verifier):
+    if reads_claims_together(verifier):
         return tuple(ArmDrift(arm, 0, None, SEEN) for arm in arms)
     found = []
     for arm in arms:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from evaluation.claims.fillers import is_filler
-from evaluation.declining.echoes import before_echo
+from evaluation.declining.echoes import text_before_repeat
 from evaluation.declining.refusals import is_refusal
 from evaluation.language.citation_marks import MARK
 from evaluation.outcomes import Claim
@@ -47,7 +47,7 @@ def extract_claims(text: str, question: str = "") -> Extraction:
         return Extraction((), False)
     if is_refusal(answer[span.start : span.end], question) or _only_declines(answer[span.start : span.end]):
         return Extraction((), True)
-    stated = _answering(answer, Span(span.start, len(before_echo(answer[: span.end]))))
+    stated = _answering(answer, Span(span.start, len(text_before_repeat(answer[: span.end]))))
     start, end = part.start + stated.start, part.start + stated.end
     return Extraction((Claim(text[start:end], start, end),), False)
 

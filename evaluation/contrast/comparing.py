@@ -93,7 +93,7 @@ def agreement(claim: Statement, evidence: Iterable[Statement]) -> int | None:
     return 1 if all(1 in found for found in results) else None
 
 
-def only_compares(text: Statement) -> bool:
+def is_only_comparison(text: Statement) -> bool:
     """Return whether a sentence contains nothing but comparisons of two things."""
     found = comparisons(text)
     if not found or text.values:

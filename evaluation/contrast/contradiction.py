@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from evaluation.contrast.contrast import SIMILAR, contrast
 from evaluation.contrast.statement import Statement, statement, statements
-from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
+from evaluation.language.values import Value, comparable, is_less_specific_date, nearly_same, same_value
 from model.english import word_set
 
 _HEDGES = word_set("about around approximately roughly nearly almost circa some")
@@ -56,7 +56,7 @@ def _agree(value: Value, rival: Value) -> bool:
     if value.bound != rival.bound:  # ``contrast`` compares the bounds
         return True
     rounded = value.number is not None and rival.number is not None and bool(value.units) and _close(value, rival)
-    return rounded or same_value(rival, value) or only_less_specific(rival, value) or nearly_same(rival, value)
+    return rounded or same_value(rival, value) or is_less_specific_date(rival, value) or nearly_same(rival, value)
 
 
 def _close(value: Value, rival: Value) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from evaluation.contrast.comparing import agreement, only_compares
+from evaluation.contrast.comparing import agreement, is_only_comparison
 from evaluation.contrast.contrast import contrast
 from evaluation.contrast.quantity_rules import differing_limit
 from evaluation.contrast.statement import ContentWord, Statement, statement, statements
@@ -37,7 +37,7 @@ def restated(claim: str, evidence: str) -> bool:
     if len(own.stems) < 2 or contrast(claim, evidence):
         return False
     there = statements(evidence)
-    if only_compares(own) and agreement(own, there) == 1:
+    if is_only_comparison(own) and agreement(own, there) == 1:
         return True
     return any(_repeats(own, other) for other in there)
 

@@ -14,7 +14,7 @@ _PASSAGE = re.compile(
 )
 
 
-def before_echo(text: str) -> str:
+def text_before_repeat(text: str) -> str:
     """Return the text before the first repeated passage that is on a separate line.
 
     Returns the complete text if nothing is repeated, if nothing precedes it, or if a colon announces a list.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from evaluation.declining.clauses import declines_elsewhere
-from evaluation.declining.echoes import before_echo
+from evaluation.declining.echoes import text_before_repeat
 from evaluation.declining.english import declines_in_english
 
 _NULL = frozenset({"none", "null", "nil", "nan", "na", "undefined", "-", "--", "?", "none."})
@@ -26,7 +26,7 @@ def is_refusal(text: str, question: str = "") -> bool:
     question: question that was asked. "None" is an answer to "Which of these?" or "How many?", but a refusal if the
     question asks for a value.
     """
-    answer = before_echo(text)
+    answer = text_before_repeat(text)
     bare = answer.strip(" \t\r\n.\"'*_`")
     if bare.casefold() in _NULL and bare not in _NAMES:
         return bool(question.strip()) and not _COUNTS.search(question)

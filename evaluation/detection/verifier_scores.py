@@ -13,7 +13,7 @@ from evaluation.detection.metrics import THRESHOLD
 from evaluation.detection.scores import DetectionTable, ScoredStatement, detection_table
 from evaluation.detection.spans import MarkedText, SpanScores, span_scores
 from evaluation.detection.support import ClaimSupport, ScoredBlock, Statement, SupportProgress, claim_supports
-from evaluation.verifiers.failing_words import Weakness, weak_words
+from evaluation.verifiers.failing_words import WeakClaim, weak_words
 from model.pairs.scoring import PairScorer
 
 _MARKED_AT_ONCE = 32  # claims, each of up to 24 pairs
@@ -93,7 +93,7 @@ def score_responses(
     ]
     found = claim_supports(scorer, statements, progress, together=together)
     judged: list[ScoredStatement] = []
-    low: list[tuple[Weakness, ...] | None] = []
+    low: list[tuple[WeakClaim, ...] | None] = []
     for response, extraction, supports in zip(responses, extracted, found.claims, strict=True):
         overall = ClaimSupport(1.0) if extraction.refused else worst(supports)
         judged.append(
@@ -102,7 +102,7 @@ def score_responses(
             )
         )
         weak = tuple(
-            Weakness(claim, support.window, response.question, support.support, response.evidence, support.answer)
+            WeakClaim(claim, support.window, response.question, support.support, response.evidence, support.answer)
             for claim, support in zip(extraction.claims, supports, strict=True)
             if support.support is not None and support.support < THRESHOLD
         )
@@ -124,8 +124,8 @@ def _sentences(claim: str) -> tuple[str, ...]:
 
 def _spans(
     responses: Sequence[RagResponse],
-    low: Sequence[tuple[Weakness, ...] | None],
-    marked: Callable[[Weakness], tuple[tuple[int, int], ...]],
+    low: Sequence[tuple[WeakClaim, ...] | None],
+    marked: Callable[[WeakClaim], tuple[tuple[int, int], ...]],
 ) -> SpanScores:
     """Compute the metrics of the marked spans in the sentences below the threshold."""
     texts = [
@@ -138,11 +138,11 @@ def _spans(
 
 def _weak_spans(
     scorer: PairScorer,
-    low: Sequence[tuple[Weakness, ...] | None],
+    low: Sequence[tuple[WeakClaim, ...] | None],
     marking: Callable[[int, int], None] | None,
-) -> Callable[[Weakness], tuple[tuple[int, int], ...]]:
+) -> Callable[[WeakClaim], tuple[tuple[int, int], ...]]:
     distinct = list(dict.fromkeys(w for weak in low for w in weak or ()))
-    found: dict[Weakness, tuple[tuple[int, int], ...]] = {}
+    found: dict[WeakClaim, tuple[tuple[int, int], ...]] = {}
     for start in range(0, len(distinct), _MARKED_AT_ONCE):
         batch = distinct[start : start + _MARKED_AT_ONCE]
         for weakness, weak in zip(batch, weak_words(scorer, batch), strict=True):

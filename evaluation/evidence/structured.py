@@ -16,9 +16,9 @@ from evaluation.evidence.structured_json import json_sentences
 from evaluation.evidence.structured_words import (
     StructuredSentence,
     ended,
-    humanised,
     is_weekday,
     shown_value,
+    split_key,
     spoken_path,
 )
 
@@ -87,7 +87,7 @@ def _lines(text: str) -> list[StructuredSentence] | None:
     for (line, at), match in zip(rows, matches, strict=True):
         start = at + len(line) - len(line.lstrip())
         if match is None or not match["value"].strip():
-            shown = humanised(match["key"]) + ": not stated" if match is not None and match["mark"] else line.strip()
+            shown = split_key(match["key"]) + ": not stated" if match is not None and match["mark"] else line.strip()
         else:
             key = match["key"].strip()
             names = key.split(" ") if is_weekday(key.split(" ")[-1]) else [key]
@@ -154,7 +154,7 @@ def _row(header: list[str], cells: list[str]) -> str:
     if not cells or len(cells) == 1:
         return ended(" ".join(cells))
     rest = [
-        f"{humanised(name) if name else 'value'} {shown_value(cell)}"
+        f"{split_key(name) if name else 'value'} {shown_value(cell)}"
         for name, cell in zip(header[1:], cells[1:], strict=False)
     ]
-    return ended(f"{humanised(header[0])} {shown_value(cells[0])}: {'; '.join(rest)}")
+    return ended(f"{split_key(header[0])} {shown_value(cells[0])}: {'; '.join(rest)}")

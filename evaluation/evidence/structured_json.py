@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from evaluation.evidence.structured_words import StructuredSentence, ended, humanised, shown_value, spoken_path
+from evaluation.evidence.structured_words import StructuredSentence, ended, shown_value, split_key, spoken_path
 from retrieval.chunking.sentences import sentence_spans
 
 _MAX_SENTENCES, _MAX_DEPTH = 20_000, 24
@@ -175,7 +175,7 @@ def _emit_value(
         end = pending.end if pending is not None else top.key_start + max(1, len(top.key))
         value = pending.text if pending is not None else ""
         if top.row is not None and len(value) <= _LONG_VALUE:
-            top.row.append(StructuredSentence(f"{humanised(top.key)} {shown_value(value)}", top.key_start, end))
+            top.row.append(StructuredSentence(f"{split_key(top.key)} {shown_value(value)}", top.key_start, end))
         else:
             path = spoken_path((*around, *_outer(stack)), top.key)
             yield from _value(path, value, top.key_start, pending.start if pending else end, end)

@@ -23,7 +23,7 @@ class StructuredSentence:
     end: int
 
 
-def humanised(key: str) -> str:
+def split_key(key: str) -> str:
     """Split a key into words: "RestaurantsTakeOut" and "restaurants_take_out" become "restaurants take out".
 
     Short words in capitals are kept ("HasTV").
@@ -57,10 +57,10 @@ def spoken_path(outer: Sequence[str], key: str) -> str:
     Generic wrappers are omitted.
     """
     kept = [name for name in outer if name and name.lower() not in _WRAPPERS]
-    around = humanised(" ".join(kept[-3:]))
+    around = split_key(" ".join(kept[-3:]))
     if _WEEKDAY.fullmatch(key.strip()):
         return f"{around or 'hours'} on {key.strip().capitalize()}"
-    return f"{around} {humanised(key)}".strip()
+    return f"{around} {split_key(key)}".strip()
 
 
 def is_weekday(word: str) -> bool:

@@ -145,7 +145,7 @@ def same_value(reference: Value, answer: Value, granularity: str = "") -> bool:
     return same_number(reference, answer)
 
 
-def only_less_specific(reference: Value, answer: Value) -> bool:
+def is_less_specific_date(reference: Value, answer: Value) -> bool:
     """Return whether the answer's date is a correct but smaller part of the reference's ("2021" for "4 March 2021")."""
     return any(a.agrees(r) and not a.covers(r) for r in _year_date(reference) for a in _year_date(answer))
 

@@ -44,7 +44,7 @@ class PlantedAnswerSet:
         """
         if not question.references:
             raise NotPossibleError(f"question {question.id!r} has no reference answer, so no right claim is known")
-        return PlantedAnswers(question.references[0], self._wrong.wrong_for(question, "planted"))
+        return PlantedAnswers(question.references[0], self._wrong.wrong_answer_for(question, "planted"))
 
 
 def planted_claim(answer: str) -> str:

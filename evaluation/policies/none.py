@@ -5,7 +5,7 @@ from __future__ import annotations
 from evaluation.policies.policy import Draft, PolicyTools
 
 
-class GiveAsDrawn:
+class NoPolicy:
     """A policy that changes nothing and needs no verifier."""
 
     name = "none"

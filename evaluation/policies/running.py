@@ -12,7 +12,7 @@ from evaluation.policies.best_of_n import BestOfN
 from evaluation.policies.candidate import judged_candidate
 from evaluation.policies.correct import Correct
 from evaluation.policies.flag import Flag
-from evaluation.policies.none import GiveAsDrawn
+from evaluation.policies.none import NoPolicy
 from evaluation.policies.outcome import PolicyCost, PolicyOutcome, PolicyStep, Sample
 from evaluation.policies.plan import PolicyPlan
 from evaluation.policies.policy import Draft, Policy, PolicyTools
@@ -27,7 +27,7 @@ Returned = TypeVar("Returned")
 def open_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
     """Return the policy with this name and the plan's settings."""
     makers: dict[PolicyName, Callable[[], Policy]] = {
-        "none": GiveAsDrawn,
+        "none": NoPolicy,
         "flag": Flag,
         "strip": lambda: Strip(plan.threshold),
         "best_of_n": lambda: BestOfN(plan.threshold),

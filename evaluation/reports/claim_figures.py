@@ -52,7 +52,7 @@ def claims_of(data: ReportData) -> tuple[ArmClaims, ...]:
     return claim_figures(data.questions, arms, data.summary.settings.level) if data.questions else ()
 
 
-def softness(sample: ReportSample) -> float | None:
+def mean_non_support(sample: ReportSample) -> float | None:
     """Return the mean of 1 - V over an answer's scored claims; 0 if it declines, None if it is unscored."""
     if sample.outcome == "abstained":
         return 0.0
@@ -69,7 +69,7 @@ def _claims(arm: str, answered: Sequence[tuple[ReportSample, ...]], resampler: R
         [sum(n in ("contradicted", "unverifiable") for n in found) for found in labels], dtype=np.float64
     )
     claims, responses = sum(map(len, labels)), sum(map(len, answered))
-    soft = [[u for s in samples if (u := softness(s)) is not None] for samples in answered]
+    soft = [[u for s in samples if (u := mean_non_support(s)) is not None] for samples in answered]
     # Every question has the same weight, whatever its number of samples, as in the headline.
     sizes = np.array([len(samples) for samples in answered], dtype=np.float64)
     scored_responses = np.array([len(found) for found in soft], dtype=np.float64)

@@ -19,7 +19,7 @@ from evaluation.runs.run_config import RunConfig
 from evaluation.runs.seeds import derive_seed
 from evaluation.verifiers.verifier import VerificationItem, Verifier
 from evaluation.verifiers.verifier import failed as verdict_failed
-from generation.causal.continuing import begun_prompt
+from generation.causal.continuing import continued_prompt
 from generation.completion import Completion
 from generation.generator import GenerationTask, Generator, PendingCompletions, QueueingGenerator, generate_many
 from generation.prompt import Prompt
@@ -123,7 +123,7 @@ class CellDrawer:
             question_text = arm.question_text(question) if isinstance(arm, ActiveArm) else question.text
             beginning = arm.beginning(question) if isinstance(arm, PrefixedArm) else ""
             step = "prompt"
-            prompt = begun_prompt(self._generator, question_text, chunks, self._longest, beginning)
+            prompt = continued_prompt(self._generator, question_text, chunks, self._longest, beginning)
             step = "generator"
             pending = None if isinstance(arm, PolicyArm) else self._submitted(prompt, slots)
         except NotPossibleError as error:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from evaluation.synthetic_claims.negation import base_form
-from evaluation.synthetic_claims.shortening import lowered_start
+from evaluation.synthetic_claims.shortening import lower_first_word
 
 AnswerKind = Literal["person", "place", "year", "number"]
 
@@ -110,4 +110,4 @@ def _fit(pattern: re.Pattern[str], sentence: str) -> re.Match[str] | None:
 
 
 def _inner(match: re.Match[str]) -> str:
-    return lowered_start(match["subject"])
+    return lower_first_word(match["subject"])

@@ -9,7 +9,7 @@ from random import Random
 from evaluation.synthetic_claims.merging import merged
 from evaluation.synthetic_claims.restyling import apply_style
 from evaluation.synthetic_claims.shortening import shorten
-from evaluation.synthetic_claims.source_text import Article, points_back
+from evaluation.synthetic_claims.source_text import Article, refers_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def draw_claim(article: Article, suited: Sequence[int], chance: Random, share_me
     share_merged: probability of merging it with one or two later sentences.
     """
     first = chance.choice(suited)
-    if points_back(article.resolved(first, chance)) and chance.random() < 0.75:
+    if refers_back(article.resolved(first, chance)) and chance.random() < 0.75:
         first = chance.choice(suited)
     needed = [first]
     if chance.random() < share_merged:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 
 from evaluation.synthetic_claims.edits import EditedClaim
-from evaluation.synthetic_claims.shortening import lowered_start
+from evaluation.synthetic_claims.shortening import lower_first_word
 
 _SLOT = re.compile(r"\{(\w+)\}")
 _JOINTS = (". ", ". ", ", and ", "; ", ". It is also worth noting that ", ". In addition, ")
@@ -65,7 +65,7 @@ def claim_of_facts(facts: Sequence[Fact], supported: bool, chance: Random) -> Ed
             text, wrong = sentence.text, list(sentence.wrong)
             continue
         joint = chance.choice(_JOINTS)
-        part = sentence.text if joint == ". " else lowered_start(sentence.text)
+        part = sentence.text if joint == ". " else lower_first_word(sentence.text)
         start = len(text) - 1 + len(joint)
         text = text[:-1] + joint + part
         wrong += [(a + start, b + start) for a, b in sentence.wrong]

@@ -9,7 +9,7 @@ from collections.abc import Collection
 from random import Random
 
 from evaluation.synthetic_claims.edits import EditedClaim
-from evaluation.synthetic_claims.shortening import lowered_start
+from evaluation.synthetic_claims.shortening import lower_first_word
 
 _LEADS = tuple(
     line.strip()
@@ -62,8 +62,8 @@ The passages show that
 
 
 def with_lead(claim: EditedClaim, chance: Random, plain: Collection[str] = (), share: float = 0.12) -> EditedClaim:
-    """Return the claim after an opening, with probability ``share``. plain: see ``lowered_start``."""
+    """Return the claim after an opening, with probability ``share``. plain: see ``lower_first_word``."""
     if chance.random() >= share:
         return claim
     lead = chance.choice(_LEADS) + " "
-    return EditedClaim(lowered_start(claim.text, plain), claim.wrong).after(lead)
+    return EditedClaim(lower_first_word(claim.text, plain), claim.wrong).after(lead)

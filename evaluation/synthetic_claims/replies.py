@@ -7,7 +7,7 @@ from random import Random
 from evaluation.synthetic_claims.claim_drawing import DrawnClaim
 from evaluation.synthetic_claims.corruptions import Contrast
 from evaluation.synthetic_claims.edits import EditedClaim
-from evaluation.synthetic_claims.shortening import lowered_start
+from evaluation.synthetic_claims.shortening import lower_first_word
 from evaluation.synthetic_claims.small_talk import joint, opener, small_talk, someone
 from evaluation.synthetic_claims.source_text import Article
 
@@ -29,7 +29,7 @@ def reply(drawn: DrawnClaim, article: Article, chance: Random) -> Contrast:
     if swapped is not None and chance.random() < _OF_SOMEONE:
         return Contrast(right.text, swapped)
     if chance.random() < _OPENED:
-        right = EditedClaim(lowered_start(drawn.text, article.plain), ()).after(opener(chance) + " ")
+        right = EditedClaim(lower_first_word(drawn.text, article.plain), ()).after(opener(chance) + " ")
     way = chance.random()
     talk = small_talk(_topic(drawn, article, chance), chance, idle=way < _TALK_ALONE)
     if way < _TALK_ALONE:

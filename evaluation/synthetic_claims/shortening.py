@@ -114,7 +114,7 @@ def leading_moved(text: str, chance: Random) -> str:
     return f"{capitalised(rest)} {adverbial[0].lower()}{adverbial[1:]}."
 
 
-def lowered_start(text: str, plain: Collection[str] = ()) -> str:
+def lower_first_word(text: str, plain: Collection[str] = ()) -> str:
     """Lower-case the first word of a text that follows other words, unless the word is a name.
 
     plain: words that the article writes in lower case elsewhere. The word is not a name if it is one of them, or if it

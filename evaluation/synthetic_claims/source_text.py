@@ -135,7 +135,7 @@ def is_claimable(sentence: str) -> bool:
     )
 
 
-def points_back(sentence: str) -> bool:
+def refers_back(sentence: str) -> bool:
     """Return whether the sentence depends on the one before it ("This ...", "He ...")."""
     return _POINTS_BACK.match(sentence) is not None
 

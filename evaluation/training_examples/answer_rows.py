@@ -116,7 +116,7 @@ def _row(
 ) -> PairRow:
     encoded = [encoding for _, encoding in claims]
     first = tokens.answer_window(question, encoded, ())
-    room = tokens.evidence_room(sum(end - start for start, end in first.spans), question)
+    room = tokens.evidence_budget(sum(end - start for start, end in first.spans), question)
     room -= room % ROOM_STEP if room > 2 * ROOM_STEP else 0
     if (text, room) not in kept:
         kept[text, room] = cut_evidence(text, room, tokens)

@@ -32,7 +32,7 @@ from evaluation.verifiers.claim_requests import (
 from evaluation.verifiers.entailment_scoring import ClaimCase, Support, SupportScoring
 from evaluation.verifiers.evidence import ClaimRequest, EvidenceSource
 from evaluation.verifiers.evidence_verifier import EvidenceVerifier
-from evaluation.verifiers.failing_words import MarkedClaim, Weakness, weak_words
+from evaluation.verifiers.failing_words import MarkedClaim, WeakClaim, weak_words
 from evaluation.verifiers.layered_scorer import without_reader
 from evaluation.verifiers.verifier import FAILED, VerificationItem
 from model.pairs.scoring import PairScorer, answer_tokens, languages_read
@@ -58,7 +58,7 @@ class UnreadableClaim:
     language: str
 
 
-def sees_other_claims(verifier: str) -> bool:
+def reads_claims_together(verifier: str) -> bool:
     """Return whether the verifier with this name, or a part of a routed one, reads the claims of an answer together."""
     return any(part.endswith(TOGETHER) for part in verifier.split(" | "))
 
@@ -137,7 +137,7 @@ class EntailmentVerifier(EvidenceVerifier):
         judged = self._judge(requests)
         supports = [judged.get(request) for request in requests]
         failed = [
-            Weakness(claim, s.premise, s.question, s.support, s.full_evidence, s.answer)
+            WeakClaim(claim, s.premise, s.question, s.support, s.full_evidence, s.answer)
             for claim, s in zip(claims, supports, strict=True)
             if isinstance(s, Support)
             and s.windows

@@ -134,7 +134,7 @@ def _base(value: Value) -> Fraction:
     return (value.number.value if value.number else Fraction(0)) * factor
 
 
-def gives_another_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
+def contradicting_value(fact: Fact, claim: str, question: str, others: Sequence[str]) -> str | None:
     """Return a different value of the relation that the claim states; None if it states none.
 
     others: values of the relation for other subjects.

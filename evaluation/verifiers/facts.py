@@ -17,7 +17,7 @@ from evaluation.claims.sentences import plain_claim_text
 from evaluation.claims.splitting import extract_by, split_name
 from evaluation.errors import EvaluationError
 from evaluation.outcomes import Claim, Evidence, Verdict
-from evaluation.verifiers.fact_matching import facts_named_by, gives_another_value, judge_by_fact, phrases
+from evaluation.verifiers.fact_matching import contradicting_value, facts_named_by, judge_by_fact, phrases
 from evaluation.verifiers.match import Match
 from evaluation.verifiers.reference_verifier import F1_THRESHOLD
 from evaluation.verifiers.verifier import VerificationItem
@@ -88,7 +88,7 @@ class FactVerifier:
             return match
         if fact.relation not in self._others:
             self._others[fact.relation] = self._table.values_of(fact.relation, _OTHER_VALUES)
-        other = gives_another_value(fact, claim, question, self._others[fact.relation])
+        other = contradicting_value(fact, claim, question, self._others[fact.relation])
         if other is None:
             return match
         return Match("contradicted", 0.0, f"gives {other!r}, but the table has another value")

@@ -38,7 +38,7 @@ class MarkedClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Weakness:
+class WeakClaim:
     """A claim whose weak words are to be found.
 
     premise, question: evidence and question with which it was scored.
@@ -56,7 +56,7 @@ class Weakness:
 
 
 def weak_words(
-    scorer: PairScorer, claims: Sequence[Weakness], *, most: int = MOST_WORDS, margin: float = MARGIN
+    scorer: PairScorer, claims: Sequence[WeakClaim], *, most: int = MOST_WORDS, margin: float = MARGIN
 ) -> tuple[tuple[WeakWord, ...], ...]:
     """Return the weak words of each claim, worst first, with one call of the scorer.
 
@@ -82,7 +82,7 @@ def weak_words(
     return tuple(out)
 
 
-def _with_variant(weakness: Weakness, variant: str) -> tuple[str, ...]:
+def _with_variant(weakness: WeakClaim, variant: str) -> tuple[str, ...]:
     """Return the claims that the claim was read with, with ``variant`` in its place."""
     plain = plain_claim_text(weakness.claim.text)
     return tuple(variant if claim == plain else claim for claim in weakness.answer)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from evaluation.language.coordination import value_is_enumerated
 from evaluation.language.normalise import singular
 from evaluation.language.polarity import asks_yes_or_no, has_cue, is_elliptical, states, yes_or_no
-from evaluation.language.values import Value, comparable, nearly_same, only_less_specific, same_value
+from evaluation.language.values import Value, comparable, is_less_specific_date, nearly_same, same_value
 from evaluation.verifiers.answering_clause import outranked_value
 from evaluation.verifiers.match import HALF, MENTIONS, Match, blocked_by, content_of
 from evaluation.verifiers.reading import Reading
@@ -127,7 +127,7 @@ def _find_value(a: Reading, r: Reading, q: Reading, expected: Value, granularity
         return reasons[0]
     # A value of the question is repeated, not given as the answer: "The earthquake of 1755 ...".
     candidates = [v for v in candidates if not any(same_value(own, v) and same_value(v, own) for own in q.values)]
-    if any(only_less_specific(expected, v) for v in candidates):
+    if any(is_less_specific_date(expected, v) for v in candidates):
         return Match("unverifiable", HALF, "the answer's date is less specific than the reference's")
     if any(nearly_same(expected, v) for v in candidates):
         return Match("unverifiable", HALF, "gives the reference's number with another meaning")

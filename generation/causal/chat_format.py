@@ -16,7 +16,7 @@ from generation.causal.prompt_template import PromptTurns
 from generation.causal.template_process import render_limited
 from generation.errors import GenerationError
 from model.checkpoints.source import tokenizer_config, tokenizer_text
-from model.checkpoints.tokenizer import Tokenizer, panics_named
+from model.checkpoints.tokenizer import Tokenizer, panics_as_errors
 from model.errors import ModelError
 
 _LONGEST_FILE = 1 << 24  # bytes; real templates have thousands to millions
@@ -46,7 +46,7 @@ def chat_frame(folder: Path) -> ChatFrame:
     raw.no_padding()
     template = chat_template(folder)
     if template is None:
-        with panics_named():
+        with panics_as_errors():
             return ChatFrame(_beginning(raw), ())
     alone = _around(folder, template, (("user", _USER),))
     if alone is None:
@@ -59,7 +59,7 @@ def chat_frame(folder: Path) -> ChatFrame:
     def ids(part: str) -> tuple[int, ...]:
         return tuple(raw.encode(part, add_special_tokens=False).ids)
 
-    with panics_named():
+    with panics_as_errors():
         system = None if both is None else (ids(both[0]), ids(both[1]), ids(both[2]))
         return ChatFrame(ids(alone[0]), ids(alone[1]), system)
 

@@ -15,13 +15,13 @@ from retrieval.chunking.chunks import RetrievedChunk
 class ContinuingGenerator(Protocol):
     """A generator that can continue a given beginning of an answer. Its completions do not include the beginning."""
 
-    def begun_prompt(
+    def continued_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
     ) -> Prompt:
         """Build a prompt as ``Generator.prompt`` does, followed by the answer's beginning, which is never truncated."""
 
 
-def begun_prompt(
+def continued_prompt(
     generator: Generator, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
 ) -> Prompt:
     """Return the prompt, followed by the beginning of an answer if ``beginning`` is not empty.
@@ -32,4 +32,4 @@ def begun_prompt(
         return generator.prompt(question, chunks, max_new_tokens)
     if not isinstance(generator, ContinuingGenerator):
         raise GenerationError(f"{generator.name} cannot continue a given beginning of an answer")
-    return generator.begun_prompt(question, chunks, max_new_tokens, beginning)
+    return generator.continued_prompt(question, chunks, max_new_tokens, beginning)

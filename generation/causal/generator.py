@@ -55,7 +55,7 @@ class CausalGenerator(PromptedGenerator):
         precision = precision or WeightPrecision(torch.float32)
         loaded = load_for_engine(folder, device, precision)
         self._model = loaded.model
-        self._tokenizer = Tokenizer.of_checkpoint(folder)
+        self._tokenizer = Tokenizer.from_checkpoint(folder)
         self._tokenizer.check_fits(folder, self._model.config.vocab_size)
         self._frame: ChatFrame = chat_frame(folder)
         template = template or default_prompt()

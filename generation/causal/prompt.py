@@ -73,7 +73,7 @@ class CausalPrompter:
         return Prompt(question, parts, tuple(omitted), ids, instructions=own)
 
     def begun(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str) -> Prompt:
-        """See ContinuingGenerator.begun_prompt."""
+        """See ContinuingGenerator.continued_prompt."""
         # With a chat frame the prompt ends at the start of the answer's turn. Without one, it ends in "Answer:", after
         # which the words start with a space.
         beginning_ids = self._tokenizer.encode(beginning if self._frame.after else f" {beginning}").token_ids

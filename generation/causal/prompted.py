@@ -41,7 +41,7 @@ class PromptedGenerator:
         """See InstructedGenerator."""
         return self._prompter.prompt(question, chunks, max_new_tokens, instructions)
 
-    def begun_prompt(
+    def continued_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
     ) -> Prompt:
         """See ContinuingGenerator."""

@@ -31,7 +31,7 @@ class CausalRowWriter:
     """
 
     def __init__(self, folder: Path, *, context: int, end_id: int, max_answer_tokens: int = 32) -> None:
-        self._tokenizer = Tokenizer.of_checkpoint(folder)
+        self._tokenizer = Tokenizer.from_checkpoint(folder)
         self._frame = chat_frame(folder)
         self._prompter = CausalPrompter(self._tokenizer, self._frame, context)
         self._end, self._longest = end_id, max_answer_tokens

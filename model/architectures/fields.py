@@ -75,7 +75,7 @@ class Fields:
             refuse(self.prefix + name, value, "it must be true or false")
         return value
 
-    def must_be(self, name: str, allowed: tuple[object, ...], absent: object) -> None:
+    def require_value(self, name: str, allowed: tuple[object, ...], absent: object) -> None:
         """Raise ModelError if the value is not one of ``allowed``. absent: value of an absent field."""
         value = self.source.get(name, absent)
         if value not in allowed:

@@ -23,7 +23,7 @@ def gpt2_config(fields: Fields) -> DecoderConfig:
         ("reorder_and_upcast_attn", False),
         ("add_cross_attention", False),
     ):
-        fields.must_be(name, (only, None), absent=only)
+        fields.require_value(name, (only, None), absent=only)
     activation = fields.source.get("activation_function", "gelu_new")
     if not isinstance(activation, str) or activation not in _ACTIVATIONS:
         refuse("activation_function", activation, f"only {', '.join(map(repr, _ACTIVATIONS))} are supported")

@@ -9,7 +9,7 @@ from model.decoder.config import DecoderConfig
 
 def llama_config(fields: Fields) -> DecoderConfig:
     """Return the DecoderConfig of a Llama config.json. Raises ModelError as ``rotary_shape`` does."""
-    fields.must_be("pretraining_tp", (1, None), absent=1)
+    fields.require_value("pretraining_tp", (1, None), absent=1)
     biased = fields.flag("attention_bias")
     return rotary_shape(
         fields, max_positions=2048, qkv_bias=biased, output_bias=biased, mlp_bias=fields.flag("mlp_bias")

@@ -26,7 +26,7 @@ def rope_settings(fields: Fields, max_positions: int, default_theta: float = 100
     rope_scaling takes precedence over rope_parameters. rope_theta applies if neither sets it. Raises ModelError, naming
     the field, for an unsupported kind or key.
     """
-    fields.must_be("partial_rotary_factor", (1, None), absent=1)
+    fields.require_value("partial_rotary_factor", (1, None), absent=1)
     theta = fields.number("rope_theta", default_theta)
     for name in ("rope_scaling", "rope_parameters"):
         nested = fields.source.get(name)
@@ -35,7 +35,7 @@ def rope_settings(fields: Fields, max_positions: int, default_theta: float = 100
         if not isinstance(nested, dict):
             refuse(name, nested, "it must be an object or null")
         inner = Fields(nested, f"{name}.")
-        inner.must_be("partial_rotary_factor", (1, None), absent=1)
+        inner.require_value("partial_rotary_factor", (1, None), absent=1)
         return RopeSettings(inner.number("rope_theta", theta), _scaling(inner, fields, max_positions))
     return RopeSettings(theta, None)
 

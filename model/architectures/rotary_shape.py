@@ -31,7 +31,7 @@ def rotary_shape(
     whether queries and keys are normed. Raises ModelError, naming the field and its value, if one is missing, of the
     wrong type or not supported.
     """
-    fields.must_be("hidden_act", ("silu", "swish"), absent="silu")
+    fields.require_value("hidden_act", ("silu", "swish"), absent="silu")
     heads = fields.integer("num_attention_heads")
     hidden = fields.integer("hidden_size")
     if head_dim is None:

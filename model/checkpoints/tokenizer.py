@@ -45,7 +45,7 @@ class Tokenizer:
         self._encoder.encode_special_tokens = True
 
     @classmethod
-    def of_checkpoint(cls, path: Path) -> Tokenizer:
+    def from_checkpoint(cls, path: Path) -> Tokenizer:
         """Load the tokenizer of a checkpoint folder or a GGUF file."""
         return cls(Path(tokenizer_file(path)), tokenizer_text(path))
 
@@ -64,13 +64,13 @@ class Tokenizer:
 
     def encode(self, text: str) -> Encoding:
         """Encode the text, without adding or recognising special tokens."""
-        with panics_named():
+        with panics_as_errors():
             encoding = self._encoder.encode(_encodable(text), add_special_tokens=False)
         return Encoding(tuple(encoding.ids), tuple(encoding.offsets))
 
     def encode_many(self, texts: Sequence[str]) -> tuple[Encoding, ...]:
         """Encode each text as ``encode`` does, in parallel."""
-        with panics_named():
+        with panics_as_errors():
             encodings = self._encoder.encode_batch([_encodable(t) for t in texts], add_special_tokens=False)
         return tuple(Encoding(tuple(e.ids), tuple(e.offsets)) for e in encodings)
 
@@ -80,7 +80,7 @@ class Tokenizer:
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Return the text of the tokens, without special tokens."""
-        with panics_named():
+        with panics_as_errors():
             return str(self._tokenizer.decode(list(token_ids), skip_special_tokens=True))
 
     def token(self, token_id: int) -> str:
@@ -96,7 +96,7 @@ class Tokenizer:
 
 
 @contextmanager
-def panics_named() -> Iterator[None]:
+def panics_as_errors() -> Iterator[None]:
     """Convert a panic of the tokenizers library, which is not an Exception, to ModelError.
 
     The library panics if a pattern of tokenizer.json needs more steps on a text than its regular expressions allow.

@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def _try(path: Path) -> None:
-    tokenizer = Tokenizer.of_checkpoint(path)
+    tokenizer = Tokenizer.from_checkpoint(path)
     probes = _probes(tokenizer_text(path))
     for probe, encoding in zip(probes, tokenizer.encode_many(probes), strict=True):
         count = len(encoding.token_ids)

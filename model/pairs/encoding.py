@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from model.checkpoints.tokenizer import panics_named
+from model.checkpoints.tokenizer import panics_as_errors
 from model.errors import ModelError
 from model.pairs.presets import Layout
 
@@ -90,7 +90,7 @@ def encode_texts(tokenizer: Any, texts: Iterable[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for start in range(0, len(distinct), _TEXTS_AT_ONCE):
         block = distinct[start : start + _TEXTS_AT_ONCE]
-        with panics_named():
+        with panics_as_errors():
             encoded = tokenizer(
                 block, add_special_tokens=False, truncation=False, verbose=False, return_attention_mask=False
             )

@@ -33,9 +33,9 @@ class SupportTokens:
 
     def room(self, claim: Encoding, question: Encoding) -> int:
         """Return the number of evidence tokens that fit with this claim and question."""
-        return self.evidence_room(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
+        return self.evidence_budget(min(len(claim.token_ids), MAX_CLAIM_TOKENS), question)
 
-    def evidence_room(self, claim_tokens: int, question: Encoding) -> int:
+    def evidence_budget(self, claim_tokens: int, question: Encoding) -> int:
         """Return the number of evidence tokens that fit with claims of ``claim_tokens`` tokens (at most 160)."""
         taken = claim_tokens + min(len(question.token_ids), MAX_QUESTION_TOKENS)
         return min(self._window, SUPPORT_CONFIG.max_positions - _SPECIAL - taken)
@@ -62,6 +62,6 @@ class SupportTokens:
             start = len(answer_ids)
             answer_ids += claim.token_ids[: MAX_CLAIM_TOKENS - start]
             spans.append((first + start, first + len(answer_ids)))
-        room = self.evidence_room(len(answer_ids), question)
+        room = self.evidence_budget(len(answer_ids), question)
         ids = (CLS_ID, *question_ids, SEP_ID, *answer_ids, SEP_ID, *evidence[:room], SEP_ID)
         return AnswerWindow(ids, tuple(spans))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tokenizers import Tokenizer
 
-from model.checkpoints.tokenizer import panics_named
+from model.checkpoints.tokenizer import panics_as_errors
 
 _SLICE = 1000
 
@@ -31,7 +31,7 @@ class TokenizerCounter:
         counts: list[int] = []
         # Encode in slices, because encodings need about a hundred times the memory of their text.
         for start in range(0, len(texts), _SLICE):
-            with panics_named():
+            with panics_as_errors():
                 batch = self._tokenizer.encode_batch_fast(list(texts[start : start + _SLICE]), add_special_tokens=False)
             counts.extend(len(encoding) for encoding in batch)
         return tuple(counts)

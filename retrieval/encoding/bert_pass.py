@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from model.checkpoints.tokenizer import panics_named
+from model.checkpoints.tokenizer import panics_as_errors
 from retrieval.encoding.bert import Bert, bert_config
 from retrieval.encoding.text_kinds import Kind
 
@@ -67,7 +67,7 @@ class BertPass:
         found = np.empty((len(texts), self._dimension), dtype=np.float32)
         for start in range(0, len(texts), _TEXTS_PER_SORT):
             prompted = [self._prompts.get(kind, "") + text for text in texts[start : start + _TEXTS_PER_SORT]]
-            with panics_named():
+            with panics_as_errors():
                 rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prompted)]
             for indices in batches([len(row) for row in rows], _TOKENS_PER_BATCH):
                 vectors = self._embed_batch([rows[index] for index in indices], bert)

@@ -22,7 +22,7 @@ from model.errors import ModelError
 from model.hardware.kernel_caches import bound_kernel_caches
 from retrieval.encoding.encoder import Encoder
 from retrieval.encoding.served import EncoderCall, EncoderProperties, ServedEncoder, answer_call, encoder_properties
-from retrieval.encoding.subprocesses import end, leave_quietly, start_without_sigint, work_quietly
+from retrieval.encoding.subprocesses import end, ignore_interrupts, ignore_termination, start_without_sigint
 from retrieval.errors import RetrievalError
 
 
@@ -147,14 +147,14 @@ class SubprocessEncoder(ServedEncoder):
 
 def _serve(pipe: Connection[Any, Any], open_encoder: Callable[[], Encoder]) -> None:
     """Open the encoder, send its properties, and answer calls until the pipe closes. Runs in the subprocess."""
-    work_quietly()
+    ignore_interrupts()
     bound_kernel_caches()
     with suppress(EOFError, OSError):  # the parent has ended or closed the pipe
         try:
             encoder = open_encoder()
             properties = encoder_properties(encoder)
         except Exception as error:
-            leave_quietly()  # the receiver terminates this process
+            ignore_termination()  # the receiver terminates this process
             pipe.send(_picklable(error))
             return
         pipe.send(properties)

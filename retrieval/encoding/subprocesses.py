@@ -14,7 +14,7 @@ from plumbline_packages import own_packages_first
 
 
 def start_without_sigint(process: BaseProcess) -> None:
-    """Start the process with SIGINT blocked until it calls ``work_quietly``.
+    """Start the process with SIGINT blocked until it calls ``ignore_interrupts``.
 
     Its imports take seconds, and an interrupt during them would print a traceback for each process.
     """
@@ -27,7 +27,7 @@ def start_without_sigint(process: BaseProcess) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def work_quietly() -> None:
+def ignore_interrupts() -> None:
     """Ignore Ctrl-C, which the parent handles, and exit cleanly on SIGTERM. Call it in the subprocess."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, _exit_cleanly)
@@ -35,7 +35,7 @@ def work_quietly() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
-def leave_quietly() -> None:
+def ignore_termination() -> None:
     """Ignore SIGTERM, because the process is exiting anyway. Call it in the subprocess when its work is done."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
@@ -59,7 +59,7 @@ def _unraisable(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def _exit_cleanly(number: int, frame: FrameType | None) -> NoReturn:
-    leave_quietly()
+    ignore_termination()
     if sys.is_finalizing():
         os._exit(0)
     sys.exit(0)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from data.outline import Outline
 from retrieval.chunking.chunker import ChunkingParams, TokenCounter, chunk_spans
-from retrieval.encoding.subprocesses import end, start_without_sigint, work_quietly
+from retrieval.encoding.subprocesses import end, ignore_interrupts, start_without_sigint
 from retrieval.errors import RetrievalError
 
 Spans = NDArray[np.int64]
@@ -129,7 +129,7 @@ def _even_parts(texts: Sequence[TextToChunk], count: int) -> list[list[TextToChu
 
 def _serve(pipe: Connection[Any, Any], counter: TokenCounter, params: ChunkingParams) -> None:
     """Split incoming texts until the pipe closes. Runs in a worker process."""
-    work_quietly()
+    ignore_interrupts()
     while True:
         try:
             texts = pipe.recv()

@@ -117,7 +117,7 @@ def _blocks(count: int) -> Iterator[slice]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Weigher:
+class _TermWeights:
     """The weights of a BM25 variant.
 
     weigh: maps (P,) counts, words and chunks to (P,) weights. absent: (V,) weight of a word for a chunk without it;
@@ -128,7 +128,7 @@ class _Weigher:
     absent: Floats | None = None
 
 
-def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Params) -> _Weigher:
+def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Params) -> _TermWeights:
     """Return the weights that ``params`` select.
 
     frequencies: (V,) number of chunks with each word. relative: (N,) relative lengths of the chunks.
@@ -137,16 +137,20 @@ def _weigher(frequencies: NDArray[np.int64], relative: Floats, params: Bm25Param
     norms = length_norm(relative, params.k1)
     if params.weighting == "lucene":
         lucene = lucene_idf(frequencies, size)
-        return _Weigher(lambda tf, word, chunk: lucene_weight(tf, norms[chunk], lucene[word]))
+        return _TermWeights(lambda tf, word, chunk: lucene_weight(tf, norms[chunk], lucene[word]))
     if params.weighting == "okapi":
         okapi = okapi_idf(frequencies, size, params.epsilon)
-        return _Weigher(lambda tf, word, chunk: okapi_weight(tf, norms[chunk], okapi[word], params.k1))
+        return _TermWeights(lambda tf, word, chunk: okapi_weight(tf, norms[chunk], okapi[word], params.k1))
     if params.weighting == "bm25l":
         long = bm25l_idf(frequencies, size)
-        return _Weigher(lambda tf, word, chunk: bm25l_weight(tf, relative[chunk], long[word], params.k1, params.shift))
+        return _TermWeights(
+            lambda tf, word, chunk: bm25l_weight(tf, relative[chunk], long[word], params.k1, params.shift)
+        )
     # BM25+ adds delta idf of every query word even to chunks without the word, so this term is kept separately.
     plus = plus_idf(frequencies, size)
-    return _Weigher(lambda tf, word, chunk: okapi_weight(tf, norms[chunk], plus[word], params.k1), plus * params.shift)
+    return _TermWeights(
+        lambda tf, word, chunk: okapi_weight(tf, norms[chunk], plus[word], params.k1), plus * params.shift
+    )
 
 
 def build_bm25(chunks: Iterable[Words], params: Bm25Params) -> LexicalIndex:

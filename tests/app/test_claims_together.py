@@ -68,5 +68,5 @@ def test_nothing_to_calibrate_on_leaves_everything_as_it_is() -> None:
     messages: list[str] = []
     use = SupportUse(60, answer_tokens=40)
     loaded = load_support(shipped_verifier())
-    assert calibrated(loaded, use, [], [], say=messages.append) == CalibratedUse(use)
+    assert calibrated(loaded, use, [], [], notify=messages.append) == CalibratedUse(use)
     assert messages == ["not calibrated: no pair with held-out evidence"]

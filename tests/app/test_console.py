@@ -19,7 +19,7 @@ HOSTILE = "a\x1b[2Jb\x9b31mc\x07\x7f\rd\r\ne\tf"
 def test_control_characters_are_shown_and_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     output = Output(as_json=False)
     output.data(HOSTILE)
-    output.say(HOSTILE)
+    output.info(HOSTILE)
     captured = capsys.readouterr()
     for text in (captured.out, captured.err):
         assert "a\\x1b[2Jb\\x9b31mc\\x07\\x7f\\x0dd" in text
@@ -39,7 +39,7 @@ from app.console import Output
 output = Output(as_json=True)
 output.data("caf\\u00e9 \\u65e5 \\ud800")
 output.json({"text": "caf\\u00e9 \\u65e5 \\ud800"})
-output.say("caf\\u00e9 \\ud800")
+output.info("caf\\u00e9 \\ud800")
 """
 
 

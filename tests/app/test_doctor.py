@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from app import diagnosis
 from app.commands import doctor
 from app.console import Output
-from app.diagnosis import diagnose
-from app.findings import Finding
+from app.doctor import diagnosis
+from app.doctor.diagnosis import diagnose
+from app.doctor.findings import Finding
 from app.pipeline import Pipeline
 from app.settings import Settings
 from data.schema import collections

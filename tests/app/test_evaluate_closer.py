@@ -99,7 +99,7 @@ def talker(
     class Talker(first_words):  # type: ignore[misc]
         """A generator that continues a given beginning, falsely if the beginning does not name the right city."""
 
-        def begun_prompt(
+        def continued_prompt(
             self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
         ) -> Prompt:
             prompt = self.prompt(question, chunks, max_new_tokens)

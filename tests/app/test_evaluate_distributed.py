@@ -200,7 +200,7 @@ def test_the_command_gives_its_run_to_the_executor(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     class Executor(ThreadExecutor):
-        def __init__(self, options: Any, say: Any) -> None:
+        def __init__(self, options: Any, notify: Any) -> None:
             super().__init__(options.workers)
             assert options.workers == 2
             executor.groups = self.groups

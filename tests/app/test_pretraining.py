@@ -77,7 +77,7 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def learnt(few: Path, tmp_path_factory: pytest.TempPathFactory) -> PretrainOutcome:
     settings = replace(SETTINGS, epochs=200.0, tokens_per_step=128)
-    return pretrain_decoder(recipe(few, settings=settings), tmp_path_factory.mktemp("out") / "model", say=quiet)
+    return pretrain_decoder(recipe(few, settings=settings), tmp_path_factory.mktemp("out") / "model", notify=quiet)
 
 
 @pytest.mark.drill
@@ -87,7 +87,7 @@ def test_sentences_are_learnt_by_heart(learnt: PretrainOutcome) -> None:
 
 @pytest.mark.drill
 def test_a_hundred_sentences_are_learnt_by_heart(text: Path, tmp_path: Path) -> None:
-    assert completed(pretrain_decoder(recipe(text), tmp_path / "model", say=quiet), SENTENCES) == 100
+    assert completed(pretrain_decoder(recipe(text), tmp_path / "model", notify=quiet), SENTENCES) == 100
 
 
 def completed(learnt: PretrainOutcome, sentences: Sequence[str]) -> int:
@@ -152,12 +152,12 @@ def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path
     base = replace(short(recipe(text)), max_seconds=5.0, shard_bytes=240_000)
     assert base.corpus is not None
     base = replace(base, corpus=replace(base.corpus, hold_out=20, shard_bytes=500))
-    uninterrupted = pretrain_decoder(base, tmp_path / "whole", say=quiet, clock=lambda: 0.0)
+    uninterrupted = pretrain_decoder(base, tmp_path / "whole", notify=quiet, clock=lambda: 0.0)
     assert uninterrupted.finished
     stops: list[str] = []
     for _ in range(20):
         times = iter(range(0, 10_000, 5))
-        part = pretrain_decoder(base, tmp_path / "parts", say=quiet, clock=lambda times=times: float(next(times)))  # type: ignore[misc]
+        part = pretrain_decoder(base, tmp_path / "parts", notify=quiet, clock=lambda times=times: float(next(times)))  # type: ignore[misc]
         if part.finished:
             break
         stops.append("tokenising" if part.training is None else f"step {part.training.step}")
@@ -174,15 +174,15 @@ def test_stopped_and_resumed_it_writes_the_same_files(text: Path, tmp_path: Path
 
 def test_the_tokenised_corpus_alone_is_enough(text: Path, tmp_path: Path) -> None:
     base = short(recipe(text))
-    first = pretrain_decoder(base, tmp_path / "one", say=quiet)
+    first = pretrain_decoder(base, tmp_path / "one", notify=quiet)
     (tmp_path / "one" / "corpus").rename(tmp_path / "corpus")
     (tmp_path / "two").mkdir()
     (tmp_path / "corpus").rename(tmp_path / "two" / "corpus")
-    second = pretrain_decoder(replace(base, corpus=None), tmp_path / "two", say=quiet)
+    second = pretrain_decoder(replace(base, corpus=None), tmp_path / "two", notify=quiet)
     assert second.finished
     assert (first.folder / "model.safetensors").read_bytes() == (second.folder / "model.safetensors").read_bytes()
     with pytest.raises(AppError, match="three"):
-        pretrain_decoder(replace(base, corpus=None), tmp_path / "three", say=quiet)
+        pretrain_decoder(replace(base, corpus=None), tmp_path / "three", notify=quiet)
 
 
 def test_held_out_documents_are_measured_and_not_trained_on(text: Path, tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_held_out_documents_are_measured_and_not_trained_on(text: Path, tmp_path
     assert base.corpus is not None
     seen: list[PretrainProgress] = []
     base = replace(base, corpus=replace(base.corpus, hold_out=20), validation_tokens=100)
-    made = pretrain_decoder(base, tmp_path, say=quiet, progress=seen.append)
+    made = pretrain_decoder(base, tmp_path, notify=quiet, progress=seen.append)
     assert made.corpus is not None
     assert made.validation is not None
     assert seen[-1].validation is not None
@@ -218,17 +218,17 @@ def test_a_folder_of_few_texts_lends_every_sixth(tmp_path: Path) -> None:
     for n in range(8):
         (folder / f"{n}.md").write_text(f"# Note {n}\n\n{SENTENCES[n]}", "utf-8")
     corpus = CorpusRecipe((folder,), 300, hold_out=4)
-    made = prepare_corpus(corpus, tmp_path / "corpus", say=quiet)
+    made = prepare_corpus(corpus, tmp_path / "corpus", notify=quiet)
     assert made is not None
     assert (made.facts.documents, made.facts.validation_documents) == (8, 2)
     tokens = TokenStream(made.folder, made.facts, "validation")
     text = Tokenizer(made.folder / "tokenizer.json").decode(tokens.read(0, len(tokens)).tolist())
     assert text == f"Note 0\n\n{SENTENCES[0]}Note 6\n\n{SENTENCES[6]}"
     again: list[str] = []
-    assert prepare_corpus(corpus, tmp_path / "corpus", say=again.append) == made
+    assert prepare_corpus(corpus, tmp_path / "corpus", notify=again.append) == made
     assert not again  # nothing was tokenised twice
     (folder / "0.md").write_text("Other words.")
-    other = prepare_corpus(corpus, tmp_path / "corpus", say=quiet)
+    other = prepare_corpus(corpus, tmp_path / "corpus", notify=quiet)
     assert other is not None
     assert other.folder != made.folder
 
@@ -239,40 +239,40 @@ def test_bad_lines_are_named_or_counted(tmp_path: Path) -> None:
     path.write_text("\n".join([good[0], '{"id": "x"}', good[1], "{", good[2]]), "utf-8")
     corpus = CorpusRecipe((path,), 300)
     with pytest.raises(DataError, match=r"lines.jsonl:2: .*no \"text\"; .*--skip-bad"):
-        prepare_corpus(corpus, tmp_path / "out", say=quiet)
-    made = prepare_corpus(replace(corpus, skip_bad=True), tmp_path / "out", say=quiet)
+        prepare_corpus(corpus, tmp_path / "out", notify=quiet)
+    made = prepare_corpus(replace(corpus, skip_bad=True), tmp_path / "out", notify=quiet)
     assert made is not None
     assert open_corpus(made.folder) == made.facts
     assert made.facts.documents == 3
     assert [line.partition(": ")[0][-2:] for line in made.facts.skipped] == [":2", ":4"]
-    limited = prepare_corpus(replace(corpus, limit=1), tmp_path / "out", say=quiet)  # it ends before the bad line
+    limited = prepare_corpus(replace(corpus, limit=1), tmp_path / "out", notify=quiet)  # it ends before the bad line
     assert limited is not None
     assert limited.facts.documents == 1
 
 
 def test_what_cannot_be_trained_on_is_refused(text: Path, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"none\.jsonl"):
-        pretrain_decoder(recipe(tmp_path / "none.jsonl"), tmp_path / "out", say=quiet)
+        pretrain_decoder(recipe(tmp_path / "none.jsonl"), tmp_path / "out", notify=quiet)
     empty = tmp_path / "empty.jsonl"
     empty.write_text("\n{\n")
     base = recipe(empty)
     assert base.corpus is not None
     with pytest.raises(DataError, match="nothing to train on"):
-        pretrain_decoder(replace(base, corpus=replace(base.corpus, skip_bad=True)), tmp_path / "out", say=quiet)
+        pretrain_decoder(replace(base, corpus=replace(base.corpus, skip_bad=True)), tmp_path / "out", notify=quiet)
     with pytest.raises(ModelError, match=r"--vocabulary"):
-        pretrain_decoder(replace(recipe(text), shard_bytes=100_000), tmp_path / "out", say=quiet)
+        pretrain_decoder(replace(recipe(text), shard_bytes=100_000), tmp_path / "out", notify=quiet)
     long = replace(recipe(text), settings=replace(SETTINGS, context=100_000))
     with pytest.raises(ModelError, match="lower the context"):
-        pretrain_decoder(long, tmp_path / "out", say=quiet)
+        pretrain_decoder(long, tmp_path / "out", notify=quiet)
 
 
 def test_a_tokenizer_made_before_is_used(learnt: PretrainOutcome, text: Path, tmp_path: Path) -> None:
     base = short(recipe(text), steps=1)
     assert base.corpus is not None
     tokenizer = learnt.folder / "tokenizer.json"
-    made = pretrain_decoder(replace(base, corpus=replace(base.corpus, tokenizer=tokenizer)), tmp_path, say=quiet)
+    made = pretrain_decoder(replace(base, corpus=replace(base.corpus, tokenizer=tokenizer)), tmp_path, notify=quiet)
     assert (made.folder / "tokenizer.json").read_bytes() == tokenizer.read_bytes()
     with pytest.raises(ModelError, match=r"none\.json"):
         pretrain_decoder(
-            replace(base, corpus=replace(base.corpus, tokenizer=tmp_path / "none.json")), tmp_path, say=quiet
+            replace(base, corpus=replace(base.corpus, tokenizer=tmp_path / "none.json")), tmp_path, notify=quiet
         )

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
-from app.answer_parts import Answer, Timings
+from app.answering.answer_parts import Answer, Timings
+from app.answering.streamed_answer import generate_streamed
 from app.answers import QueryRequest, QueryResult
 from app.commands.query import CUT, Streamed, show
 from app.console import Output
-from app.streamed_answer import generate_streamed
 from evaluation.outcomes import Claim, Verdict, outcome_of
 from generation.completion import Completion, FinishReason, TextDelta, Usage
 from generation.decoding.params import SamplingParams

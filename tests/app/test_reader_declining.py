@@ -56,7 +56,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Fitted:
     with pytest.MonkeyPatch.context() as patch:
         recipe = _few_are_enough(patch, 10, folder, articles=12, development=6)
         small = replace(recipe, num_layers=1, settings=replace(recipe.settings, tokens_per_batch=600))
-        return small, train_reader(small, folder / "first", say=messages.append), messages
+        return small, train_reader(small, folder / "first", notify=messages.append), messages
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     shutil.copytree(first.folder, tmp_path / "first")
-    without = train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "first", say=silent)
+    without = train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "first", notify=silent)
     assert without.training is not None and without.training.resumed_at == 1
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
@@ -85,9 +85,9 @@ def test_when_it_declines_is_fitted_behind_the_training(fitted: Fitted, tmp_path
 @pytest.mark.usefixtures("few_rows")
 def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe, first, _ = fitted
-    train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "plain", say=silent)
+    train_reader(replace(recipe, decline_rows=0, development=0), tmp_path / "plain", notify=silent)
     only = replace(recipe, start=tmp_path / "plain", only_decline=True, decline_rows=24)
-    again = train_reader(only, tmp_path / "again", say=silent)
+    again = train_reader(only, tmp_path / "again", notify=silent)
     assert again.training is None
     assert again.declining is not None
     assert (again.declining.rows, again.declining.used) == (24, "fitted")
@@ -98,7 +98,7 @@ def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monk
     }
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
     with pytest.raises(AppError, match="--start"):
-        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=silent)
+        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", notify=silent)
     assert not (tmp_path / "none").exists()
 
 
@@ -106,7 +106,7 @@ def test_it_is_fitted_anew_without_training(fitted: Fitted, tmp_path: Path, monk
 @pytest.mark.usefixtures("few_rows")
 def test_the_best_correction_of_all_is_the_one_that_is_written(fitted: Fitted, tmp_path: Path) -> None:
     recipe, first, _ = fitted
-    other = train_reader(replace(recipe, start=first.folder, decline_rows=10), tmp_path / "other", say=silent)
+    other = train_reader(replace(recipe, start=first.folder, decline_rows=10), tmp_path / "other", notify=silent)
     found = other.declining
     assert found is not None and found.loss_begun is not None
     losses = {"none": found.loss_before, "fitted": found.loss_after, "begun": found.loss_begun}
@@ -122,7 +122,7 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
 ) -> None:
     recipe = _few_are_enough(monkeypatch, 40, tmp_path)
     messages: list[str] = []
-    first = train_reader(recipe, tmp_path / "first", say=messages.append)
+    first = train_reader(recipe, tmp_path / "first", notify=messages.append)
     assert first.declining is not None
     assert first.declining.used == "fitted"  # MiniLM's layers point at nothing in particular
     assert any(f"fitted on {first.declining.rows} rows" in line for line in messages)
@@ -130,11 +130,11 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     assert facts["features"]["decline"] == 32
     assert facts["declining"]["loss_after"] == first.declining.loss_after < facts["declining"]["loss_before"]
     trained = load_prefix_decoder(tmp_path / "first").state_dict()
-    without = train_reader(replace(recipe, decline_rows=0), tmp_path / "first", say=messages.append)
+    without = train_reader(replace(recipe, decline_rows=0), tmp_path / "first", notify=messages.append)
     assert without.declining is None
     assert load_prefix_decoder(tmp_path / "first").config.decline == 0
     only = replace(recipe, start=tmp_path / "first", only_decline=True, decline_rows=60)
-    again = train_reader(only, tmp_path / "again", say=messages.append)
+    again = train_reader(only, tmp_path / "again", notify=messages.append)
     assert again.training is None
     assert again.declining is not None
     assert (again.declining.rows, again.declining.used) == (60, "fitted")
@@ -145,7 +145,7 @@ def test_when_it_declines_is_fitted_behind_the_training_and_anew_at_full_size(
     }
     monkeypatch.setattr(decline_fitting, "LEAST_ROWS", 400)
     with pytest.raises(AppError, match="nothing was written"):
-        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", say=messages.append)
+        train_reader(replace(only, start=tmp_path / "again"), tmp_path / "none", notify=messages.append)
     assert not (tmp_path / "none").exists()
 
 
@@ -155,10 +155,10 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
 ) -> None:
     recipe = _few_are_enough(monkeypatch, 10, tmp_path)
     messages: list[str] = []
-    train_reader(recipe, tmp_path / "first", say=messages.append)
+    train_reader(recipe, tmp_path / "first", notify=messages.append)
     # Ten rows tell less than all.
     other = train_reader(
-        replace(recipe, start=tmp_path / "first", decline_rows=10), tmp_path / "other", say=messages.append
+        replace(recipe, start=tmp_path / "first", decline_rows=10), tmp_path / "other", notify=messages.append
     )
     assert other.declining is not None and other.declining.used == "begun"
     assert other.declining.loss_begun is not None
@@ -168,5 +168,5 @@ def test_going_on_from_a_reader_keeps_its_correction_where_that_is_the_better_on
     assert torch.equal(first["head.decline.inner.weight"], second["head.decline.inner.weight"])
     only = replace(recipe, start=tmp_path / "other", only_decline=True, decline_rows=10)
     with pytest.raises(AppError, match="nothing was written"):
-        train_reader(only, tmp_path / "none", say=messages.append)
+        train_reader(only, tmp_path / "none", notify=messages.append)
     assert not (tmp_path / "none").exists()

@@ -56,7 +56,7 @@ def trained(files: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) 
     messages: list[str] = []
     steps: list[TrainProgress] = []
     folder = tmp_path_factory.mktemp("out") / "reader"
-    result = train_reader(recipe(files), folder, say=messages.append, progress=steps.append)
+    result = train_reader(recipe(files), folder, notify=messages.append, progress=steps.append)
     assert [p.step for p in steps] == [1, 2]
     return result, messages
 
@@ -92,11 +92,11 @@ def test_run_again_it_resumes_and_writes_the_same(
 ) -> None:
     folder = trained[0].folder
     before = (folder / "reader.safetensors").read_bytes()
-    again = train_reader(recipe(files), folder, say=silent)
+    again = train_reader(recipe(files), folder, notify=silent)
     assert again.training.resumed_at == 2
     assert (folder / "reader.safetensors").read_bytes() == before
     with pytest.raises(ModelError, match="other rows"):
-        train_reader(recipe(files, closed_book_rows=0), folder, say=silent)
+        train_reader(recipe(files, closed_book_rows=0), folder, notify=silent)
 
 
 def test_it_goes_on_from_a_trained_reader(
@@ -105,7 +105,7 @@ def test_it_goes_on_from_a_trained_reader(
     start = trained[0].folder
     further = recipe(files, start=start, development=0)
     further = replace(further, settings=replace(further.settings, max_steps=1))
-    assert train_reader(further, tmp_path, say=silent).training.steps == 1
+    assert train_reader(further, tmp_path, notify=silent).training.steps == 1
     facts = json.loads((tmp_path / "reader.json").read_text())
     assert facts["recipe"]["start"] == prefix_decoder_fingerprint(start)  # not where it lay
     assert json.loads((start / "reader.json").read_text())["recipe"]["start"] == "MiniLM"
@@ -118,9 +118,9 @@ def test_a_share_of_the_start_is_in_what_is_written_and_another_share_needs_no_n
     start = trained[0].folder
     further = recipe(files, start=start, development=0)
     further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
-    train_reader(further, tmp_path, say=silent)
+    train_reader(further, tmp_path, notify=silent)
     run, begun = (load_prefix_decoder(folder).state_dict() for folder in (tmp_path, start))
-    again = train_reader(replace(further, start_share=0.25), tmp_path, say=silent)
+    again = train_reader(replace(further, start_share=0.25), tmp_path, notify=silent)
     assert again.training.resumed_at == 1
     mean = load_prefix_decoder(tmp_path).state_dict()
     for name, tensor in mean.items():
@@ -139,7 +139,7 @@ def test_what_lies_in_the_starts_folder_at_the_end_is_nothing_to_the_run(
     name = prefix_decoder_fingerprint(start)
     further = recipe(files, start=start, start_share=1.0, development=0)
     further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
-    train_reader(further, tmp_path / "out", say=silent, progress=lambda step: shutil.rmtree(start))
+    train_reader(further, tmp_path / "out", notify=silent, progress=lambda step: shutil.rmtree(start))
     assert json.loads((tmp_path / "out" / "reader.json").read_text())["recipe"]["start"] == name
     written, begun = (load_prefix_decoder(folder).state_dict() for folder in (tmp_path / "out", trained[0].folder))
     assert all(torch.equal(written[key], begun[key]) for key in begun)
@@ -156,11 +156,11 @@ def test_changed_questions_are_trained_on_beside_the_ones_they_were_made_from(
     messages: list[str] = []
     chosen = recipe((long, files[1]), development=0, near_misses=1.0)
     chosen = replace(chosen, settings=replace(chosen.settings, max_steps=1))
-    rows = train_reader(chosen, tmp_path / "with", say=messages.append).rows
+    rows = train_reader(chosen, tmp_path / "with", notify=messages.append).rows
     plain = replace(chosen, near_misses=0.0)
     (made,) = [int(line.split()[0]) for line in messages if "with a changed question" in line]
     assert 0 < made <= 12  # the answerable ones to train on
-    assert rows == train_reader(plain, tmp_path / "without", say=messages.append).rows + made
+    assert rows == train_reader(plain, tmp_path / "without", notify=messages.append).rows + made
     assert json.loads((tmp_path / "with" / "reader.json").read_text())["recipe"]["near_misses"] == 1.0
 
 
@@ -174,15 +174,15 @@ def test_scoring_alone(trained: tuple[TrainedReader, list[str]], files: tuple[Pa
 
 def test_files_are_checked_before_anything_is_computed(files: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"lights.jsonl:25:.*skip such lines"):
-        train_reader(recipe(files, skip_bad=False), tmp_path, say=silent)
+        train_reader(recipe(files, skip_bad=False), tmp_path, notify=silent)
     with pytest.raises(DataError, match=r"none\.jsonl"):
-        train_reader(recipe(files, reading=(tmp_path / "none.jsonl",)), tmp_path, say=silent)
+        train_reader(recipe(files, reading=(tmp_path / "none.jsonl",)), tmp_path, notify=silent)
 
 
 def test_questions_without_passages_alone_can_be_trained_on(files: tuple[Path, Path], tmp_path: Path) -> None:
     only = recipe(files, reading=(files[1],), closed_book=(), development=0)
     only = replace(only, settings=replace(only.settings, max_steps=1))
-    assert train_reader(only, tmp_path, say=silent).rows > 0
+    assert train_reader(only, tmp_path, notify=silent).rows > 0
 
 
 def test_of_few_rows_it_is_said_that_nothing_was_fitted(trained: tuple[TrainedReader, list[str]]) -> None:

@@ -189,5 +189,5 @@ def test_rates_tell_how_long_to_wait_without_taking() -> None:
     clock: Callable[[], float] = Clock()
     rates = RateLimiter(clock)
     assert [rates.wait("a", 2) for _ in range(9)] == [0.0] * 9
-    rates.owe("a", 2, 2)
+    rates.charge("a", 2, 2)
     assert rates.wait("a", 2) == pytest.approx(30.0)

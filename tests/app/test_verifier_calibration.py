@@ -46,16 +46,16 @@ def silent(text: str) -> None:
 
 
 def test_short_answers_are_fitted_by_themselves(loaded: LoadedSupport) -> None:
-    found = calibrated(loaded, SupportUse(60), claims(96), [], say=silent)
+    found = calibrated(loaded, SupportUse(60), claims(96), [], notify=silent)
     assert found.alone is not None and (found.claims, found.answers) == (136, 0)
-    plain = calibrated(loaded, SupportUse(60), claims(0), [], say=silent)
+    plain = calibrated(loaded, SupportUse(60), claims(0), [], notify=silent)
     # The statements' curve is theirs alone, whatever short answers there are.
     assert (found.use.slope, found.use.intercept) == pytest.approx((plain.use.slope, plain.use.intercept), rel=1e-3)
     assert found.use.short_slope is not None and plain.use.short_slope is None and plain.claims == 40
 
 
 def test_too_few_of_a_kind_have_no_curve_of_their_own(loaded: LoadedSupport) -> None:
-    found = calibrated(loaded, SupportUse(60), claims(60), [], say=silent)  # 20 right ones
+    found = calibrated(loaded, SupportUse(60), claims(60), [], notify=silent)  # 20 right ones
     assert found.use.short_slope is None and found.claims == 100
 
 
@@ -63,11 +63,11 @@ def test_too_few_of_a_kind_have_no_curve_of_their_own(loaded: LoadedSupport) -> 
 def test_half_is_even_odds_with_what_is_taken_off(loaded: LoadedSupport, lacks: dict[str, float]) -> None:
     """At the maximum of a logistic likelihood, the mean support of its claims equals their mean target."""
     examples = claims(0)
-    found = calibrated(loaded, SupportUse(60, **lacks), examples, [], say=silent)  # type: ignore[arg-type]
+    found = calibrated(loaded, SupportUse(60, **lacks), examples, [], notify=silent)  # type: ignore[arg-type]
     scorer = SupportScorer(replace(loaded, use=found.use))
     supports = scorer.score([Pair(e.evidence, e.claim, e.question) for e in examples])
     targets = [21 / 22 if e.supported else 1 / 22 for e in examples]
     assert statistics.fmean(supports) == pytest.approx(statistics.fmean(targets), abs=5e-3)  # bf16
     if lacks:
-        other = calibrated(loaded, SupportUse(60), examples, [], say=silent).use
+        other = calibrated(loaded, SupportUse(60), examples, [], notify=silent).use
         assert found.use.intercept > other.intercept or found.use.slope != other.slope

@@ -77,7 +77,7 @@ def recipe(files: tuple[Path, ...], **changes: object) -> VerifierRecipe:
 
 @pytest.fixture(scope="module")
 def made(files: tuple[Path, Path]) -> VerifierRows:
-    return make_rows(recipe(files), separates_claims=True, say=silent)
+    return make_rows(recipe(files), separates_claims=True, notify=silent)
 
 
 @pytest.fixture(scope="module")
@@ -107,12 +107,12 @@ def test_rows_are_read_as_they_were_made(made: VerifierRows, folder: Path) -> No
 def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
     files: tuple[Path, Path], folder: Path, tmp_path: Path
 ) -> None:
-    at_once = train_verifier(recipe(files), tmp_path / "at once", say=silent)
+    at_once = train_verifier(recipe(files), tmp_path / "at once", notify=silent)
     elsewhere = tmp_path / "carried"
     shutil.copytree(folder, elsewhere)
     later = recipe((), rows_from=(elsewhere,), use=SupportUse(name_lack=0.5))
     messages: list[str] = []
-    found = train_verifier(later, tmp_path / "later", say=messages.append)
+    found = train_verifier(later, tmp_path / "later", notify=messages.append)
     one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("at once", "later"))
     assert all(torch.equal(one[name], other[name]) for name in one)
     assert load_support(tmp_path / "later").use == load_support(tmp_path / "at once").use
@@ -125,26 +125,26 @@ def test_a_verifier_is_the_same_whether_its_rows_were_made_before(
     assert facts["rows_from"][0]["pairs"] == ["piers.jsonl", "lamps"] and "pairs" not in facts
     assert str(tmp_path) not in json.dumps(facts)
     with pytest.raises(AppError, match="plain"):
-        train_verifier(replace(later, features=SupportFeatures(worst_word=False)), tmp_path / "p", say=silent)
+        train_verifier(replace(later, features=SupportFeatures(worst_word=False)), tmp_path / "p", notify=silent)
 
 
 def test_rows_of_several_folders_are_one_after_another(
     files: tuple[Path, Path], made: VerifierRows, folder: Path, tmp_path: Path
 ) -> None:
-    alone = make_rows(recipe(files[:1]), separates_claims=True, say=silent)
+    alone = make_rows(recipe(files[:1]), separates_claims=True, notify=silent)
     write_rows(alone, tmp_path / "alone")
     both = read_rows([folder, tmp_path / "alone"], silent)
     assert both.rows == (*made.rows, *alone.rows)
     assert set(both.development) == set(made.development) and len(both.development) == len(made.development)
     assert both.answer_tokens == 160 and len(both.made["rows_from"]) == 2  # type: ignore[arg-type]
-    narrow = make_rows(recipe(files[:1], use=SupportUse(100)), separates_claims=True, say=silent)
+    narrow = make_rows(recipe(files[:1], use=SupportUse(100)), separates_claims=True, notify=silent)
     write_rows(narrow, tmp_path / "narrow")
     with pytest.raises(AppError, match=r"100 .* 200"):
         read_rows([folder, tmp_path / "narrow"], silent)
-    answers = make_rows(recipe(files[1:], hold_out=()), separates_claims=True, say=silent)
+    answers = make_rows(recipe(files[1:], hold_out=()), separates_claims=True, notify=silent)
     write_rows(answers, tmp_path / "answers")  # it has nothing of what the other one holds out
     assert len(read_rows([folder, tmp_path / "answers"], silent).rows) == len(made.rows) + len(answers.rows)
-    trained_on = make_rows(recipe(files[:1], hold_out=()), separates_claims=True, say=silent)
+    trained_on = make_rows(recipe(files[:1], hold_out=()), separates_claims=True, notify=silent)
     write_rows(trained_on, tmp_path / "all")
     with pytest.raises(AppError, match=r"rows.*'boats'.*all"):
         read_rows([tmp_path / "all", folder], silent)
@@ -153,16 +153,16 @@ def test_rows_of_several_folders_are_one_after_another(
 @pytest.mark.drill
 def test_teachers_have_no_say_in_sources_that_are_named(files: tuple[Path, Path], folder: Path, tmp_path: Path) -> None:
     run = recipe((), rows_from=(folder,), development=0)
-    train_verifier(run, tmp_path / "teacher", say=silent)
-    taught = replace(run, teachers=(tmp_path / "teacher",), not_taught=("lamps*",))
+    train_verifier(run, tmp_path / "teacher", notify=silent)
+    distil_rows = replace(run, teachers=(tmp_path / "teacher",), not_taught=("lamps*",))
     messages: list[str] = []
-    train_verifier(taught, tmp_path / "taught", say=messages.append)
+    train_verifier(distil_rows, tmp_path / "taught", notify=messages.append)
     assert any(line.startswith("no distillation for ") and line.endswith(" rows of lamps:qa") for line in messages)
     assert json.loads((tmp_path / "taught" / "verifier.json").read_text())["recipe"]["not_taught"] == ["lamps*"]
     kept = load_file(tmp_path / "taught" / "teachers.safetensors")["logits"]
     assert len(kept) == sum(row.source == "piers" for row in read_rows([folder], silent).rows)
     with pytest.raises(DataError, match=r"ships.*lamps:qa, piers"):
-        train_verifier(replace(taught, not_taught=("ships",)), tmp_path / "other", say=silent)
+        train_verifier(replace(distil_rows, not_taught=("ships",)), tmp_path / "other", notify=silent)
 
 
 def test_a_network_of_other_features_is_not_mixed_in(folder: Path, tmp_path: Path) -> None:
@@ -172,10 +172,10 @@ def test_a_network_of_other_features_is_not_mixed_in(folder: Path, tmp_path: Pat
     )
     mixed = recipe((), rows_from=(folder,), mix=((tmp_path / "plain", 0.5),))
     with pytest.raises(ModelError, match="plain"):
-        train_verifier(mixed, tmp_path / "out", say=silent)
+        train_verifier(mixed, tmp_path / "out", notify=silent)
     save_support(warm_start_support(5, num_layers=2), tmp_path / "deep", SupportUse(200), {})
     with pytest.raises(ModelError, match="deep"):
-        train_verifier(replace(mixed, mix=((tmp_path / "deep", 0.5),)), tmp_path / "out", say=silent)
+        train_verifier(replace(mixed, mix=((tmp_path / "deep", 0.5),)), tmp_path / "out", notify=silent)
     assert not (tmp_path / "out").exists()
 
 

@@ -53,13 +53,13 @@ def logits(folder: Path) -> list[float]:
 
 def test_a_target_lies_between_the_label_and_the_mean_of_the_teachers(other: Path, tmp_path: Path) -> None:
     messages: list[str] = []
-    taught = Teachers([shipped_verifier(), other], 0.25).with_soft_targets(rows(), tmp_path, messages.append)
+    distil_rows = Teachers([shipped_verifier(), other], 0.25).with_soft_targets(rows(), tmp_path, messages.append)
     both = zip(logits(shipped_verifier()), logits(other), strict=True)
-    for row, example, (first, second) in zip(taught, EXAMPLES, both, strict=True):
+    for row, example, (first, second) in zip(distil_rows, EXAMPLES, both, strict=True):
         support = 1 / (1 + math.exp(-(first + second) / 2))
         assert row.claims[0].target == pytest.approx(0.75 * example.supported + 0.25 * support, abs=5e-3)  # bf16
         assert row.claims[0].supported == example.supported
-    assert [replace(r, claims=tuple(replace(c, target=None) for c in r.claims)) for r in taught] == rows()
+    assert [replace(r, claims=tuple(replace(c, target=None) for c in r.claims)) for r in distil_rows] == rows()
     assert "of the labels; their weight in each target is 0.25" in messages[-1]
 
 
@@ -135,10 +135,10 @@ def test_a_run_names_its_teachers_and_resumes(other: Path, tmp_path: Path) -> No
     data.write_text("\n".join(map(json.dumps, lines)), "utf-8")
     base = VerifierRecipe((data,), made=0, development=0, check=0, teachers=(other,), use=SupportUse(200), num_layers=1)
     recipe = replace(base, settings=replace(base.settings, max_steps=1, tokens_per_batch=300))
-    found = train_verifier(recipe, tmp_path / "out", say=lambda text: None)
+    found = train_verifier(recipe, tmp_path / "out", notify=lambda text: None)
     assert found.training.steps == 1
     facts = json.loads((tmp_path / "out" / "verifier.json").read_text())["recipe"]
     assert (facts["teachers"], facts["teacher_share"]) == ([load_support(other).fingerprint], 0.5)
-    assert train_verifier(recipe, tmp_path / "out", say=lambda text: None).training.resumed_at == 1
+    assert train_verifier(recipe, tmp_path / "out", notify=lambda text: None).training.resumed_at == 1
     with pytest.raises(ModelError, match="other rows"):
-        train_verifier(replace(recipe, teacher_share=0.6), tmp_path / "out", say=lambda text: None)
+        train_verifier(replace(recipe, teacher_share=0.6), tmp_path / "out", notify=lambda text: None)

@@ -61,7 +61,7 @@ def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Train
     messages: list[str] = []
     steps: list[TrainProgress] = []
     folder = tmp_path_factory.mktemp("out") / "verifier"
-    result = train_verifier(recipe(data), folder, say=messages.append, progress=steps.append)
+    result = train_verifier(recipe(data), folder, notify=messages.append, progress=steps.append)
     assert [p.step for p in steps] == [1, 2]
     return result, messages
 
@@ -104,7 +104,7 @@ def test_replies_are_made_beside_the_claims(
     trained: tuple[TrainedVerifier, list[str]], data: Path, tmp_path: Path
 ) -> None:
     messages: list[str] = []
-    result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, say=messages.append)
+    result = train_verifier(recipe(data, replies=3, development=0, hold_out=()), tmp_path, notify=messages.append)
     assert result.rows == trained[0].rows + 4 + 3  # and the four held out there
     assert any(line.startswith("3 conversation turns") for line in messages)
     assert json.loads((tmp_path / "verifier.json").read_text())["recipe"]["replies"] == 3
@@ -113,14 +113,14 @@ def test_replies_are_made_beside_the_claims(
 def test_run_again_it_resumes_and_writes_the_same(trained: tuple[TrainedVerifier, list[str]], data: Path) -> None:
     folder = trained[0].folder
     before = {name: (folder / name).read_bytes() for name in ("verifier.safetensors", "verifier.json")}
-    again = train_verifier(recipe(data), folder, say=lambda text: None)
+    again = train_verifier(recipe(data), folder, notify=lambda text: None)
     assert again.training.resumed_at == 2
     assert (folder / "verifier.safetensors").read_bytes() == before["verifier.safetensors"]
     assert json.loads((folder / "verifier.json").read_text())["use"] == json.loads(before["verifier.json"])["use"]
     assert again.development is not None and trained[0].development is not None
     assert again.development.table == trained[0].development.table
     with pytest.raises(ModelError, match="other rows"):
-        train_verifier(recipe(data, made=0), folder, say=lambda text: None)
+        train_verifier(recipe(data, made=0), folder, notify=lambda text: None)
 
 
 def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
@@ -130,7 +130,7 @@ def test_it_goes_on_from_a_trained_verifier_without_any_made_or_held_out(
     further = recipe(data, start=start, development=0, made=0, rows=5, source_cap=5, hold_out=())
     further = replace(further, settings=replace(further.settings, max_steps=1))
     messages: list[str] = []
-    found = train_verifier(further, tmp_path, say=messages.append)
+    found = train_verifier(further, tmp_path, notify=messages.append)
     assert (found.rows, found.training.steps) == (5, 1)
     assert found.calibration is None and found.development is None and found.unseen is None
     assert "not calibrated" in messages[-1]
@@ -145,7 +145,7 @@ def test_it_begins_as_a_reader_of_which_no_share_can_stay(data: Path, tmp_path: 
     save_prefix_decoder(reader, start, {})
     further = recipe(data, start=start, check=0, development=0, made=0, rows=5, source_cap=5, hold_out=())
     further = replace(further, settings=replace(further.settings, max_steps=1))
-    found = train_verifier(further, tmp_path, say=lambda text: None)
+    found = train_verifier(further, tmp_path, notify=lambda text: None)
     assert found.training.steps == 1
     facts = json.loads((tmp_path / "verifier.json").read_text())
     assert facts["recipe"]["start"] == f"reader {prefix_decoder_fingerprint(start)}"
@@ -153,7 +153,7 @@ def test_it_begins_as_a_reader_of_which_no_share_can_stay(data: Path, tmp_path: 
     change = trained.positions.weight - read.positions.weight
     assert 0 < change.abs().max() < 2e-3  # one step at a low rate; MiniLM's are farther off
     with pytest.raises(ModelError, match="reader"):
-        train_verifier(replace(further, start_share=0.5), tmp_path / "other", say=lambda text: None)
+        train_verifier(replace(further, start_share=0.5), tmp_path / "other", notify=lambda text: None)
 
 
 def test_a_share_of_the_start_is_in_what_is_written(
@@ -162,9 +162,9 @@ def test_a_share_of_the_start_is_in_what_is_written(
     start = trained[0].folder
     further = recipe(data, start=start, development=0, made=0, rows=5, source_cap=5, hold_out=())
     further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
-    train_verifier(further, tmp_path, say=lambda text: None)
+    train_verifier(further, tmp_path, notify=lambda text: None)
     run, begun = (load_support(folder).model.state_dict() for folder in (tmp_path, start))
-    again = train_verifier(replace(further, start_share=0.25), tmp_path, say=lambda text: None)
+    again = train_verifier(replace(further, start_share=0.25), tmp_path, notify=lambda text: None)
     assert again.training.resumed_at == 1
     for name, tensor in load_support(tmp_path).model.state_dict().items():
         torch.testing.assert_close(tensor, 0.25 * begun[name] + 0.75 * run[name], rtol=2e-3, atol=1e-6)  # fp16 files
@@ -184,7 +184,7 @@ def test_what_lies_in_the_starts_folder_at_the_end_is_nothing_to_the_run(
         data, start=start, start_share=1.0, check=0, development=0, made=0, rows=5, source_cap=5, hold_out=()
     )
     further = replace(further, settings=replace(further.settings, max_steps=1, learning_rate=1e-2))
-    train_verifier(further, tmp_path / "out", say=lambda text: None, progress=lambda step: shutil.rmtree(start))
+    train_verifier(further, tmp_path / "out", notify=lambda text: None, progress=lambda step: shutil.rmtree(start))
     assert json.loads((tmp_path / "out" / "verifier.json").read_text())["recipe"]["start"] == name
     written, begun = (load_support(folder).model.state_dict() for folder in (tmp_path / "out", trained[0].folder))
     assert all(torch.equal(written[key], begun[key]) for key in begun)
@@ -211,7 +211,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, data: Path, tmp_path: Path) -> None:
     messages: list[str] = []
     both = recipe(data, pairs=(data, answers), balance=1.0)
-    result = train_verifier(both, tmp_path / "together", say=messages.append)
+    result = train_verifier(both, tmp_path / "together", notify=messages.append)
     assert any("answers whose claims are read together, as " in line for line in messages)
     use = load_support(tmp_path / "together").use
     assert use.answer_tokens == 160
@@ -220,10 +220,10 @@ def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, 
     else:
         assert (use.answer_slope, use.answer_intercept) != (use.slope, use.intercept)
     assert result.development is not None
-    train_verifier(replace(both, together=None), tmp_path / "alone", say=messages.append)
+    train_verifier(replace(both, together=None), tmp_path / "alone", notify=messages.append)
     assert load_support(tmp_path / "alone").use.answer_tokens == 0
     plain = replace(both, features=SupportFeatures(worst_word=False))  # nothing would tell the claims apart
-    train_verifier(plain, tmp_path / "plain", say=messages.append)
+    train_verifier(plain, tmp_path / "plain", notify=messages.append)
     assert load_support(tmp_path / "plain").use.answer_tokens == 0
 
 
@@ -231,14 +231,14 @@ def test_claims_of_an_answer_are_trained_and_calibrated_together(answers: Path, 
 def test_answers_are_read_once_more_against_altered_evidence(answers: Path, data: Path, tmp_path: Path) -> None:
     messages: list[str] = []
     plain = recipe(data, pairs=(answers,), made=0, hold_out=())
-    rows = train_verifier(plain, tmp_path / "plain", say=messages.append).rows
-    more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", say=messages.append).rows
+    rows = train_verifier(plain, tmp_path / "plain", notify=messages.append).rows
+    more = train_verifier(replace(plain, altered=1.0), tmp_path / "altered", notify=messages.append).rows
     (line,) = (line for line in messages if "read again" in line)
     read, _, total = line.split()[:3]
     assert 0 < int(read) <= int(total) < 40 and rows < more <= 2 * rows + int(read)  # answers are cut into parts
     facts = json.loads((tmp_path / "altered" / "verifier.json").read_text())
     assert facts["recipe"]["altered"] == 1.0
-    train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", say=messages.append)
+    train_verifier(replace(plain, pairs=(data,), altered=1.0), tmp_path / "pairs", notify=messages.append)
     assert "0 of 0 answers read again, against altered evidence" in messages
 
 
@@ -250,13 +250,13 @@ def test_held_out_claims_are_scored_while_it_trains_and_change_nothing(
     steps: list[int] = []
     both = recipe(data, pairs=(data, answers), made=0)
     both = replace(both, settings=replace(both.settings, max_steps=5), check=2)
-    train_verifier(both, tmp_path / "checked", say=messages.append, progress=lambda p: steps.append(p.step))
+    train_verifier(both, tmp_path / "checked", notify=messages.append, progress=lambda p: steps.append(p.step))
     found = [line for line in messages if "AUROC on held-out claims" in line]
     assert [line.split(":")[0] for line in found] == ["the initial weights", "step 2", "step 4"]
     assert all("read separately" in line and "read in their answers" in line for line in found)
     assert len(set(found)) == 3 and steps == [1, 2, 3, 4, 5]
     messages.clear()
-    train_verifier(replace(both, check=0), tmp_path / "unchecked", say=messages.append)
+    train_verifier(replace(both, check=0), tmp_path / "unchecked", notify=messages.append)
     assert not any("held-out claims" in line for line in messages)
     one, other = (load_file(tmp_path / name / "verifier.safetensors") for name in ("checked", "unchecked"))
     assert all(torch.equal(one[name], other[name]) for name in one)
@@ -298,7 +298,7 @@ def test_a_plain_cross_encoder_is_trained_on_claims_that_cannot_be_read_too(data
     extra.write_text("\n".join(json.dumps({**base, "claim": claim}) for claim in ("\u200b\u200b", "It is long.")))
     plain = recipe(data, pairs=(data, extra), made=0, features=SupportFeatures(False, False), limit=28)
     plain = replace(plain, hold_out=(), settings=replace(plain.settings, max_steps=1))
-    found = train_verifier(plain, tmp_path / "out", say=lambda text: None)
+    found = train_verifier(plain, tmp_path / "out", notify=lambda text: None)
     assert load_support(found.folder).model.features == SupportFeatures(False, False)
     assert found.development is not None
     assert [count for _, count in found.development.table.unscored] == [1]

@@ -20,7 +20,7 @@ from data.errors import DataError
 
 NAN = float("nan")
 BASE: dict[str, Any] = {"question": "How deep is the quay?", "answer": "six metres"}
-PASSAGE = "The quay was deepened in 1931. Since then ships of six metres draught can land."
+PASSAGE = "The quay was set_index_depth in 1931. Since then ships of six metres draught can land."
 
 
 class NAType:

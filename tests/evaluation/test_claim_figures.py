@@ -9,7 +9,7 @@ import io
 import pytest
 
 from evaluation.outcomes import Claim, Label, Verdict, outcome_of
-from evaluation.reports.claim_figures import claim_figures, claims_of, softness
+from evaluation.reports.claim_figures import claim_figures, claims_of, mean_non_support
 from evaluation.reports.report import render_report
 from evaluation.reports.report_data import ReportArm, ReportData, ReportQuestion, ReportSample, RunConfig
 from evaluation.reports.tabular import as_csv, as_json, as_markdown
@@ -38,11 +38,11 @@ LOST = question("c", answer(0, 0.8, None), answer(1, None))
 
 
 def test_softness_of_one_answer() -> None:
-    assert softness(answer(0, 0.2, 0.9)) == pytest.approx(0.45)
-    assert softness(answer(0, 0.4, None)) == pytest.approx(0.6)  # hallucinated, whatever the other claim is
-    assert softness(answer(0, refused=True)) == 0.0
-    assert softness(answer(0, 0.8, None)) is None  # unscored: it could still be either
-    assert softness(answer(0)) is None
+    assert mean_non_support(answer(0, 0.2, 0.9)) == pytest.approx(0.45)
+    assert mean_non_support(answer(0, 0.4, None)) == pytest.approx(0.6)  # hallucinated, whatever the other claim is
+    assert mean_non_support(answer(0, refused=True)) == 0.0
+    assert mean_non_support(answer(0, 0.8, None)) is None  # unscored: it could still be either
+    assert mean_non_support(answer(0)) is None
 
 
 def test_claims_are_ratios_of_totals_and_questions_weigh_alike_in_the_soft_rate() -> None:

@@ -38,8 +38,8 @@ def test_samples_have_the_log_probabilities_of_teaching(seed: int) -> None:
     samples = decode(model, PROMPT, WARM, tuple(range(6)), frozenset((2,)), first_copyable_id=5, null_id=1)
     drawn = [sample for sample in samples if sample.token_ids]
     assert len({sample.token_ids for sample in drawn}) > 2
-    taught = answer_logprobs(model, collate([TokenRow(PROMPT, sample.token_ids) for sample in drawn]), 5, 1)
-    for sample, row in zip(drawn, taught, strict=True):
+    distil_rows = answer_logprobs(model, collate([TokenRow(PROMPT, sample.token_ids) for sample in drawn]), 5, 1)
+    for sample, row in zip(drawn, distil_rows, strict=True):
         assert sample.token_logprobs == pytest.approx(row[: len(sample.token_ids)].tolist(), abs=1e-4)
 
 

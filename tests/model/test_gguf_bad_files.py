@@ -201,7 +201,7 @@ def test_a_tokenizer_that_is_not_supported(tmp_path: Path, key: str, value: obje
         | {f"tokenizer.ggml.{key}": value},
     ).file
     with pytest.raises(ModelError) as caught:
-        Tokenizer.of_checkpoint(file)
+        Tokenizer.from_checkpoint(file)
     assert f"tokenizer.ggml.{key}" in str(caught.value)
 
 
@@ -209,7 +209,7 @@ def test_a_tokenizer_that_is_not_supported(tmp_path: Path, key: str, value: obje
 def test_a_tokenizer_that_lacks_a_part(tmp_path: Path, key: str) -> None:
     file = write(tmp_path / "m.gguf", "llama", sentencepiece(), without=(f"tokenizer.ggml.{key}",)).file
     with pytest.raises(ModelError, match=f"tokenizer.ggml.{key}"):
-        Tokenizer.of_checkpoint(file)
+        Tokenizer.from_checkpoint(file)
 
 
 def test_a_tokenizer_larger_than_the_embedding(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _check_ids(file: Path, count: int = 1000, left_out: Callable[[str], bool] = 
     from transformers import AutoTokenizer
 
     theirs = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
-    ours = Tokenizer.of_checkpoint(file)
+    ours = Tokenizer.from_checkpoint(file)
     texts = (text for text in odd_strings(2 * count) if not any(map(left_out, text)))
     for text in itertools.islice(texts, count):
         assert list(ours.encode(text).token_ids) == theirs.encode(text, add_special_tokens=False), repr(text)
@@ -195,7 +195,7 @@ def test_token_ids_are_those_of_transformers(tmp_path: Path, pre: str) -> None:
 
 
 def test_digits_of_smollm_stand_alone(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.of_checkpoint(write(tmp_path / "m.gguf", "llama", byte_level("smollm")).file)
+    tokenizer = Tokenizer.from_checkpoint(write(tmp_path / "m.gguf", "llama", byte_level("smollm")).file)
     assert [tokenizer.token(i) for i in tokenizer.encode("in 1871, 12").token_ids][-8:] == list("1871,Ġ12")
 
 
@@ -205,7 +205,7 @@ def test_token_ids_of_sentencepiece_are_those_of_transformers(tmp_path: Path) ->
 
 @pytest.mark.parametrize("vocabulary", [byte_level("qwen2"), sentencepiece()], ids=["bytes", "sentencepiece"])
 def test_text_comes_back(tmp_path: Path, vocabulary: Vocabulary) -> None:
-    tokenizer = Tokenizer.of_checkpoint(write(tmp_path / "m.gguf", "llama", vocabulary).file)
+    tokenizer = Tokenizer.from_checkpoint(write(tmp_path / "m.gguf", "llama", vocabulary).file)
     for text in odd_strings(200):
         if "▁" not in text and not text.startswith(" "):  # SentencePiece's sign for a blank, and the one it adds
             assert tokenizer.decode(tokenizer.encode(text).token_ids) == text
@@ -218,7 +218,7 @@ def test_end_tokens_are_those_named_and_those_known(tmp_path: Path) -> None:
 
 
 def test_a_control_token_in_a_text_is_text(tmp_path: Path) -> None:
-    tokenizer = Tokenizer.of_checkpoint(write(tmp_path / "m.gguf").file)
+    tokenizer = Tokenizer.from_checkpoint(write(tmp_path / "m.gguf").file)
     assert not {0, 1, 2, 3} & set(tokenizer.encode("<|im_end|> <think> <|endoftext|>").token_ids)
 
 

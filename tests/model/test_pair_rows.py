@@ -60,8 +60,8 @@ def test_rows_are_padded_to_one_batch() -> None:
     assert batch.claim.tolist() == [0, 0, 1, 2, 3]
     assert batch.supported.tolist() == [1.0, 0.0, 1.0, 0.0]
     assert batch.weights.tolist() == [1.0, 2.5, 1.0, 1.0]
-    taught = PairRow(((1, 2),), (RowClaim(0, 1, False, target=0.25), RowClaim(1, 2, True, target=0.0)))
-    assert collate_pairs([rows[0], taught]).supported.tolist() == [1.0, 0.25, 0.0]
+    distil_rows = PairRow(((1, 2),), (RowClaim(0, 1, False, target=0.25), RowClaim(1, 2, True, target=0.0)))
+    assert collate_pairs([rows[0], distil_rows]).supported.tolist() == [1.0, 0.25, 0.0]
     moved = batch.to(torch.device("meta"))
     assert {getattr(moved, field.name).device.type for field in dataclasses.fields(moved)} == {"meta"}
 

@@ -47,9 +47,9 @@ def row() -> PairRow:
 
 
 def test_rows_with_targets_are_refused() -> None:
-    taught = replace(row(), claims=(replace(row().claims[0], target=0.5),))
+    distil_rows = replace(row(), claims=(replace(row().claims[0], target=0.5),))
     with pytest.raises(ModelError, match="teacher's target"):
-        list(pack_rows([row(), taught], SOURCES))
+        list(pack_rows([row(), distil_rows], SOURCES))
 
 
 def test_a_small_file_that_claims_to_be_a_large_one_is_refused() -> None:

@@ -10,13 +10,13 @@ import pytest
 
 _PROGRAM = """
 import os, signal
-from retrieval.encoding.subprocesses import work_quietly
+from retrieval.encoding.subprocesses import ignore_interrupts
 
 class Holder:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)
 
-work_quietly()
+ignore_interrupts()
 holder = Holder()
 {end}
 """

@@ -12,8 +12,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 import plumbline
+from app.doctor.server_checks import server_findings
 from app.pipeline import Pipeline
-from app.server_checks.checks import server_findings
 from app.service.application import create_app
 from app.settings import Settings
 from evaluation.runs.experiment import Progress

@@ -119,7 +119,7 @@ def test_errors_of_a_worker_keep_their_type(cluster: RayExecutor) -> None:
 def test_workers_that_wait_for_processors_say_so(cluster: RayExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     said: Queue[str] = Queue()
     monkeypatch.setattr(executor, "_PATIENCE_SECONDS", 1.0)
-    monkeypatch.setattr(cluster, "_say", said.put)
+    monkeypatch.setattr(cluster, "_notify", said.put)
     first, second = (DistributedEncoder(cluster, HashedText) for _ in range(2))
     assert first.fingerprint == HashedText().fingerprint
     waiting = threading.Thread(target=second.properties)

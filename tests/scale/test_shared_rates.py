@@ -43,7 +43,7 @@ def test_two_processes_take_from_one_bucket(pair: tuple[SharedRateLimiter, Share
 
 def test_what_one_process_owes_the_other_waits_for(pair: tuple[SharedRateLimiter, SharedRateLimiter]) -> None:
     one, two = pair
-    one.owe("a", 60, 90.0)  # 30 more than there were
+    one.charge("a", 60, 90.0)  # 30 more than there were
     assert 25.0 < one.take("a", 60) <= 31.0
     assert 25.0 < two.take("a", 60) <= 31.0
 
@@ -60,8 +60,8 @@ def test_the_same_answers_as_the_limiter_of_one_process(pair: tuple[SharedRateLi
     alone = RateLimiter()
     for per_minute, amounts in ((5, (1, 2, 2, 1, 9)), (3, (4, 1)), (100, (30, 30, 30, 30, 200))):
         for number, amount in enumerate(amounts):
-            pair[number % 2].owe(f"{per_minute} owed", per_minute, amount)
-            alone.owe(f"{per_minute} owed", per_minute, amount)
+            pair[number % 2].charge(f"{per_minute} owed", per_minute, amount)
+            alone.charge(f"{per_minute} owed", per_minute, amount)
             expected = alone.take(str(per_minute), per_minute, amount)
             assert pair[number % 2].take(str(per_minute), per_minute, amount) == pytest.approx(expected, abs=5.0)
         pair[1]._settle(), pair[0]._settle()

@@ -61,12 +61,12 @@ collections_router.include_router(_json)
 async def show(name: str, caller: Reader, resources: ResourcesDep) -> CollectionDetail:
     """Return the published state of a collection and its newest index job."""
 
-    def look() -> CollectionDetail:
+    def load() -> CollectionDetail:
         own = resources.own(caller.tenant, name)
         job = newest_job(resources.pipeline, caller, own) if caller.may("index") else None
         return detail(own, job_reply(job) if job else None)
 
-    return await resources.do(look)
+    return await resources.do(load)
 
 
 @collections_router.delete(
@@ -119,11 +119,11 @@ async def documents(
 ) -> DocumentsReply:
     """Return the published documents, sorted by id, without their text."""
 
-    def look() -> DocumentsReply:
+    def load() -> DocumentsReply:
         page = list_documents(resources.pipeline.store, resources.own(caller.tenant, name).stored, limit, offset)
         return DocumentsReply(data=[document_reply(one) for one in page.documents], total=page.total)
 
-    return await resources.do(look)
+    return await resources.do(load)
 
 
 @collections_router.get(
@@ -134,7 +134,7 @@ async def documents(
 async def document(name: str, document_id: str, caller: Reader, resources: ResourcesDep) -> DocumentText:
     """Return the document as it was indexed."""
 
-    def look() -> DocumentText:
+    def load() -> DocumentText:
         own = resources.own(caller.tenant, name)
         stored_document = (
             find_document(resources.pipeline.store, own.stored, document_id) if "\0" not in document_id else None
@@ -143,7 +143,7 @@ async def document(name: str, document_id: str, caller: Reader, resources: Resou
             raise missing("document")
         return document_text(stored_document)
 
-    return await resources.do(look)
+    return await resources.do(load)
 
 
 @collections_router.delete(
@@ -179,8 +179,8 @@ async def remove(
 async def generations(name: str, caller: Reader, resources: ResourcesDep) -> GenerationsReply:
     """Return the indexes of the collection, newest first."""
 
-    def look() -> GenerationsReply:
+    def load() -> GenerationsReply:
         facts = list_generations(resources.pipeline.store, resources.own(caller.tenant, name).stored)
         return GenerationsReply(data=[generation_reply(one) for one in facts])
 
-    return await resources.do(look)
+    return await resources.do(load)

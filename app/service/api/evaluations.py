@@ -94,11 +94,11 @@ async def list_runs(caller: Evaluator, resources: ResourcesDep, limit: Limit = 1
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep, reports: ReportsDep) -> RunDetail:
     """Return rates by arm and paired differences, with intervals clustered by question."""
 
-    def look() -> RunDetail:
+    def load() -> RunDetail:
         info = tenant_run(resources.pipeline, caller, run_id)
         return RunDetail(**run_fields(info), summary=reports.summary(resources.pipeline, info))
 
-    return await resources.do(look)
+    return await resources.do(load)
 
 
 @evaluations_router.get(
@@ -117,7 +117,7 @@ async def answers(
 ) -> RunAnswers:
     """Return answers with their outcomes and verdicts."""
 
-    def look() -> RunAnswers:
+    def load() -> RunAnswers:
         info = tenant_run(resources.pipeline, caller, run_id)
         records = [
             record
@@ -127,7 +127,7 @@ async def answers(
         shown = [run_answer(record) for record in records[offset : offset + limit]]
         return RunAnswers(data=shown, total=len(records))
 
-    return await resources.do(look)
+    return await resources.do(load)
 
 
 @evaluations_router.get(

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from app.answer_json import answer_json, source_json, timings_json, verdict_json
+from app.answering.answer_json import answer_json, source_json, timings_json, verdict_json
+from app.answering.policy_json import policy_json
 from app.answers import QueryResult, usage_json
-from app.policy_json import policy_json
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import error_body
 from app.service.http.sse import event

@@ -19,7 +19,7 @@ from app.service.engine.health import not_ready
 from app.service.http.access import Caller, recognised, require
 from app.service.http.errors import error_body
 from app.service.http.sse import EVENTS_CONTENT, EventStream
-from app.service.http.stream_errors import unless_gone
+from app.service.http.stream_errors import unless_disconnected
 from app.service.observability.metrics import CONTENT_TYPE
 
 _STREAM = {
@@ -53,9 +53,9 @@ async def query(body: QueryBody, request: Request, service: Service, caller: May
     """Retrieve, generate, and return the answers with their sources, as one response or as a stream."""
     pending = body.to_pending(caller)
     if body.stream:
-        live = await unless_gone(request, service.begin(pending))
+        live = await unless_disconnected(request, service.begin(pending))
         return EventStream(query_events(live), live.cancel)
-    result = await unless_gone(request, service.answer(pending))
+    result = await unless_disconnected(request, service.answer(pending))
     return result.to_json()
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
 
-from app.answer_parts import Timings
+from app.answering.answer_parts import Timings
 from app.answers import QueryResult, query_result
 from app.judging.verification import CheckedClaim
 from app.pipeline import Pipeline, query_seed
@@ -25,7 +25,7 @@ from app.service.engine.health import Health, not_ready
 from app.service.engine.last_message import preparation, replied, rewrite_as_standalone
 from app.service.engine.live_query import LiveQuery, PendingQuery
 from app.service.engine.memory import memory_left
-from app.service.engine.policies import Policing, checked_plan
+from app.service.engine.policies import PolicyService, checked_plan
 from app.service.engine.preparation import Preparation, PreparedQuery, QueryPreparer
 from app.service.engine.verification import CheckRequest, JudgeRequest, VerificationService
 from app.service.http.access import Caller
@@ -92,7 +92,7 @@ class QueryService:
         self._policy_judging: MicroBatcher[PolicyJudging, tuple[AnswerEvaluation, ...]] = MicroBatcher(
             verifying.judge_for_policies, name="policies", seen=lambda size: metrics.batch("policies", size)
         )
-        self._policing = Policing(pipeline, verifying, self._policy_judging, self._generating)
+        self._policing = PolicyService(pipeline, verifying, self._policy_judging, self._generating)
         self._log = logging.getLogger(LOGGER)
 
     async def begin(self, query: PendingQuery) -> LiveQuery:

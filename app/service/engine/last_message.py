@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
-from app.answer_parts import Answer, Timings
+from app.answering.answer_parts import Answer, Timings
 from app.answers import QueryResult
 from app.pipeline import query_seed
 from app.service.engine.generation_queue import GenerationQueue

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field, replace
 
-from app.answer_parts import Source, sources_of
+from app.answering.answer_parts import Source, sources_of
 from app.answers import QueryRequest, QueryResult
 from app.policies.certifying import ResolvedPolicy
 from app.policies.policy_request import PolicyRequest

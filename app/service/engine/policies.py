@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from app.answer_parts import sources_of
+from app.answering.answer_parts import sources_of
 from app.answers import QueryResult
 from app.pipeline import Pipeline, query_seed
 from app.policies.answering import correction_prompt, new_prompt, with_policy
@@ -48,7 +48,7 @@ def checked_plan(query: PendingQuery) -> PolicyPlan | None:
         raise ApiError(422, str(error), code="invalid_value", param=error.parameter) from error
 
 
-class Policing:
+class PolicyService:
     """The policies of the queries of one event loop. Blocking work runs in threads and batches."""
 
     def __init__(

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from sqlalchemy import select
 
-from app.answer_parts import SearchRecord
+from app.answering.answer_parts import SearchRecord
 from app.answers import QueryRequest
 from app.pipeline import Pipeline
 from app.service.engine.chunk_locations import ChunkLocator

@@ -102,7 +102,7 @@ class Access:
         except ApiError as error:
             if error.status == 401:
                 self._good.pop(digest, None)
-                self.rates.owe(bucket, WRONG_KEYS_PER_MINUTE, 1)
+                self.rates.charge(bucket, WRONG_KEYS_PER_MINUTE, 1)
             raise
         self._good[digest] = None
         while len(self._good) > _GOOD_KEPT:
@@ -128,7 +128,7 @@ class Access:
     def spend(self, caller: Caller, tokens: int) -> None:
         """Count the tokens of an answer. ``admit`` refuses requests until the caller's token bucket has refilled."""
         if caller.limits.tokens_per_minute is not None:
-            self.rates.owe(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
+            self.rates.charge(f"tokens {caller.key_id}", caller.limits.tokens_per_minute, tokens)
 
     async def _query_rates(self, query: Callable[[str, int], float], bucket: str, per_minute: int) -> float:
         """Return the result of a query to the rate limits, in a thread if they are stored in the database."""

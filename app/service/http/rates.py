@@ -40,7 +40,7 @@ class Rates(Protocol):
         """See RateLimiter."""
         ...
 
-    def owe(self, name: str, per_minute: int, amount: float) -> None:
+    def charge(self, name: str, per_minute: int, amount: float) -> None:
         """See RateLimiter."""
         ...
 
@@ -73,7 +73,7 @@ class RateLimiter:
         with self._lock:
             return max(0.0, (1.0 - self._filled(name, per_minute).level) * MINUTE_S / per_minute)
 
-    def owe(self, name: str, per_minute: int, amount: float) -> None:
+    def charge(self, name: str, per_minute: int, amount: float) -> None:
         """Deduct an amount that was used already. The bucket may go into debt."""
         with self._lock:
             self._filled(name, per_minute).level -= amount

@@ -65,7 +65,7 @@ class SharedRateLimiter:
         with self._store().read() as connection:
             return max(0.0, _debt(connection, name) - MINUTE_S + MINUTE_S / per_minute)
 
-    def owe(self, name: str, per_minute: int, amount: float) -> None:
+    def charge(self, name: str, per_minute: int, amount: float) -> None:
         """See ``RateLimiter.owe``. Returns at once; errors of the database are logged."""
         with self._lock:
             self._pending = self._thread.submit(self._owe, name, amount * MINUTE_S / per_minute)

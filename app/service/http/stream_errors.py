@@ -33,7 +33,7 @@ def streamed_error(error: Exception) -> ApiError:
     )
 
 
-async def unless_gone(request: Request, work: Coroutine[None, None, T]) -> T:
+async def unless_disconnected(request: Request, work: Coroutine[None, None, T]) -> T:
     """Return the result of the work. If the client disconnects, cancel the work and raise ApiError 499, for the log."""
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(client_gone(request.receive))

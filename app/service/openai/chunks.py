@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import Any
 
-from app.answer_json import source_json
+from app.answering.answer_json import source_json
 from app.answers import QueryResult
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import error_body

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
-from app.answer_json import source_json, timings_json, verdict_json
-from app.answer_parts import Answer
+from app.answering.answer_json import source_json, timings_json, verdict_json
+from app.answering.answer_parts import Answer
+from app.answering.policy_json import policy_json
 from app.answers import QueryResult
-from app.policy_json import policy_json
 from generation.completion import Completion
 from generation.generator import Generator
 from generation.live import NamesTokens

@@ -15,7 +15,7 @@ from app.service.engine.health import not_ready
 from app.service.engine.live_query import LiveQuery
 from app.service.http.errors import ApiError
 from app.service.http.sse import EVENTS_CONTENT, EventStream
-from app.service.http.stream_errors import unless_gone
+from app.service.http.stream_errors import unless_disconnected
 from app.service.openai.chat_query import ChatQuery, convert_chat
 from app.service.openai.chunks import chat_chunks
 from app.service.openai.replies import ChatHead, chat_json
@@ -43,13 +43,13 @@ async def chat(body: ChatBody, request: Request, service: Service, caller: MayQu
     generator = service.pipeline.generator
     chat = convert_chat(body, caller, generator)
     try:
-        live = await unless_gone(request, service.begin(chat.query))
+        live = await unless_disconnected(request, service.begin(chat.query))
         head = _head(body, chat, live, service)
         if body.stream:
             usage = body.stream_options is not None and body.stream_options.include_usage
             return EventStream(chat_chunks(live, head, generator, usage=usage), live.cancel)
         try:
-            result = await unless_gone(request, live.result())
+            result = await unless_disconnected(request, live.result())
         finally:
             live.cancel()
     except ApiError as error:

@@ -21,7 +21,7 @@ from app.service.api.routes import answering
 from app.service.engine.answering import QueryService
 from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError, validation_error
-from app.service.http.stream_errors import unless_gone
+from app.service.http.stream_errors import unless_disconnected
 from app.service.pages.answer_view import QuotedSource, TextSegment, pieces, quoted
 from app.service.pages.frame import page
 
@@ -71,7 +71,7 @@ async def ask(request: Request, service: Service, caller: MayAsk) -> HTMLRespons
         way = fields.get("retrieval", "on")
         for retrieval in (True, False) if way == "both" else (way == "on",):
             body = _query(fields, retrieval)
-            result = await unless_gone(request, service.answer(body.to_pending(caller)))
+            result = await unless_disconnected(request, service.answer(body.to_pending(caller)))
             columns.append(_column(result.to_json(), retrieval))
     except ApiError as error:
         return await _page(service, caller, fields=fields, error=error)

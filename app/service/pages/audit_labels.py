@@ -49,13 +49,13 @@ async def show(name: str, caller: Evaluator, resources: ResourcesDep, person: Pe
 async def go_on(name: str, caller: Evaluator, resources: ResourcesDep, person: Person) -> Response:
     """Redirect to the first audit that this annotator has not labelled."""
 
-    def look() -> str | None:
+    def load() -> str | None:
         session = _session(resources, caller, name, person)
         place = session.first_open()
         return None if place is None else session.items.ids[place]
 
     try:
-        item_id = await resources.do(look)
+        item_id = await resources.do(load)
     except ApiError as error:
         return await _audits_page(name, caller, resources, person, error=error)
     return redirect(person.at(name, f"/{item_id}") if item_id else person.at(name))
@@ -161,7 +161,7 @@ async def _item_page(
     *,
     error: ApiError | None = None,
 ) -> HTMLResponse:
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         session = _session(resources, caller, name, person)
         place = _place(session, item_id)
         own, keys, ids = session.own(), session.items.keys, session.items.ids
@@ -177,7 +177,7 @@ async def _item_page(
         }
 
     try:
-        values = await resources.do(look)
+        values = await resources.do(load)
     except ApiError as problem:
         if problem.status == 404:
             raise
@@ -207,12 +207,12 @@ async def _audits_page(
 ) -> HTMLResponse:
     """Return the page of a collection's audits. notice: message about the last action."""
 
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         own = resources.own(caller.tenant, name)
         counts = audit_progress(resources.pipeline.store, own.stored)
         mine = next((a for a in counts.annotators if a.name == person.annotator), None)
         agreement = agreement_lines(counts.agreement)
         return {"name": own.name, "progress": counts, "agreement": agreement, "labelled": mine.labelled if mine else 0}
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     return page("label_audits.html.j2", caller, "watch", error=error, who=person, notice=notice, **values)

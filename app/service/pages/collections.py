@@ -130,7 +130,7 @@ async def _all(caller: Caller, resources: Resources, *, error: ApiError | None =
 async def _one(
     name: str, caller: Caller, resources: Resources, offset: int, *, error: ApiError | None = None
 ) -> HTMLResponse:
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         own = resources.own(caller.tenant, name)
         store = resources.pipeline.store
         jobs = JobStore(store).list(caller.tenant, kind="index", stored=own.stored, limit=_JOBS)
@@ -143,7 +143,7 @@ async def _one(
             "page": list_documents(store, own.stored, _PAGE, offset),
         }
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     return page(
         "collection.html.j2",
         caller,

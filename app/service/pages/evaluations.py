@@ -94,7 +94,7 @@ async def compare(
 async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLResponse:
     """Show one run, in progress or finished."""
 
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         info = tenant_run(resources.pipeline, caller, run_id)
         jobs = JobStore(resources.pipeline.store).list(caller.tenant, kind="evaluation", limit=_SHOWN)
         mine = [job for job in jobs if job.run_id == info.id][:1]
@@ -106,7 +106,7 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLR
             "summary": report_data(resources.pipeline, info.id).summary if over else None,
         }
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     following = any(not job.ended for job in values["jobs"])
     return page("evaluation.html.j2", caller, "evaluations", following=following, **values)
 
@@ -114,7 +114,7 @@ async def show(run_id: str, caller: Evaluator, resources: ResourcesDep) -> HTMLR
 async def _all(
     caller: Caller, resources: Resources, *, error: ApiError | None = None, kept: dict[str, Any] | None = None
 ) -> HTMLResponse:
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         store = resources.pipeline.store
         return {
             "runs": RunStore(store).list_runs(caller.tenant)[:_SHOWN],
@@ -122,7 +122,7 @@ async def _all(
             "collections": tenant_collections(store, caller.tenant),
         }
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     usual = default_arms(resources.pipeline)
     return page(
         "evaluations.html.j2",

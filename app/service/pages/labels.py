@@ -24,11 +24,11 @@ from app.service.http.access import Caller, require
 from app.service.http.errors import ApiError
 from app.service.pages.frame import fields_of, page, redirect
 from app.service.pages.label_desk import LabelDesk, draw, item_of, progress, stored_draw
-from data.label_file import word_of_label
+from data.label_file import label_word
 from evaluation.reports.corrected_view import agreement_lines
 
 _SCRIPT = Path(__file__).parents[2] / "templates" / "label.js"
-LABEL_KEYS = tuple((key, word_of_label(outcome), outcome) for key, outcome in KEYS.items())
+LABEL_KEYS = tuple((key, label_word(outcome), outcome) for key, outcome in KEYS.items())
 
 labels_pages = APIRouter(include_in_schema=False)
 Evaluator = Annotated[Caller, Depends(require("evaluate"))]
@@ -121,7 +121,7 @@ async def begin(run_id: str, request: Request, caller: Evaluator, resources: Res
 async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person: Person, labels: Desk) -> Response:
     """Redirect to the first answer that this annotator has not labelled."""
 
-    def look() -> str | None:
+    def load() -> str | None:
         session = labels.session(
             resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id), *as_annotator(person)
         )
@@ -129,7 +129,7 @@ async def go_on(run_id: str, caller: Evaluator, resources: ResourcesDep, person:
         return None if place is None else session.items[place].id
 
     try:
-        item_id = await resources.do(look)
+        item_id = await resources.do(load)
     except ApiError as error:
         return await run_page(run_id, caller, resources, person, error=error)
     return redirect(person.at(run_id, f"/{item_id}") if item_id else person.at(run_id))
@@ -191,7 +191,7 @@ async def _item(
     *,
     error: ApiError | None = None,
 ) -> HTMLResponse:
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         session = labels.session(
             resources.pipeline, caller, tenant_run(resources.pipeline, caller, run_id), *as_annotator(person)
         )
@@ -209,7 +209,7 @@ async def _item(
             "script": label_script(),
         }
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     action = person.at(run_id, f"/{item_id}")
     end = person.at(run_id)
     return page(
@@ -236,7 +236,7 @@ async def run_page(
 ) -> HTMLResponse:
     """Return the page of a run. notice: message about the last action."""
 
-    def look() -> dict[str, Any]:
+    def load() -> dict[str, Any]:
         info = tenant_run(resources.pipeline, caller, run_id)
         stored = stored_draw(resources.pipeline, info)
         counts = progress(resources.pipeline, info, stored) if stored is not None else None
@@ -249,7 +249,7 @@ async def run_page(
             "labelled": mine.labelled if mine else 0,
         }
 
-    values = await resources.do(look)
+    values = await resources.do(load)
     default = DEFAULT_QUESTIONS
     return page(
         "label_run.html.j2", caller, "evaluations", error=error, who=person, default=default, notice=notice, **values

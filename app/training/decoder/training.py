@@ -83,7 +83,7 @@ def train_decoder(
     folder: Path,
     *,
     device: str = "cpu",
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None = None,
     scoring: Callable[[int, int], None] | None = None,
 ) -> TrainedDecoder:
@@ -104,7 +104,7 @@ def train_decoder(
     context = min(recipe.context or model.config.max_positions, model.config.max_positions)
     writer = CausalRowWriter(recipe.model, context=context, end_id=ends[0])
     # Passages are chunked as in indexing, with MiniLM's tokens, because the model gets such chunks in practice.
-    material = reading_dataset(recipe, writer, reader_vocabulary().tokenizer, say)
+    material = reading_dataset(recipe, writer, reader_vocabulary().tokenizer, notify)
     model.requires_grad_(True)
     result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
     files = _write(recipe, folder, model, ends)

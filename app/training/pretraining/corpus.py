@@ -57,7 +57,7 @@ class PreparedCorpus:
     facts: CorpusFacts
 
 
-def only_corpus(parent: Path) -> PreparedCorpus:
+def single_corpus(parent: Path) -> PreparedCorpus:
     """Return the only finished corpus below ``parent``. Raises AppError if there is none or more than one."""
     folders = sorted(path.parent for path in parent.glob("*/corpus.json"))
     if len(folders) != 1:
@@ -72,7 +72,7 @@ def prepare_corpus(
     recipe: CorpusRecipe,
     parent: Path,
     *,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int], None] | None = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> PreparedCorpus | None:
@@ -97,7 +97,7 @@ def prepare_corpus(
         if recipe.tokenizer is not None:
             content = recipe.tokenizer.read_bytes()
         else:
-            say(f"training a tokenizer with at most {recipe.vocabulary:,} tokens")
+            notify(f"training a tokenizer with at most {recipe.vocabulary:,} tokens")
             source = _Source(recipe)
             # Held-out text must not influence the tokenizer, because it is used to evaluate the model.
             content = train_bpe((_text(d) for d in source if not held_out(d)), recipe.vocabulary)
@@ -105,7 +105,7 @@ def prepare_corpus(
     encoder = BpeEncoder(tokenizer)
     writer = CorpusWriter(folder, identity, end_id=END_ID, shard_bytes=recipe.shard_bytes)
     if writer.documents:
-        say(f"continuing after {writer.documents:,} documents tokenised before")
+        notify(f"continuing after {writer.documents:,} documents tokenised before")
     source = _Source(recipe)
     rest = islice(iter(source), writer.documents, None)
     while batch := list(islice(rest, _AT_ONCE)):

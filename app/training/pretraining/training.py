@@ -14,8 +14,8 @@ from app.training.pretraining.corpus import (
     CorpusRecipe,
     PreparedCorpus,
     facts_json,
-    only_corpus,
     prepare_corpus,
+    single_corpus,
 )
 from model.checkpoints.files import write_json
 from model.checkpoints.llama_export import largest_tensor_bytes, save_llama
@@ -82,7 +82,7 @@ def pretrain_decoder(
     folder: Path,
     *,
     device: str = "cpu",
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     reading: Callable[[int], None] | None = None,
     progress: Callable[[PretrainProgress], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -100,9 +100,9 @@ def pretrain_decoder(
         return recipe.max_seconds is not None and clock() - begun >= recipe.max_seconds
 
     if recipe.corpus is None:
-        corpus: PreparedCorpus | None = only_corpus(folder / "corpus")
+        corpus: PreparedCorpus | None = single_corpus(folder / "corpus")
     else:
-        corpus = prepare_corpus(recipe.corpus, folder / "corpus", say=say, progress=reading, stop=out_of_time)
+        corpus = prepare_corpus(recipe.corpus, folder / "corpus", notify=notify, progress=reading, stop=out_of_time)
     if corpus is None:
         return PretrainOutcome(folder, 0, None, None, None, ())
     encoder = BpeEncoder(corpus.folder / TOKENIZER)
@@ -117,7 +117,7 @@ def pretrain_decoder(
     model = new_decoder(config, settings.seed).to(device)
     parameters = parameter_count(model)
     validation = TokenStream(corpus.folder, facts, "validation")
-    say(
+    notify(
         f"{facts.tokens('train'):,} tokens of {facts.documents - facts.validation_documents:,} documents to train on, "
         f"{len(validation):,} of {facts.validation_documents:,} others held out; "
         f"{parameters / 1e6:.2f} million parameters"

@@ -40,7 +40,7 @@ def fit_declining(
     vocabulary: ReaderVocabulary,
     settings: DeclineSettings,
     *,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[Decoder, DeclineFit | None]:
     """Fit the reader's decline correction on a random sample of ``rows``, and return the corrected reader and the fit.
@@ -56,7 +56,7 @@ def fit_declining(
     for kind, found, least in (("to fit on", shown, LEAST_ROWS), (held_out, with_passages, LEAST_HELD_OUT)):
         fewest = min(sum((row.answer[0] == NULL_ID) == declines for row in found) for declines in (False, True))
         if fewest < least // 10 or len(found) < least:
-            say(
+            notify(
                 f"the decline correction is not fitted: of {len(found)} rows {kind} {fewest} "
                 f"are of the rarer kind, but {least} rows with {least // 10} of each are needed"
             )
@@ -82,7 +82,7 @@ def fit_declining(
             )
         )
     decline, fit = fit_decline(states[0], states[1], seed=settings.seed, begun=settings.initial)
-    say(
+    notify(
         f"decline correction fitted on {fit.rows} rows: loss on {fit.held} rows of other "
         f"articles {fit.loss_before:.4f} without it, {fit.loss_after:.4f} with it"
         + (f", {fit.loss_begun:.4f} with the initial correction" if fit.loss_begun is not None else "")

@@ -107,7 +107,7 @@ def train_reader(
     folder: Path,
     *,
     device: str = "cpu",
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None = None,
     reading: Callable[[int, int], None] | None = None,
     scoring: Callable[[int, int], None] | None = None,
@@ -130,7 +130,7 @@ def train_reader(
     corrected = correction_of(start) if start else None
     used: dict[str, object] = {"use": asdict(reader_use(start))} if start else {}
     writer = ReaderRowWriter(vocabulary, max_positions=PREFIX_CONFIG.max_positions)
-    material = reading_dataset(recipe, writer, vocabulary.tokenizer, say)
+    material = reading_dataset(recipe, writer, vocabulary.tokenizer, notify)
     result = None
     if not recipe.only_decline:
         result = train(model, material.rows, recipe.settings, folder / "checkpoints", progress=progress)
@@ -149,7 +149,7 @@ def train_reader(
             DeclineSettings(
                 recipe.decline_rows, recipe.settings.seed, recipe.settings.tokens_per_batch, initial=corrected
             ),
-            say=say,
+            notify=notify,
             progress=reading,
         )
     if recipe.only_decline and (declining is None or declining.used != "fitted"):

@@ -47,7 +47,7 @@ def calibrated(
     pairs: Sequence[PairExample],
     held_out: Sequence[PairExample],
     *,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> CalibratedUse:
     """Fit the calibration curves of a verifier and return its settings with them.
 
@@ -61,7 +61,7 @@ def calibrated(
     stays unchanged, and the third one equals the first.
     """
     if not pairs:
-        say("not calibrated: no pair with held-out evidence")
+        notify("not calibrated: no pair with held-out evidence")
         return CalibratedUse(use)
     scorer, lacking = SupportScorer(loaded), use
     # A claim without tokens has no row and no logit.
@@ -69,9 +69,9 @@ def calibrated(
     read = [example for example, count in zip(pairs, counts, strict=True) if count]
     raw = list(zip(read, score_pairs_raw(scorer, read), strict=True))
     short = [(e, x) for e, x in raw if is_short_answer_claim(e.question, e.claim)]
-    answering = _fit_enough(short, lacking, say)
+    answering = _fit_enough(short, lacking, notify)
     others = [(e, x) for e, x in raw if not is_short_answer_claim(e.question, e.claim)] if answering else raw
-    alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read separately", say)
+    alone = _fit([x for _, x in others], [e for e, _ in others], lacking, "claims read separately", notify)
     together_claims = 0
     if alone is not None:
         use = replace(use, slope=alone.slope, intercept=alone.intercept)
@@ -81,7 +81,7 @@ def calibrated(
         answers = by_answer(held_out)[1]
         logits, claims = score_answers_raw(scorer, answers, use.answer_tokens)
         # If this curve cannot be fitted, the curve of separate claims is better than none.
-        fitted = _fit(logits, claims, lacking, "claims read together", say)
+        fitted = _fit(logits, claims, lacking, "claims read together", notify)
         together_claims = len(claims) if fitted else 0
         together = fitted or alone
         if together is not None:
@@ -131,13 +131,13 @@ def row_logits(scorer: SupportScorer, rows: Sequence[PairRow]) -> tuple[float, .
 
 
 def _fit_enough(
-    short: Sequence[tuple[PairExample, float]], use: SupportUse, say: Callable[[str], None]
+    short: Sequence[tuple[PairExample, float]], use: SupportUse, notify: Callable[[str], None]
 ) -> Calibration | None:
     """Return the curve of short answers; None if there are too few or the curve cannot be fitted."""
     right = sum(example.supported for example, _ in short)
     if min(right, len(short) - right) < _FEWEST_SHORT:
         return None
-    return _fit([x for _, x in short], [example for example, _ in short], use, "short answers", say)
+    return _fit([x for _, x in short], [example for example, _ in short], use, "short answers", notify)
 
 
 def _fit(
@@ -145,7 +145,7 @@ def _fit(
     examples: Sequence[PairExample],
     use: SupportUse,
     what: str,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Calibration | None:
     """Fit Platt scaling with the rule-based penalties and equal weight of all sources. Return None if this fails."""
     sizes = Counter(example.source for example in examples)
@@ -157,5 +157,5 @@ def _fit(
             logits, [e.supported for e in examples], weights, [-lexical_penalty(pair, use) for pair in pairs]
         )
     except EvaluationError as error:
-        say(f"{what} are not calibrated: {error}")
+        notify(f"{what} are not calibrated: {error}")
         return None

@@ -34,10 +34,10 @@ class ValidationCallback:
         alone: Sequence[PairExample],
         answers: Sequence[Sequence[PairExample]],
         every: int,
-        say: Callable[[str], None],
+        notify: Callable[[str], None],
         forward_to: Callable[[TrainProgress], None] | None,
     ) -> None:
-        self._model, self._every, self._say, self._forward_to = model, every, say, forward_to
+        self._model, self._every, self._notify, self._forward_to = model, every, notify, forward_to
         self._tokens = use.answer_tokens
         self._scorer = SupportScorer(LoadedSupport(model, use, "in training"))
         counts = self._scorer.count([claim.claim for claim in alone])
@@ -68,7 +68,7 @@ class ValidationCallback:
                 supports.append(_figure(logits, claims, "in their answers"))
         self._model.train(training)
         if supports:
-            self._say(f"{when}: AUROC on held-out claims {', '.join(supports)}")
+            self._notify(f"{when}: AUROC on held-out claims {', '.join(supports)}")
 
 
 def _figure(logits: Sequence[float], claims: Sequence[PairExample], how: str) -> str:

@@ -54,7 +54,12 @@ class Teachers:
         return tuple(teacher.fingerprint for teacher in self._loaded)
 
     def with_soft_targets(
-        self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None], *, except_sources: Collection[str] = ()
+        self,
+        rows: Sequence[PairRow],
+        folder: Path,
+        notify: Callable[[str], None],
+        *,
+        except_sources: Collection[str] = (),
     ) -> list[PairRow]:
         """Return the rows with soft targets. A resumed run reads the teachers' scores from a cache in ``folder``.
 
@@ -65,29 +70,29 @@ class Teachers:
         left = {source for name in except_sources for source in sources_named(name, sources)}
         distilled = [row for row in rows if row.source not in left]
         if self._loaded and left:
-            say(f"no distillation for {len(rows) - len(distilled)} rows of {', '.join(sorted(left))}")
+            notify(f"no distillation for {len(rows) - len(distilled)} rows of {', '.join(sorted(left))}")
         if not self._loaded or not distilled:
             return list(rows)
-        labelled = iter(self._with_targets(distilled, folder, say))
+        labelled = iter(self._with_targets(distilled, folder, notify))
         return [row if row.source in left else next(labelled) for row in rows]
 
-    def _with_targets(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> list[PairRow]:
-        logits = self._teacher_logits(rows, folder, say)
+    def _with_targets(self, rows: Sequence[PairRow], folder: Path, notify: Callable[[str], None]) -> list[PairRow]:
+        logits = self._teacher_logits(rows, folder, notify)
         own = torch.tensor([float(claim.supported) for row in rows for claim in row.claims], dtype=torch.float64)
         support = torch.sigmoid(logits)
         agreement = ((support >= 0.5) == (own >= 0.5)).double().mean().item()
-        say(f"the teachers agree with {agreement:.1%} of the labels; their weight in each target is {self._share:g}")
+        notify(f"the teachers agree with {agreement:.1%} of the labels; their weight in each target is {self._share:g}")
         targets = iter((self._share * support + (1 - self._share) * own).clamp(0, 1).tolist())
         return [replace(row, claims=tuple(replace(c, target=next(targets)) for c in row.claims)) for row in rows]
 
-    def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, say: Callable[[str], None]) -> Tensor:
+    def _teacher_logits(self, rows: Sequence[PairRow], folder: Path, notify: Callable[[str], None]) -> Tensor:
         """Return the mean calibrated logit of each claim: (C,), float64."""
         identity = {"rows": pair_rows_sha256(rows), "teachers": " ".join(self.fingerprints)}
         if (kept := _cached_scores(folder / KEPT, identity)) is not None:
             return kept
         found = torch.zeros(sum(len(row.claims) for row in rows), dtype=torch.float64)
         for number, teacher in enumerate(self._loaded, 1):
-            found += self._of(teacher, rows, f"teacher {number} of {len(self._loaded)}", say)
+            found += self._of(teacher, rows, f"teacher {number} of {len(self._loaded)}", notify)
         found /= len(self._loaded)
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -96,7 +101,7 @@ class Teachers:
             raise ModelError(f"{folder / KEPT} cannot be written: {error.strerror}") from error
         return found
 
-    def _of(self, teacher: LoadedSupport, rows: Sequence[PairRow], name: str, say: Callable[[str], None]) -> Tensor:
+    def _of(self, teacher: LoadedSupport, rows: Sequence[PairRow], name: str, notify: Callable[[str], None]) -> Tensor:
         scorer, use = SupportScorer(teacher), teacher.use
         together = use.answer_tokens > 0
         logits: list[float] = []
@@ -108,7 +113,7 @@ class Teachers:
                 slope, intercept = use.curve(together=is_several, short=False)
                 logits.append(slope * logit + intercept)
             if begin // _AT_ONCE % 4 == 3:
-                say(f"{name} has read {begin + len(some):,} of {len(rows):,} rows")
+                notify(f"{name} has read {begin + len(some):,} of {len(rows):,} rows")
         return torch.tensor(logits, dtype=torch.float64)
 
 

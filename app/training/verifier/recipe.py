@@ -81,13 +81,13 @@ class VerifierRecipe:
     altered: float = 0.0
     settings: TrainSettings = field(default_factory=lambda: TrainSettings(learning_rate=2e-4))
 
-    def of_rows(self) -> dict[str, Any]:
+    def row_settings(self) -> dict[str, Any]:
         """Return the settings with which the rows are built, as JSON. Files are given by name."""
         known = {name: value for name, value in asdict(self).items() if name in _OF_ROWS}
         names = {name: [path.name for path in getattr(self, name)] for name in _PATHS}
         return {**known, **names, "seed": self.settings.seed, "window_tokens": self.use.window_tokens}
 
     def facts(self, rows: Mapping[str, object]) -> dict[str, Any]:
-        """Return the facts about the run for verifier.json. rows: settings of the rows, from ``of_rows``."""
+        """Return the facts about the run for verifier.json. rows: settings of the rows, from ``row_settings``."""
         known = {name: value for name, value in asdict(self).items() if name not in (*_OF_ROWS, "rows_from", "mix")}
         return {**known, **rows}

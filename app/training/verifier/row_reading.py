@@ -22,13 +22,13 @@ from model.verifier.encoder import SUPPORT_CONFIG
 _TEXTS = ("evidence", "claim", "question", "source", "group", "answer")
 
 
-def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRows:
+def read_rows(folders: Sequence[Path], notify: Callable[[str], None]) -> VerifierRows:
     """Read the rows of all folders. A claim that several folders hold out is included once.
 
     Raises AppError that names the folder or file if it is missing or damaged, has another format, tokenizer or window
     size, or trains on a source that another folder holds out.
     """
-    found = [_read(folder, say) for folder in folders]
+    found = [_read(folder, notify) for folder in folders]
     first = found[0]
     for folder, other in zip(folders, found, strict=True):
         if other.window_tokens != first.window_tokens:
@@ -55,7 +55,7 @@ def read_rows(folders: Sequence[Path], say: Callable[[str], None]) -> VerifierRo
     )
 
 
-def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
+def _read(folder: Path, notify: Callable[[str], None]) -> VerifierRows:
     about = _about(folder)
     rows: list[PairRow] = []
     held_out: list[tuple[bool, PairExample]] = []
@@ -70,7 +70,7 @@ def _read(folder: Path, say: Callable[[str], None]) -> VerifierRows:
             raise AppError(f"{folder / name} is damaged ({error}): build the rows again with --rows-to") from error
     if len(rows) != about["rows"]:
         raise AppError(f"{folder} has {len(rows)} rows, but {LIST} lists {about['rows']}: copy the entire folder again")
-    say(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
+    notify(f"{len(rows)} rows of {folder}, {token_count(rows) / 1e6:.2f} million tokens")
     return VerifierRows(
         rows=tuple(rows),
         development=tuple(example for unseen, example in held_out if not unseen),

@@ -35,7 +35,7 @@ def claim_sources(split: PairSplit, texts: Sequence[Path]) -> list[SourceText]:
 
 
 def claims_by_rule(
-    sources: Sequence[SourceText], most: int, seed: int, say: Callable[[str], None], *, replies: bool = False
+    sources: Sequence[SourceText], most: int, seed: int, notify: Callable[[str], None], *, replies: bool = False
 ) -> list[PairExample]:
     """Generate at most ``most`` claims from a sample of the sources.
 
@@ -44,7 +44,7 @@ def claims_by_rule(
     chosen = list(sources)
     random.Random(seed).shuffle(chosen)
     chosen = chosen[: most // 2]
-    say(f"generating {'replies' if replies else 'claims'} from {len(chosen)} texts")
+    notify(f"generating {'replies' if replies else 'claims'} from {len(chosen)} texts")
     claims = list(make_claims(chosen, seed=seed, per_passage=_CLAIMS_A_TEXT, mix=_REPLIES if replies else None))
     random.Random(seed).shuffle(claims)
     return claims[:most]

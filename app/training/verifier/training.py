@@ -56,7 +56,7 @@ def train_verifier(
     folder: Path,
     *,
     device: str = "cpu",
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None = None,
     scoring: Callable[[SupportProgress], None] | None = None,
 ) -> TrainedVerifier:
@@ -75,22 +75,22 @@ def train_verifier(
     others = WeightMixture(recipe, model)  # now, because folders may contain other models by the end of the run
     separates_claims = model.features.worst_word  # otherwise all claims of a window would get one logit
     if recipe.rows_from:
-        prepared = read_rows(recipe.rows_from, say)
+        prepared = read_rows(recipe.rows_from, notify)
         if prepared.answer_tokens and not separates_claims:
             raise AppError(
                 "these rows have claims that are read together, which a plain cross-encoder cannot distinguish"
             )
     else:
-        prepared = make_rows(recipe, separates_claims=separates_claims, say=say)
+        prepared = make_rows(recipe, separates_claims=separates_claims, notify=notify)
     use = replace(recipe.use, window_tokens=prepared.window_tokens, answer_tokens=prepared.answer_tokens)
     recipe = replace(recipe, use=use)
-    rows = teachers.with_soft_targets(prepared.rows, folder, say, except_sources=recipe.not_taught)
-    check = _check(recipe, model, prepared.development, say, progress)
+    rows = teachers.with_soft_targets(prepared.rows, folder, notify, except_sources=recipe.not_taught)
+    check = _check(recipe, model, prepared.development, notify, progress)
     check.begin()
     result = train_pairs(model, rows, recipe.settings, folder / "checkpoints", progress=check)
     others.average_into(model)
     named = {"start": start_name, "mix": others.named, "teachers": teachers.fingerprints}
-    return _finish(recipe, folder, model, named, prepared, result, device, say, scoring)
+    return _finish(recipe, folder, model, named, prepared, result, device, notify, scoring)
 
 
 def _starting(recipe: VerifierRecipe, device: str) -> tuple[SupportEncoder, str]:
@@ -117,14 +117,14 @@ def _check(
     recipe: VerifierRecipe,
     model: SupportEncoder,
     development: Sequence[PairExample],
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     progress: Callable[[TrainProgress], None] | None,
 ) -> ValidationCallback:
     alone, answers = by_answer(development) if recipe.use.answer_tokens else (list(development), [])
     random.Random(recipe.settings.seed).shuffle(answers)
     answers = answers[: min(recipe.development, _CHECKED_ANSWERS)]
     some = fair_sample(alone, min(recipe.development, _CHECKED), recipe.settings.seed)
-    return ValidationCallback(model, recipe.use, some, answers, recipe.check, say, progress)
+    return ValidationCallback(model, recipe.use, some, answers, recipe.check, notify, progress)
 
 
 def _finish(
@@ -135,7 +135,7 @@ def _finish(
     rows: VerifierRows,
     result: TrainResult,
     device: str,
-    say: Callable[[str], None],
+    notify: Callable[[str], None],
     scoring: Callable[[SupportProgress], None] | None,
 ) -> TrainedVerifier:
     facts: dict[str, object] = {
@@ -149,7 +149,7 @@ def _finish(
     development = fair_sample(rows.development, recipe.development, recipe.settings.seed)
     # Calibrate before writing the weights, because weights without calibration would look like a complete verifier.
     loaded = LoadedSupport(rounded_as_saved(model), recipe.use, "")
-    found = calibrated(loaded, recipe.use, development, rows.development, say=say)
+    found = calibrated(loaded, recipe.use, development, rows.development, notify=notify)
     fitted = {"calibrated_on": found.claims, "calibrated_on_answers": found.answers} if found.alone else {}
     save_support(model, folder, found.use, facts | fitted)
     scorer = SupportScorer(load_support(folder, device=device))

@@ -23,7 +23,7 @@ def pairs(merges: Sequence[str], vocabulary: Mapping[str, int], where: str) -> l
     return found
 
 
-def merges_of_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float]) -> list[tuple[str, str]]:
+def merges_from_scores(vocabulary: Mapping[str, int], scores: Mapping[str, float]) -> list[tuple[str, str]]:
     """Return all ways to join two tokens to a third, with the highest-scored result first.
 
     SentencePiece's BPE joins the adjacent tokens whose result has the highest score, so its files have no merges. Ties

@@ -11,7 +11,7 @@ from tokenizers.pre_tokenizers import Metaspace
 from tokenizers.processors import TemplateProcessing
 
 from model.checkpoints.gguf.files import GgufModel
-from model.checkpoints.gguf.merges import in_byte_alphabet, merges_of_scores, pairs
+from model.checkpoints.gguf.merges import in_byte_alphabet, merges_from_scores, pairs
 from model.checkpoints.gguf.pre_tokenizers import PRE_TOKENIZERS, PreTokenization
 from model.errors import ModelError
 
@@ -112,7 +112,7 @@ def _sentencepiece(model: GgufModel, tokens: list[str], types: list[int]) -> Tok
         scores = model.metadata.get(f"{_KEY}scores")
         if not isinstance(scores, list) or len(scores) != len(tokens):
             _refuse(model, "scores", scores, f"it must be a list of {len(tokens)} numbers, one a token")
-        merges = merges_of_scores(vocabulary, dict(zip(tokens, map(float, scores), strict=True)))
+        merges = merges_from_scores(vocabulary, dict(zip(tokens, map(float, scores), strict=True)))
     unknown = next((t for t, k in zip(tokens, types, strict=True) if k == _UNKNOWN), None)
     tokenizer = Tokenizer(BPE(vocabulary, merges, unk_token=unknown, fuse_unk=True, byte_fallback=_BYTE in types))
     prefixed = _flag(model, "add_space_prefix", True)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cluster.room import Node, WorkerRoom, worker_room
+from app.cluster.room import Node, WorkerRoom, allocate_processors
 from data.block_work import WorkerError
 
 TWO, SIXTEEN = Node("a", 2), Node("b", 16)
@@ -25,7 +25,7 @@ TWO, SIXTEEN = Node("a", 2), Node("b", 16)
     ],
 )
 def test_processors_are_shared_out(nodes: list[Node], workers: int | None, gpus: float, room: tuple[int, int]) -> None:
-    assert worker_room(nodes, workers, gpus) == WorkerRoom(*room, gpus)
+    assert allocate_processors(nodes, workers, gpus) == WorkerRoom(*room, gpus)
 
 
 @pytest.mark.parametrize(
@@ -39,5 +39,5 @@ def test_processors_are_shared_out(nodes: list[Node], workers: int | None, gpus:
 )
 def test_what_does_not_fit_is_refused(nodes: list[Node], workers: int | None, gpus: float, parameter: str) -> None:
     with pytest.raises(WorkerError) as caught:
-        worker_room(nodes, workers, gpus)
+        allocate_processors(nodes, workers, gpus)
     assert caught.value.parameter == parameter

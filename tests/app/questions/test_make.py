@@ -14,7 +14,7 @@ import pytest
 from app.errors import AppError
 from app.pipeline import Pipeline
 from app.questions.make import MakeRequest, journal_path, make_questions
-from app.questions.writing import LEAKS, NO_QUESTION, POINTS, ModelWriting, by_model
+from app.questions.writing import LEAKS, NO_QUESTION, POINTS, WriterSettings, by_model
 from data.documents import Document
 from data.question_loader import load_questions
 from evaluation.question_sets.drawing import QuestionSetSettings
@@ -140,7 +140,7 @@ class Writes:
 def test_what_a_model_writes_is_checked_and_remembered(tmp_path: Path, text: str, reason: str) -> None:
     source = SourceText(DOCUMENTS[0].id, DOCUMENTS[0].title or "", DOCUMENTS[0].text)
     journal, refused, writer = Journal(tmp_path / "j", {}), Counter[str](), Writes(text)
-    ((document, made),) = by_model([source], writer, ModelWriting(3), journal, refused)
+    ((document, made),) = by_model([source], writer, WriterSettings(3), journal, refused)
     assert document == source.document_id
     assert writer.asked > 0
     if reason:
@@ -150,7 +150,7 @@ def test_what_a_model_writes_is_checked_and_remembered(tmp_path: Path, text: str
         assert {c.text for c in made} == {"Which lord stood behind Arnby's old port?"}
         assert {c.writer for c in made} == {"writes"}
     asked = writer.asked
-    list(by_model([source], writer, ModelWriting(3), journal, Counter()))
+    list(by_model([source], writer, WriterSettings(3), journal, Counter()))
     assert writer.asked == asked
     journal.close()
 

@@ -56,9 +56,9 @@ class Snowball:
         self.follows = follows
 
     def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
-        return self.begun_prompt(question, chunks, max_new_tokens, "")
+        return self.continued_prompt(question, chunks, max_new_tokens, "")
 
-    def begun_prompt(
+    def continued_prompt(
         self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int, beginning: str
     ) -> Prompt:
         return Prompt(question, (), (), (1, 2), instructions=beginning)
@@ -148,7 +148,7 @@ def test_plantings_are_wrong_or_right_and_of_one_form() -> None:
 
 def test_a_generator_that_cannot_go_on_leaves_its_samples_unscored(database_url: str, overlap: type) -> None:
     class Deaf(Snowball):
-        begun_prompt = None  # type: ignore[assignment]
+        continued_prompt = None  # type: ignore[assignment]
 
         def prompt(self, question: str, chunks: Sequence[RetrievedChunk], max_new_tokens: int) -> Prompt:
             return Prompt(question, (), (), (1, 2))

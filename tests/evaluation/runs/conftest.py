@@ -60,9 +60,9 @@ class Parrot:
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
         known = [c.text.strip(" !") for c in prompt.chunks] or list(CITIES)
-        return tuple(self.say(random.Random(seed).choice([*known, "I don't know."]), seed) for seed in seeds)
+        return tuple(self.notify(random.Random(seed).choice([*known, "I don't know."]), seed) for seed in seeds)
 
-    def say(self, text: str, seed: int) -> Completion:
+    def notify(self, text: str, seed: int) -> Completion:
         return Completion(text, (1,), (-0.5,), "stop", Usage(3, 1), seed)
 
 
@@ -73,7 +73,7 @@ class Scripted(Parrot):
         self.act = act
 
     def generate(self, prompt: Prompt, params: SamplingParams, seeds: Sequence[int]) -> tuple[Completion, ...]:
-        return tuple(self.say(self.act(prompt.question), seed) for seed in seeds)
+        return tuple(self.notify(self.act(prompt.question), seed) for seed in seeds)
 
 
 class Moody:

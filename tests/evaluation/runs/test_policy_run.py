@@ -205,7 +205,7 @@ def test_correct_searches_again_with_the_claim(lab: Any, store: Store, samples: 
 
         def generate(self, prompt: Prompt, params: Any, seeds: Sequence[int]) -> tuple[Completion, ...]:
             text = "It is Oslo." if any("Oslo" in c.text for c in prompt.chunks) else "It is Rome."
-            return tuple(self.say(text, seed) for seed in seeds)
+            return tuple(self.notify(text, seed) for seed in seeds)
 
     generator, search = Scripted(str), Once()
     arm = PolicyArm(

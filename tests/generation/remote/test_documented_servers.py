@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from app.server_checks.context import context
+from app.doctor.context import context
 from generation.completion import Completion
 from generation.decoding.params import SamplingParams
 from generation.errors import ContextLengthError, UnavailableError

@@ -13,11 +13,11 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from app.doctor.findings import Finding, guarded, one_line
+from app.doctor.server_checks import server_findings
 from app.errors import USER_ERRORS
-from app.findings import Finding, guarded, one_line
 from app.models.generators import is_server
 from app.pipeline import Pipeline
-from app.server_checks.checks import server_findings
 
 PACKAGES = (
     ("torch", "torch"),

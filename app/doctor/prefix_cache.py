@@ -6,8 +6,8 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.findings import Finding
-from app.server_checks.questions import passages
+from app.doctor.findings import Finding
+from app.doctor.questions import passages
 from generation.decoding.params import SamplingParams
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from app.findings import Finding
+from app.doctor.findings import Finding
 from generation.decoding.params import SamplingParams
 from generation.errors import ContextLengthError, GenerationError
 

@@ -7,18 +7,18 @@ from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.findings import Finding, guarded
+from app.doctor.cancellation import cancellation
+from app.doctor.context import context
+from app.doctor.findings import Finding, guarded
+from app.doctor.logprobs import logprobs
+from app.doctor.model_names import model_names
+from app.doctor.prefix_cache import prefix_cache
+from app.doctor.repeatability import repeatability
+from app.doctor.samples import samples
+from app.doctor.speed import speed
+from app.doctor.streaming import streaming
 from app.models.generators import is_server
 from app.pipeline import Pipeline
-from app.server_checks.cancellation import cancellation
-from app.server_checks.context import context
-from app.server_checks.logprobs import logprobs
-from app.server_checks.model_names import model_names
-from app.server_checks.prefix_cache import prefix_cache
-from app.server_checks.repeatability import repeatability
-from app.server_checks.samples import samples
-from app.server_checks.speed import speed
-from app.server_checks.streaming import streaming
 from generation.errors import GenerationError
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.findings import Finding
-from app.server_checks.questions import GREEDY, OTHER_STORIES, STORY
+from app.doctor.findings import Finding
+from app.doctor.questions import GREEDY, OTHER_STORIES, STORY
 
 if TYPE_CHECKING:
     from generation.remote.probe import ProbeStream, ServerProbe

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from app.findings import Finding
-from app.server_checks.questions import GREEDY, STORY
+from app.doctor.findings import Finding
+from app.doctor.questions import GREEDY, STORY
 from generation.decoding.params import SamplingParams
 from generation.errors import GenerationError
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from app.findings import Finding
-from app.server_checks.questions import GREEDY, OTHER_STORIES, STORY
+from app.doctor.findings import Finding
+from app.doctor.questions import GREEDY, OTHER_STORIES, STORY
 
 if TYPE_CHECKING:
     from generation.remote.probe import ServerProbe

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from app.answer_parts import Answer, Source, Timings
+from app.answering.answer_parts import Answer, Source, Timings
 from evaluation.outcomes import Verdict
 from generation.completion import Completion
 

@@ -12,17 +12,17 @@ import pytest
 
 from app.commands import doctor
 from app.console import Output
-from app.findings import Finding
-from app.server_checks.cancellation import cancellation
-from app.server_checks.checks import CHECKS
-from app.server_checks.context import context
-from app.server_checks.logprobs import logprobs
-from app.server_checks.model_names import model_names
-from app.server_checks.prefix_cache import prefix_cache
-from app.server_checks.repeatability import repeatability
-from app.server_checks.samples import samples
-from app.server_checks.speed import concurrency_finding, speed
-from app.server_checks.streaming import streaming
+from app.doctor.cancellation import cancellation
+from app.doctor.context import context
+from app.doctor.findings import Finding
+from app.doctor.logprobs import logprobs
+from app.doctor.model_names import model_names
+from app.doctor.prefix_cache import prefix_cache
+from app.doctor.repeatability import repeatability
+from app.doctor.samples import samples
+from app.doctor.server_checks import CHECKS
+from app.doctor.speed import concurrency_finding, speed
+from app.doctor.streaming import streaming
 from generation.remote.probe import ServerProbe
 
 Probe = Callable[..., ServerProbe]

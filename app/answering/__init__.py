@@ -1,0 +1,1 @@
+"""Parts of a query result: their JSON form, storage and streaming."""
