@@ -31,7 +31,7 @@ from evaluation.guarantee.thresholds import (
     fixed_sequence,
 )
 from evaluation.guarantee.unlabelled import ActiveUnlabelledScores
-from evaluation.runs.policy_arm import drawn_settings, policy_settings
+from evaluation.runs.policy_arm import chunk_settings, policy_settings
 from retrieval.collections import list_collections
 
 POWER = 0.8
@@ -265,7 +265,7 @@ def _certificate(
         verifier=data.verifier,
         generation=config.generation,
         encoder=config.encoder,
-        retrieval=drawn_settings(settings),
+        retrieval=chunk_settings(settings),
         decoding=config.decoding.label,
         policy=certifiable_policy(data.arm, settings),
     )

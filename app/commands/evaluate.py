@@ -208,7 +208,7 @@ def _draw(
             judge=judge,
             progress=show,
             retry_failed=arguments.retry_failed,
-            elsewhere=workers.elsewhere(pipeline.generator) if workers else None,
+            worker_generation=workers.generation(pipeline.generator) if workers else None,
         )
         if arguments.forced_drift:
             run_forced(

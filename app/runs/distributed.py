@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from app.judging.run_judge import ScorerLoader, load_scorer
 from app.models.generators import absolute_choice, open_generator
 from data.block_work import BlockExecutor, BlockWorkers, WorkerError
-from evaluation.runs.cell_order import DrawnElsewhere
+from evaluation.runs.cell_order import WorkerGeneration
 from evaluation.verifiers.layered_scorer import WrappingScorer, without_reader
 from generation.completion import Completion
 from generation.generator import GenerationTask, Generator, generate_many
@@ -131,13 +131,13 @@ class RunWorkers:
         for future in waiting:
             future.cancel()
 
-    def elsewhere(self, generator: Generator) -> DrawnElsewhere:
+    def generation(self, generator: Generator) -> WorkerGeneration:
         """Return the object through which a run generates its cells in these workers.
 
         generator: the command's generator, which builds the prompts.
         """
         ahead = self._workers.ahead
-        return DrawnElsewhere(_Queue(self, generator.fingerprint, ahead), 2 * ahead, self.stop)
+        return WorkerGeneration(_Queue(self, generator.fingerprint, ahead), 2 * ahead, self.stop)
 
     def load_scorer(self, model: str | Path | None, device: str) -> PairScorer:
         """Load a scorer whose pairs are scored by the workers. This method is a ScorerLoader.
@@ -146,8 +146,8 @@ class RunWorkers:
         """
         name = None if model is None else str(model)
         folder = Path(name).expanduser() if name else None
-        elsewhere = str(folder.absolute()) if folder is not None and folder.exists() else name
-        return WorkersScorer(load_scorer(model, device), self, elsewhere)
+        location = str(folder.absolute()) if folder is not None and folder.exists() else name
+        return WorkersScorer(load_scorer(model, device), self, location)
 
     def submit(self, block: Block) -> Future[Drawn]:
         """Submit a block to the workers. Raises WorkerError after ``stop``."""

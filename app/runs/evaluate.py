@@ -15,7 +15,7 @@ from app.runs.policies import PolicyOptions, check_policies, judged_by_others, p
 from data.questions import Question
 from evaluation.modifiers.arm_names import ArmName, parse_arms
 from evaluation.runs.arms import Arm
-from evaluation.runs.cell_order import DrawnElsewhere
+from evaluation.runs.cell_order import WorkerGeneration
 from evaluation.runs.dry_run import DryRun, probe
 from evaluation.runs.experiment import Progress, RunOptions, RunResult, configure, run_experiment
 from evaluation.runs.run_config import Decoding, RunConfig
@@ -128,13 +128,15 @@ def evaluate(
     limit: int | None = None,
     retry_failed: bool = False,
     started: Callable[[str], None] | None = None,
-    elsewhere: DrawnElsewhere | None = None,
+    worker_generation: WorkerGeneration | None = None,
 ) -> RunResult:
     """Run or resume the experiment of a plan; see evaluation.runs.experiment.run_experiment.
 
     judge: result of ``judge_of`` if it is already open. started: called with the ID of the run before generation.
-    elsewhere: workers that generate the samples, with the same results (app.runs.distributed); they do not support arms
-    with policies. Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
+    worker_generation: workers that generate the samples, with the same results (app.runs.distributed). They do not
+        support arms with policies.
+
+    Raises EvaluationError for an unknown arm, and the errors of retrieval, generation and evaluation.
     """
     opened = _open(pipeline, plan, judge)
     if started is not None:
@@ -148,7 +150,7 @@ def evaluate(
         RunStore(pipeline.store),
         RunOptions(name, (*opened.labels[:2], ("command", command), *opened.labels[2:]), limit, retry_failed),
         progress=progress,
-        elsewhere=elsewhere,
+        worker_generation=worker_generation,
     )
 
 

@@ -24,7 +24,7 @@ from generation.prompt import Prompt
 Returned = TypeVar("Returned")
 
 
-def open_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
+def create_policy(name: PolicyName, plan: PolicyPlan) -> Policy:
     """Return the policy with this name and the plan's settings."""
     makers: dict[PolicyName, Callable[[], Policy]] = {
         "none": NoPolicy,
@@ -55,7 +55,7 @@ async def run_policies(
     drawing_s: seconds that drawing the samples took.
     clock: returns the current time in seconds.
     """
-    metered = _Metered(tools)
+    metered = _MeteredTools(tools)
     started = clock()
     evaluations: Sequence[AnswerEvaluation]
     if plan.judges:
@@ -67,7 +67,7 @@ async def run_policies(
     steps: list[PolicyStep] = []
     for name in plan.names:
         before = draft.candidates
-        draft = await open_policy(name, plan).apply(draft, metered)
+        draft = await create_policy(name, plan).apply(draft, metered)
         now = clock()
         steps.append(PolicyStep(name, draft.candidates != before, metered.spent(now - started)))
         started = now
@@ -101,7 +101,7 @@ def run_now(coroutine: Coroutine[Any, Any, Returned]) -> Returned:
     raise RuntimeError("the coroutine waits: run it in an event loop")
 
 
-class _Metered:
+class _MeteredTools:
     """PolicyTools that count tokens and judged answers since the last call of ``spent``."""
 
     def __init__(self, tools: PolicyTools) -> None:

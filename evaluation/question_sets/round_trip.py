@@ -23,8 +23,8 @@ from retrieval.search import Search
 NOT_FOUND: Final = "the reader does not find the answer in the passage"
 CONTRADICTED: Final = "another passage answers differently"
 ANSWERED: Final = "another passage may answer it"
-_AROUND: Final = 240  # number of characters of context on either side of the sentence
-_ELSEWHERE: Final = 4
+_CONTEXT_CHARACTERS: Final = 240  # number of characters of context on either side of the sentence
+_COMPETING: Final = 4
 _MAX_TOKENS: Final = 32
 _PARAMS: Final = SamplingParams(max_tokens=_MAX_TOKENS)
 
@@ -44,18 +44,19 @@ class RoundTrip:
 
     def refusals(self, candidates: Sequence[Candidate]) -> tuple[str, ...]:
         """Return the reason for rejection of each candidate; "" for a candidate that is kept."""
-        found = self._search.retrieve_many([c.text for c in candidates], _ELSEWHERE)
-        others = [self._competing(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
-        own = [self._expected(candidate) for candidate in candidates]
-        tasks = [ask for tasks_of_one in own for ask in tasks_of_one]
+        found = self._search.retrieve_many([c.text for c in candidates], _COMPETING)
+        competing = [self._competing(c, chunks) for c, chunks in zip(candidates, found, strict=True)]
+        expected = [self._expected(candidate) for candidate in candidates]
+        tasks = [ask for tasks_of_one in expected for ask in tasks_of_one]
         tasks += [
-            _ReaderQuestion(c.text, chunk) for c, chunks in zip(candidates, others, strict=True) for chunk in chunks
+            _ReaderQuestion(c.text, chunk) for c, chunks in zip(candidates, competing, strict=True) for chunk in chunks
         ]
         answers = iter(self._answers(tasks))
-        read = [[next(answers) for _ in tasks_of_one] for tasks_of_one in own]
-        elsewhere = [[next(answers) for _ in chunks] for chunks in others]
+        own_answers = [[next(answers) for _ in tasks_of_one] for tasks_of_one in expected]
+        competing_answers = [[next(answers) for _ in chunks] for chunks in competing]
         return tuple(
-            _refusal(candidate, here, there) for candidate, here, there in zip(candidates, read, elsewhere, strict=True)
+            _refusal(candidate, own, others)
+            for candidate, own, others in zip(candidates, own_answers, competing_answers, strict=True)
         )
 
     def _answers(self, tasks: Sequence[_ReaderQuestion]) -> list[str]:
@@ -95,10 +96,10 @@ class RoundTrip:
 
 def context_of(source: SourceText, span: AnswerLocation) -> RetrievedChunk:
     """Return the sentence of a span with its context in the same paragraph, as a chunk."""
-    start = max(source.text.rfind("\n", 0, span.sentence_start) + 1, span.sentence_start - _AROUND)
+    start = max(source.text.rfind("\n", 0, span.sentence_start) + 1, span.sentence_start - _CONTEXT_CHARACTERS)
     line_end = source.text.find("\n", span.sentence_end)
     line_end = len(source.text) if line_end < 0 else line_end
-    end = min(line_end, span.sentence_end + _AROUND)
+    end = min(line_end, span.sentence_end + _CONTEXT_CHARACTERS)
     return RetrievedChunk(Chunk(source.document_id, start, end, source.text[start:end], source.title), 1.0, 1)
 
 

@@ -9,7 +9,7 @@ from evaluation.errors import EvaluationError
 from evaluation.reports.analysis_view import analysis_view
 from evaluation.reports.curves import threshold_curve
 from evaluation.reports.policy_view import policy_charts
-from evaluation.reports.report import own_text, template_environment
+from evaluation.reports.report import packaged_text, template_environment
 from evaluation.reports.report_data import ReportData
 from evaluation.reports.report_view import build_view
 
@@ -28,7 +28,7 @@ def plots(data: ReportData) -> dict[str, str]:
         rate,
     and the charts of the analysis.
     """
-    environment, style = template_environment(), own_text("plot.css")
+    environment, style = template_environment(), packaged_text("plot.css")
     bars, curve = environment.get_template("bars.svg.j2"), environment.get_template("curve.svg.j2")
     view = build_view(data)
     found: dict[str, str] = {}

@@ -32,7 +32,7 @@ def _visible(value: object) -> object:
     return value
 
 
-def own_text(name: str) -> str:
+def packaged_text(name: str) -> str:
     """Return a packaged style sheet or script for embedding. Raises ValueError if it cannot be embedded in HTML."""
     text = (_TEMPLATES / name).read_text(encoding="utf-8")
     if "</" in text or "<!--" in text:
@@ -68,7 +68,7 @@ def template_environment() -> jinja2.Environment:
 
 def render_report(run: ReportData) -> str:
     """Render the page. The same run gives the same text. The template engine escapes external text."""
-    style, script = own_text("report.css"), own_text("report.js")
+    style, script = packaged_text("report.css"), packaged_text("report.js")
     policy = (
         f"default-src 'none'; style-src {_source_hash(style)}; script-src {_source_hash(script)}; "
         "base-uri 'none'; form-action 'none'"

@@ -1,4 +1,4 @@
-"""Draw the cells of a run and yield them in order, one by one or several at a time in other processes."""
+"""Draw the cells of a run and yield them in order, one by one or several at a time in worker processes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ DrawnCell = tuple[Question, Arm, tuple[SampleRecord, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnElsewhere:
-    """Access to other processes that generate the samples of a run, and may contain its verifier's model.
+class WorkerGeneration:
+    """Access to worker processes that generate the samples of a run, and may run its verifier's model.
 
     queue: generates the same samples as the run's generator.
     cells: maximum number of cells in progress at the same time.
@@ -33,20 +33,20 @@ class DrawnElsewhere:
 
 
 def drawn_cells(
-    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere | None = None
+    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], worker_generation: WorkerGeneration | None = None
 ) -> Generator[DrawnCell]:
     """Draw the pending cells and yield them in order.
 
-    elsewhere: other processes that generate the samples; None to generate them in this process.
+    worker_generation: workers that generate the samples; None to generate them in this process.
 
     Raises the errors of ``CellDrawer.draw``; cells in progress are then dropped. Raises ValueError for arms with
-    policies if ``elsewhere`` is given, because policies answer one question after another.
+    policies if ``worker_generation`` is given, because policies answer one question after another.
     """
-    if elsewhere is None:
+    if worker_generation is None:
         return _one_by_one(cells, pending)
     if any(isinstance(arm, PolicyArm) for _, arm in pending):
-        raise ValueError("arms with policies cannot be drawn in other processes")
-    return _several(cells, pending, elsewhere)
+        raise ValueError("arms with policies cannot be drawn by workers")
+    return _several(cells, pending, worker_generation)
 
 
 def _one_by_one(cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]) -> Generator[DrawnCell]:
@@ -66,7 +66,7 @@ def _one_by_one(cells: CellDrawer, pending: Sequence[tuple[Question, Arm]]) -> G
 
 
 def _several(
-    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], elsewhere: DrawnElsewhere
+    cells: CellDrawer, pending: Sequence[tuple[Question, Arm]], worker_generation: WorkerGeneration
 ) -> Generator[DrawnCell]:
     """Start cells in this thread and finish them in worker threads.
 
@@ -75,11 +75,11 @@ def _several(
     """
     started: deque[tuple[StartedCell, Future[tuple[SampleRecord, ...]]]] = deque()
     rest = iter(pending)
-    threads = ThreadPoolExecutor(elsewhere.cells, thread_name_prefix="cell")
+    threads = ThreadPoolExecutor(worker_generation.cells, thread_name_prefix="cell")
     complete = False
     try:
         while True:
-            for question, arm in islice(rest, elsewhere.cells - len(started)):
+            for question, arm in islice(rest, worker_generation.cells - len(started)):
                 cell = cells.start(question, arm)
                 before = started[-1] if started and started[-1][0].question is question else None
                 started.append((cell, threads.submit(_finish, cells, cell, before[1] if before else None)))
@@ -90,7 +90,7 @@ def _several(
             yield cell.question, cell.arm, finished.result()
     finally:
         if not complete:
-            elsewhere.stop()
+            worker_generation.stop()
         threads.shutdown(cancel_futures=True)
 
 

@@ -17,7 +17,7 @@ from data.errors import DataError
 from data.questions import Question
 from evaluation.errors import EvaluationError
 from evaluation.runs.arms import Arm, prepare_arm
-from evaluation.runs.cell_order import DrawnCell, DrawnElsewhere, drawn_cells
+from evaluation.runs.cell_order import DrawnCell, WorkerGeneration, drawn_cells
 from evaluation.runs.cells import CellDrawer
 from evaluation.runs.committer import Committer
 from evaluation.runs.records import SampleRecord
@@ -134,14 +134,14 @@ def run_experiment(
     *,
     progress: Callable[[Progress], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
-    elsewhere: DrawnElsewhere | None = None,
+    worker_generation: WorkerGeneration | None = None,
 ) -> RunResult:
     """Draw, judge and commit the missing cells of a run. Call it again to resume after an interruption.
 
     progress: called at the start and after every cell.
     clock: returns the current time in seconds.
-    elsewhere: other processes that generate the samples, several cells at a time. The records are the same. The
-        verifier must be thread-safe.
+    worker_generation: workers that generate the samples, several cells at a time. The records are the same. The verifier
+        must be thread-safe.
 
     A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason.
 
@@ -164,8 +164,8 @@ def run_experiment(
         tally.report()
         for arm in arms:
             prepare_arm(arm, [q for q, a in pending if a is arm], questions)
-        cells = CellDrawer(config, generator, verifier, elsewhere.queue if elsewhere else None)
-        with closing(drawn_cells(cells, pending, elsewhere)) as drawn:
+        cells = CellDrawer(config, generator, verifier, worker_generation.queue if worker_generation else None)
+        with closing(drawn_cells(cells, pending, worker_generation)) as drawn:
             _commit(run_id, drawn, runs, tally)
     except BaseException as error:
         with suppress(DataError):  # the database may be what failed

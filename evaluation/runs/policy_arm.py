@@ -62,7 +62,7 @@ class PolicyArm:
         return self._base.chunks(question)
 
 
-def drawn_settings(settings: str) -> str:
+def chunk_settings(settings: str) -> str:
     """Return an arm's stored settings without its policies, that is, the settings of its chunks."""
     return _POLICY.sub("", settings)
 

@@ -56,8 +56,8 @@ def executor() -> Iterator[ThreadExecutor]:
 
 def drawn(pipeline: Pipeline, workers: RunWorkers | None = None, limit: int | None = None) -> RunResult:
     load = workers.load_scorer if workers else None
-    elsewhere = workers.elsewhere(pipeline.generator) if workers else None
-    return evaluate(pipeline, PLAN, judge=judge_of(pipeline, PLAN, load), elsewhere=elsewhere, limit=limit)
+    generation = workers.generation(pipeline.generator) if workers else None
+    return evaluate(pipeline, PLAN, judge=judge_of(pipeline, PLAN, load), worker_generation=generation, limit=limit)
 
 
 def records(pipeline: Pipeline, run_id: str) -> list[SampleRecord]:

@@ -95,8 +95,8 @@ def drawn(
     pipeline: Pipeline, chosen: EvaluationPlan, workers: RunWorkers | None = None, limit: int | None = None
 ) -> RunResult:
     judge = judge_of(pipeline, chosen, workers.load_scorer if workers else None)
-    elsewhere = workers.elsewhere(pipeline.generator) if workers else None
-    return evaluate(pipeline, chosen, judge=judge, elsewhere=elsewhere, limit=limit)
+    generation = workers.generation(pipeline.generator) if workers else None
+    return evaluate(pipeline, chosen, judge=judge, worker_generation=generation, limit=limit)
 
 
 def records(pipeline: Pipeline, run_id: str) -> tuple[SampleRecord, ...]:

@@ -13,7 +13,7 @@ from evaluation.policies.candidate import DECLINED
 from evaluation.policies.flag import flagged_spans
 from evaluation.policies.plan import PolicyError, PolicyPlan, check_samples, policy_names
 from evaluation.policies.policy import Draft
-from evaluation.policies.running import open_policy, run_now, run_policies
+from evaluation.policies.running import create_policy, run_now, run_policies
 from evaluation.policy_names import ORDER
 
 LAKE = "Lake Orva is 40 metres deep and freezes in January."
@@ -22,7 +22,7 @@ MIXED = "Lake Orva freezes in January [1]. Giant squids hunt tourists there nigh
 
 
 def applied(name: Any, tools: Any, *candidates: Any, **settings: Any) -> Draft:
-    policy = open_policy(name, PolicyPlan((name,), **settings))
+    policy = create_policy(name, PolicyPlan((name,), **settings))
     return run_now(policy.apply(Draft("How deep is the lake?", tuple(candidates)), tools))
 
 

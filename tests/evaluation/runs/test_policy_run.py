@@ -17,7 +17,7 @@ from evaluation.policies.plan import PolicyPlan
 from evaluation.runs.arms import Rag
 from evaluation.runs.experiment import RunOptions, run_experiment
 from evaluation.runs.extra_verdicts import ExtraVerdicts
-from evaluation.runs.policy_arm import PolicyArm, drawn_settings, policy_settings
+from evaluation.runs.policy_arm import PolicyArm, chunk_settings, policy_settings
 from evaluation.runs.policy_runner import PolicyRunner
 from evaluation.runs.records import SampleRecord
 from evaluation.runs.run_config import Decoding
@@ -179,7 +179,7 @@ def test_settings_name_the_policy_and_the_selector(lab: Any, store: Store) -> No
     assert policy_settings(specs["rag"]) is None
     found = policy_settings(specs["rag+best_of_n:4"])
     assert found is not None and found.policy == "best_of_n(n=4 threshold=0.5)" and found.selector == "likes/1"
-    assert {drawn_settings(s) for s in specs.values()} == {specs["rag"]}
+    assert {chunk_settings(s) for s in specs.values()} == {specs["rag"]}
     other = PolicyArm(Rag(lab.Passages(), 3), "rag+strip", PolicyPlan(("strip",), 0.75), 1, policies.arms[0].runner)
     assert other.settings != specs["rag+strip"]
     abstains = PolicyArm(Rag(lab.Passages(), 3), "rag+abstain", PolicyPlan(("abstain",), 0.75), 1, other.runner)
