@@ -140,8 +140,8 @@ def run_experiment(
 
     progress: called at the start and after every cell.
     clock: returns the current time in seconds.
-    worker_generation: workers that generate the samples, several cells at a time. The records are the same. The verifier
-        must be thread-safe.
+    worker_generation: workers that generate the samples, several cells at a time. The records are the same. The
+        verifier must be thread-safe.
 
     A question that an arm, the generator or the verifier cannot handle is recorded as unscored with the reason.
 

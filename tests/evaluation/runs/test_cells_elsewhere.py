@@ -71,9 +71,8 @@ def workers(lab: SimpleNamespace) -> Iterator[Workers]:
 
 def test_records_are_those_of_this_process(lab: SimpleNamespace, store: Store, workers: Workers) -> None:
     runs = RunStore(store)
-    result = lab.run(
-        runs, worker_generation=workers.generation
-    )  # the barrier breaks unless six cells are drawn at once
+    # The barrier breaks unless six cells are drawn at the same time.
+    result = lab.run(runs, worker_generation=workers.generation)
     assert (result.complete, result.failed, workers.stopped) == (True, lab.N, False)  # one question has no gold
     drawn = runs.load_samples(result.run_id)
     delete_run(store, result.run_id)
