@@ -46,9 +46,7 @@ class CalibrationRequest:
     labels were seen; if empty, they are computed from answers outside the test. start: share of questions that the
     first threshold should answer; None for the default of ``threshold_grid``. predictions: whether the test also uses
     the verifier's scores of unlabelled answers (uniform draws only). offers: number of policies that are calibrated
-    together; each test has the level delta / (number of alphas * offers).
-
-    Raises UsageError for invalid values.
+    together; each test has the level delta / (number of alphas * offers). Raises UsageError for invalid values.
     """
 
     run_id: str
@@ -234,10 +232,7 @@ def _certify(
 
 
 def _rate(test: ThresholdTest, alpha: float) -> float:
-    """Return a rate estimate for planning: the posterior mean under Jeffreys' prior.
-
-    With few answers the prior has a large weight. If the mean is not below alpha, the observed share is returned.
-    """
+    """Return a rate for planning: the mean under Jeffreys' prior if it is below alpha, otherwise the observed share."""
     guess = (test.hallucinated + 0.5) / (test.answered + 1.0)
     return guess if guess < alpha or not test.answered else test.hallucinated / test.answered
 
