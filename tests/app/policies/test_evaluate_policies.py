@@ -137,7 +137,9 @@ def test_arms_of_a_list_of_policies() -> None:
         (("--policies", "none+strip"), "none"),
         (("--policies", "best_of_n:1"), "best_of_n"),
         (("--policies", "best_of_n", "--temperature", "0"), "--temperature"),
-        (("--policies", "strip", "--temperatures", "0.5,1"), "3 decodings"),
+        pytest.param(
+            ("--policies", "strip", "--temperatures", "0.5,1"), "3 decoding settings", id="words5-3 decodings"
+        ),
         (("--policies", "strip", "--policy-threshold", "2"), "--policy-threshold"),
         (("--correct-tokens", "9"), "--correct-tokens"),
         (("--policies", "correct", "--correct-rounds", "0"), "correct_rounds is 0"),
